@@ -1,0 +1,74 @@
+# Every target sets up what it needs in .venv, from nothing but a Python 3.11 or later and PyPI.
+#   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
+#   make test      the tests, without the slow ones       make test-all  all of them
+#   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
+#   make format    let ruff rewrite                       make clean     remove .venv and caches
+# PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
+
+PYTHON ?=
+VENV ?= .venv
+JOBS ?= 2
+ARGS ?=
+
+CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint format clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '2,6s/^# \{0,1\}//p' Makefile
+
+demo: $(VENV)/.examples
+	$(PY) -m gluonx.examples.digits $(ARGS)
+
+test: $(VENV)/.test
+	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
+
+test-all: $(VENV)/.test
+	$(PY) -m pytest -n $(JOBS) $(ARGS)
+
+bench: $(VENV)/.core
+	$(PY) -m benchmarks $(ARGS)
+
+lint: $(VENV)/.lint
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/pyright --pythonpath $(PY)
+
+format: $(VENV)/.lint
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+
+# One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
+$(VENV)/.core: pyproject.toml | $(PY)
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.%: pyproject.toml | $(PY)
+	$(PIP) install --editable '.[$*]'
+	@touch $@
+
+# pyright judges with the optional packages installed, or it could not see their types.
+$(VENV)/.lint: pyproject.toml $(VENV)/.test | $(PY)
+	$(PIP) install --editable '.[lint]'
+	@touch $@
+
+# The first interpreter that is new enough, can make environments, and truly runs: a version manager's shim may
+# stand on the PATH for a Python that is not installed.
+$(PY):
+	@set -e; \
+	for candidate in $(CANDIDATES); do \
+	  if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    echo "making $(VENV) with $$("$$candidate" -c 'import sys; print(sys.executable, sys.version.split()[0])')"; \
+	    exec "$$candidate" -m venv $(VENV); \
+	  elif [ "$$candidate" = "$(PYTHON)" ]; then \
+	    echo "PYTHON=$(PYTHON) does not run, is older than 3.11 or lacks the venv module" >&2; exit 1; \
+	  fi; \
+	done; \
+	echo "no Python 3.11 or later with the venv module found; give one with PYTHON=/path/to/python" >&2; exit 1

@@ -1,0 +1,1 @@
+"""The measurements of gluonx: ``python -m benchmarks`` prints the table and writes benchmarks/RESULTS.md."""

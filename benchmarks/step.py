@@ -1,0 +1,86 @@
+"""Time of a training step: the unchanged Gluon loop against the step written by hand with jax.jit and optax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import gluonx as mx
+from benchmarks.harness import Result, Side, compare
+from benchmarks.models import Case, by_hand_params
+from gluonx import autograd, gluon
+from gluonx.examples.by_hand import make_step
+
+__all__ = ["gluon_side", "hand_side", "measure"]
+
+
+def gluon_side(case: Case, hybridize: bool, keep_grads: bool = True) -> Side:
+    """The loop that a Gluon user writes."""
+    net = case.make_net(hybridize)
+    trainer = case.make_trainer(net, keep_grads=keep_grads)
+    loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
+    data = case.data()
+    x, y = mx.np.array(data[0]), mx.np.array(data[1])
+    batch = x.shape[0]
+    weight = next(iter(net.collect_params().values()))
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            with autograd.record():
+                loss = loss_fn(net(x), y)
+            loss.backward()
+            trainer.step(batch)
+        # Waiting for one output of the last step's program is waiting for the program.
+        weight.data().wait_to_read()
+
+    name = "hybridized" if hybridize else "not hybridized"
+    return Side(name if keep_grads else f"{name}, keep_grads=False", run)
+
+
+def hand_side(case: Case) -> Side:
+    """The step that a jax user writes: one jit, donated, the loss not read."""
+    params, state = by_hand_params(case.make_net(False))
+    optimizer = case.optax()
+    held = [params, state, optimizer.init(params)]
+    step = make_step(case.forward, optimizer)
+    data = case.data()
+    x, y = jnp.asarray(data[0]), jnp.asarray(data[1])
+
+    def run(count: int) -> None:
+        params, state, opt_state = held
+        for index in range(count):
+            params, state, opt_state, _loss = step(params, state, opt_state, index, x, y)
+        held[:] = params, state, opt_state
+        jax.block_until_ready(held)
+
+    return Side("by hand", run)
+
+
+def measure(case: Case, rounds: int, block: float) -> list[Result]:
+    """The hand-written step, then the Gluon loop hybridized and not, and without kept gradients."""
+    sides = [gluon_side(case, True), gluon_side(case, False), gluon_side(case, True, keep_grads=False)]
+    return compare(hand_side(case), sides, rounds, block)
+
+
+def agree(case: Case, steps: int = 3) -> float:
+    """The largest relative difference of a parameter after `steps` on both sides: proof that both do the same work."""
+    net = case.make_net(True)
+    params, state = by_hand_params(net)
+    optimizer = case.optax()
+    step = make_step(case.forward, optimizer)
+    x, y = (jnp.asarray(part) for part in case.data())
+    held: list[Any] = [params, state, optimizer.init(params)]
+    for index in range(steps):
+        *held[:], _loss = step(*held, index, x, y)
+    trainer, loss_fn = case.make_trainer(net), gluon.loss.SoftmaxCrossEntropyLoss()
+    inputs, labels = (mx.np.array(part) for part in case.data())
+    for _ in range(steps):
+        with autograd.record():
+            loss = loss_fn(net(inputs), labels)
+        loss.backward()
+        trainer.step(len(labels))
+    mine = by_hand_params(net)
+    differences = jax.tree.map(lambda a, b: jnp.abs(a - b).max() / (jnp.abs(b).max() + 1e-6), mine, (held[0], held[1]))
+    return float(max(jax.tree.leaves(differences)))

@@ -1,0 +1,52 @@
+"""What every test and doctest of gluonx runs under; it must act before jax is imported."""
+
+import os
+import pathlib
+import random
+import sys
+
+_ROOT = pathlib.Path(__file__).parent
+
+if "jax" in sys.modules:
+    raise RuntimeError("jax was imported before conftest.py: the fake devices below would have no effect")
+
+# The tests are about behaviour, so they run on the CPU unless told otherwise, with four devices for what is sharded.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+_DEVICES = "--xla_force_host_platform_device_count"
+if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}=4".strip()
+# Never the user's own cache folder.
+os.environ["GLUONX_CACHE_DIR"] = str(_ROOT / ".pytest_cache" / "gluonx-xla")
+
+import pytest  # noqa: E402
+
+SEED = int(os.environ.get("GLUONX_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
+
+
+def pytest_configure(config):
+    """Let the worker processes of pytest-xdist share the controller's seed."""
+    del config
+    os.environ["GLUONX_TEST_SEED"] = str(SEED)
+
+
+def pytest_report_header(config):
+    del config
+    return f"gluonx: seed {SEED} (repeat with GLUONX_TEST_SEED={SEED}), XLA_FLAGS={os.environ['XLA_FLAGS']}"
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    """Every test starts from the run's seed, alone or among others."""
+    import numpy
+
+    from gluonx import random as gluonx_random
+
+    random.seed(SEED)
+    numpy.random.seed(SEED)
+    gluonx_random.seed(SEED)
+
+
+@pytest.fixture
+def seed():
+    """The seed of this run, for a test that makes its own generator."""
+    return SEED

@@ -1,0 +1,105 @@
+"""gluonx: Gluon, reborn on JAX.
+
+The front end of Apache MXNet's Gluon (Block, HybridBlock, Parameter, Trainer, ``autograd.record()``) over one
+deferred graph of core operators, which JAX compiles and XLA runs. ``import gluonx as mx`` or ``from gluonx import
+gluon, np, npx, autograd``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gluonx import late
+
+__version__ = "0.1.0"
+
+_MODULES = {"context": "gluonx.device", "gluon": "gluonx", "init": "gluonx.initializer"}
+_NAMES = {
+    "gluonx.block": ("Block", "HybridBlock"),
+    "gluonx.parameter": ("Constant", "Parameter"),
+    "gluonx.trainer": ("Trainer",),
+    "gluonx.bridge": ("from_jax", "functional"),
+    "gluonx.device": (
+        "Context",
+        "Device",
+        "cpu",
+        "cpu_pinned",
+        "current_context",
+        "current_device",
+        "gpu",
+        "num_gpus",
+        "tpu",
+    ),
+    "gluonx.engine": ("waitall",),
+    "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
+}
+_WHERE = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = [
+    "Block",
+    "Constant",
+    "Context",
+    "DeferredInitializationError",
+    "Device",
+    "GluonxError",
+    "HybridBlock",
+    "MXNetError",
+    "Parameter",
+    "Trainer",
+    "__version__",
+    "autograd",
+    "block",
+    "context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "data",
+    "device",
+    "dtype",
+    "engine",
+    "errors",
+    "exchange",
+    "export",
+    "from_jax",
+    "functional",
+    "gluon",
+    "gpu",
+    "init",
+    "initializer",
+    "loss",
+    "lr_scheduler",
+    "metric",
+    "nn",
+    "np",
+    "npx",
+    "num_gpus",
+    "ops",
+    "optimizer",
+    "parameter",
+    "random",
+    "serialize",
+    "tpu",
+    "trainer",
+    "utils",
+    "waitall",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        found = getattr(importlib.import_module(_WHERE[name]), name)
+    elif name in __all__:
+        found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
+    else:
+        raise AttributeError(f"module 'gluonx' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+late.provide("methods", lambda: importlib.import_module("gluonx.methods"))

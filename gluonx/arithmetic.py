@@ -1,0 +1,97 @@
+"""The operators of arrays: ``x + y``, ``-x``, ``x < y``, ``x += y``.
+
+:class:`Arithmetic` is the part of ndarray that Python's operators call. Each is one core operator, recorded or run as
+the engine decides; the in-place ones compute and rebind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import ops
+from gluonx.deferred.core import Handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke
+
+__all__ = ["OPERANDS", "Arithmetic"]
+
+OPERANDS = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
+_POWERS: dict[int, DerivedOp] = {}
+
+
+def _binary(name: str) -> Any:
+    op = ops.get(name).bind()
+
+    def operator(self: Any, other: Any) -> Any:
+        return invoke(op, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return invoke(op, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+
+    def in_place(self: Any, other: Any) -> Any:
+        return self._become(operator(self, other))
+
+    return operator, reflected, in_place
+
+
+def _unary(name: str) -> Any:
+    op = ops.get(name).bind()
+
+    def operator(self: Any) -> Any:
+        return invoke(op, (self,))
+
+    return operator
+
+
+def _compare(name: str) -> Any:
+    return _binary(name)[0]
+
+
+def _power(self: Any, exponent: Any) -> Any:
+    if type(exponent) is int and abs(exponent) <= 64:
+        op = _POWERS.get(exponent)
+        if op is None:
+            op = _POWERS[exponent] = DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent))
+        return invoke(op, (self,))
+    return _pow(self, exponent)
+
+
+_pow, _rpow, _ = _binary("power")
+
+
+class Arithmetic:
+    """Python's operators on arrays."""
+
+    __slots__ = ()
+
+    __add__, __radd__, __iadd__ = _binary("add")
+    __sub__, __rsub__, __isub__ = _binary("subtract")
+    __mul__, __rmul__, __imul__ = _binary("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _binary("true_divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__, __imod__ = _binary("mod")
+    __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
+    __and__, __rand__, __iand__ = _binary("bitwise_and")
+    __or__, __ror__, __ior__ = _binary("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
+    __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
+    __pow__, __rpow__ = _power, _rpow
+    __eq__ = _compare("equal")  # type: ignore[assignment]
+    __ne__ = _compare("not_equal")  # type: ignore[assignment]
+    __lt__, __le__ = _compare("less"), _compare("less_equal")
+    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
+    __neg__, __abs__, __invert__ = _unary("negative"), _unary("abs"), _unary("bitwise_not")
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return self._become(self**exponent)  # type: ignore[attr-defined]
+
+    def __pos__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other

@@ -1,0 +1,322 @@
+"""Automatic differentiation, with MXNet's names.
+
+``record()`` marks what follows for differentiation; ``backward()`` adds the gradient to the same pending graph;
+nothing is computed before somebody reads a value or ``trainer.step`` ends. See docs/deferred.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.deferred import engine, tape
+from gluonx.deferred.core import Handle, Variable, aval_of, current_state, set_state, state_with
+from gluonx.deferred.graph import settle
+from gluonx.deferred.segments import CustomSegment
+from gluonx.errors import GraphError, TracedValueError
+from gluonx.ndarray import ndarray
+
+__all__ = [
+    "Function",
+    "backward",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+
+class _Scope:
+    """A context manager (and decorator) that changes the state of this context."""
+
+    __slots__ = ("_before", "recording", "training")
+
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self.recording = recording
+        self.training = training
+        self._before: list[Any] = []
+
+    def __enter__(self) -> _Scope:
+        before = current_state()
+        self._before.append(before)
+        if self.recording and not before.recording and before.trace is None:
+            engine.on_record_entry()
+        set_state(state_with(self.recording, self.training))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        before = self._before.pop()
+        set_state(before)
+        if kind is not None and self.recording and not before.recording and before.trace is None:
+            engine.on_record_error()
+
+    def __call__(self, fn: Any) -> Any:
+        import functools
+
+        @functools.wraps(fn)
+        def scoped(*args: Any, **kwargs: Any) -> Any:
+            with _Scope(self.recording, self.training):
+                return fn(*args, **kwargs)
+
+        return scoped
+
+
+def record(train_mode: bool = True) -> _Scope:
+    """Starts recording for gradients.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether layers behave as in training (dropout drops, batch norm uses the batch).
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.array([3.0])
+    ... x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x**2
+    >>> y.backward()
+    ... x.grad.item()
+    6.0
+    """
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> _Scope:
+    """Stops recording inside ``record()``: what is computed here is a constant to the gradient."""
+    return _Scope(False, train_mode)
+
+
+def train_mode() -> _Scope:
+    """Layers behave as in training; recording stays as it is."""
+    return _Scope(None, True)
+
+
+def predict_mode() -> _Scope:
+    """Layers behave as in prediction; recording stays as it is."""
+    return _Scope(None, False)
+
+
+def is_recording() -> bool:
+    """Whether operations are being recorded."""
+    return current_state().recording
+
+
+def is_training() -> bool:
+    """Whether layers behave as in training."""
+    return current_state().training
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Switches recording on or off; returns what it was. Prefer :func:`record`."""
+    before = current_state()
+    if is_recording and not before.recording and before.trace is None:
+        engine.on_record_entry()
+    set_state(state_with(recording=bool(is_recording)))
+    return before.recording
+
+
+def set_training(train_mode: bool) -> bool:
+    """Switches training mode on or off; returns what it was. Prefer :func:`train_mode`."""
+    before = current_state().training
+    set_state(state_with(training=bool(train_mode)))
+    return before
+
+
+def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    """Computes gradients of `heads` into the arrays that have ``attach_grad()``.
+
+    Parameters
+    ----------
+    heads : ndarray or list of ndarray
+        Their sum is differentiated.
+    head_grads : ndarray or list of ndarray, optional
+        Weights of the heads' elements; ones where None.
+    retain_graph : bool
+        Keep the graph for another backward.
+    train_mode : bool
+        Kept for MXNet's signature; the mode is the one that was recorded.
+
+    Raises
+    ------
+    GraphError
+        When a head was not recorded, or its graph was freed by an earlier backward.
+    """
+    tape.backward(heads, head_grads, retain_graph)
+
+
+def grad(
+    heads: Any,
+    variables: Any,
+    head_grads: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> Any:
+    """Gradients of `heads` with respect to `variables`, returned instead of stored.
+
+    Parameters
+    ----------
+    heads, head_grads
+        As in :func:`backward`.
+    variables : ndarray or list of ndarray
+        Arrays with ``attach_grad()``, or recorded intermediate values.
+    retain_graph : bool, optional
+        As in :func:`backward`; by default the value of `create_graph`.
+    create_graph : bool
+        Record the gradient itself, for higher derivatives.
+
+    Returns
+    -------
+    ndarray or list of ndarray
+        As `variables`.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.array([2.0])
+    ... x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x**3
+    ...     dy = autograd.grad(y, x, create_graph=True)
+    >>> dy.backward()
+    ... x.grad.item()
+    12.0
+    """
+    hs, given = tape.heads_of(heads, head_grads)
+    wrt = [variables] if isinstance(variables, Handle) else list(variables)
+    for v in wrt:
+        if v.variable is None and v.tape is None and not v._is_live():
+            raise GraphError(
+                f"cannot differentiate with respect to an array of shape {v.shape} that has neither attach_grad() "
+                "nor a place in the recorded graph"
+            )
+    before = current_state()
+    set_state(state_with(recording=create_graph))
+    try:
+        found = tape.gradients(hs, given, create_graph if retain_graph is None else retain_graph, create_graph, wrt)
+    finally:
+        set_state(before)
+    results = [_found(found, v) for v in wrt]
+    return results[0] if isinstance(variables, Handle) else results
+
+
+def _found(found: dict[int, Any], variable: Any) -> ndarray:
+    for key in (id(variable.tape), id(variable), id(variable.variable)):
+        if key in found and key != id(None):
+            return found[key][1]
+    raise GraphError(f"the heads do not depend on one of the variables (shape {variable.shape}), so it has no gradient")
+
+
+def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+    """Makes `variables` end points of gradients, which go into the arrays `gradients`.
+
+    Parameters
+    ----------
+    variables, gradients : ndarray or list of ndarray
+    grad_reqs : str or list of str
+        'write', 'add' or 'null' for each.
+    """
+    if isinstance(variables, Handle):
+        variables, gradients = [variables], [gradients]
+    reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
+        variable.attach_grad(req)
+        if variable.variable is not None:
+            variable.variable = Variable(req, gradient)
+
+
+class Function:
+    """An operation whose gradient is written by hand in Python.
+
+    Subclass it, define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on ndarrays, and call an
+    instance. Neither is recorded. An instance serves one call.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> class Double(autograd.Function):
+    ...     def forward(self, x):
+    ...         return 2 * x
+    ...
+    ...     def backward(self, dy):
+    ...         return 2 * dy
+    >>> x = np.array([1.0])
+    ... x.attach_grad()
+    >>> with autograd.record():
+    ...     y = Double()(x)
+    >>> y.backward()
+    ... x.grad.item()
+    2.0
+    """
+
+    def __init__(self) -> None:
+        self._used = False
+        self._saved: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Keeps arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
+        self._saved = args
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What :meth:`save_for_backward` kept."""
+        return self._saved
+
+    def forward(self, *inputs: Any) -> Any:
+        """Computes the outputs."""
+        raise TypeError(f"{type(self).__name__} must define forward(self, *inputs)")
+
+    def backward(self, *output_grads: Any) -> Any:
+        """Computes the gradients of the inputs, one for each."""
+        raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
+
+    def __call__(self, *inputs: Any) -> Any:
+        if getattr(self, "_used", False):
+            raise GraphError("an autograd.Function instance serves one call; create a new one for each")
+        if current_state().trace is not None:
+            raise TracedValueError(
+                "an autograd.Function runs Python in its backward and cannot be traced; use jax.custom_vjp with "
+                "gluonx.from_jax, or do not hybridize the block that calls it"
+            )
+        self._used = True
+        recording = is_recording()
+        if recording:
+            for x in inputs:
+                settle(x)
+        with pause(is_training()):
+            outputs = self.forward(*inputs)
+        if not recording:
+            return outputs
+        return self._tape(inputs, outputs)
+
+    def _tape(self, inputs: Any, outputs: Any) -> Any:
+        sources = [x.tape or x.variable if isinstance(x, Handle) else None for x in inputs]
+        outs = [outputs] if isinstance(outputs, Handle) else list(outputs)
+        fresh = [engine.stripped(o) for o in outs]
+        for o in fresh:
+            settle(o)
+        if any(s is not None for s in sources):
+            segment = CustomSegment(self._pull, sources, [aval_of(o.value) for o in fresh])
+            self._avals = [aval_of(o.value) for o in fresh]
+            for i, o in enumerate(fresh):
+                o.tape = segment.outs[i]
+        return fresh[0] if isinstance(outputs, Handle) else tuple(fresh)
+
+    def _pull(self, cotangents: dict[int, Handle], create_graph: bool) -> list[Any]:
+        from gluonx.deferred.core import new_handle
+        from gluonx.deferred.shapes import Zeros
+
+        given = [cotangents.get(i) or new_handle(Zeros(a.shape, a.dtype)) for i, a in enumerate(self._avals)]
+        if create_graph:
+            grads = self.backward(*given)
+        else:
+            with pause(is_training()):
+                grads = self.backward(*given)
+        return [grads] if isinstance(grads, Handle) else list(grads)

@@ -1,0 +1,235 @@
+"""Blocks: what layers and nets are made of.
+
+A :class:`Block` owns parameters and other blocks, each under the name of the attribute it was assigned to, and computes
+with them in ``forward``. The operations on it are few: call it, walk it (``collect_params``, ``apply``, ``hybridize``,
+``cast``, ...), and move its parameters to and from a file or another block.
+
+A :class:`HybridBlock` may be hybridized: its forward is then traced once for each kind of input and becomes one node of
+the pending graph. What it computes is the same.
+
+A layer is called some thousand times a second, so a call is nearly nothing: ``_plain`` says that there is nothing to
+do but to run ``forward``. It is False while the block has hooks, is hybridized, or has parameters of unknown shape.
+
+The walk is by structured names, ``'features.0.weight'``: the attribute names from the outermost block inwards. They
+name parameters in files, and in messages with the class of the outermost block in front, ``'LeNet.features.0.weight'``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import Any
+
+import jax
+
+from gluonx.blockbase import Block as Block
+from gluonx.blocktools import HookHandle as HookHandle
+from gluonx.blocktools import Snapshot
+from gluonx.declared import structure
+from gluonx.deferred import tracing
+from gluonx.deferred.core import current_state
+
+__all__ = ["Block", "HookHandle", "HybridBlock"]
+
+_NOT_HYBRID = (
+    "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
+    "HybridBlock (nn.HybridSequential instead of nn.Sequential), or {cls} from Block."
+)
+
+
+class HybridBlock(Block):
+    """A :class:`Block` whose forward can become one compiled node of the program; all children are HybridBlocks too.
+
+    Examples
+    --------
+    >>> class Twice(HybridBlock):
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> net = Twice()
+    >>> net.hybridize()
+    """
+
+    _active: bool
+    _traced: Any
+    _traced_of: Snapshot
+
+    def __init__(self) -> None:
+        super().__init__()
+        own = self.__dict__
+        own["_active"] = False
+        own["_traced"] = None
+        own["_traced_of"] = Snapshot(None)  # the parts that the trace was made of
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make `block` a child; see :meth:`Block.register_child`. ValueError if it is no HybridBlock."""
+        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+            shown = name if name is not None else str(len(self._children))
+            raise ValueError(_NOT_HYBRID.format(cls=type(self).__name__, name=shown, child=type(block).__name__))
+        super().register_child(block, name)
+
+    def _refresh(self) -> None:
+        super()._refresh()
+        if self._active:
+            self.__dict__["_plain"] = False
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._active and not self._op_hooks and current_state().trace is None:
+            return self._call_active(args, kwargs)
+        return super()._run(args, kwargs)
+
+    def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        traced = self._traced
+        if traced is None or self._traced_of.version != structure.version:
+            traced = self._renewed_trace()
+        return traced(args, kwargs)
+
+    def _renewed_trace(self) -> Any:
+        """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
+        blocks = [block for _, block in self._walk()]
+        params = [p for block in blocks for p in block._reg_params.values()]
+        parts, dtypes = [*blocks[1:], *params], [p.dtype for p in params]
+        same = False
+        if self._traced is not None:
+            old, old_dtypes = self._traced_of.content
+            same = dtypes == old_dtypes and len(parts) == len(old) and all(a is b for a, b in zip(parts, old))
+        if not same:
+            self.__dict__["_traced"] = tracing.TracedCall(self)
+        self.__dict__["_traced_of"] = Snapshot((parts, dtypes), structure.version)
+        return self._traced
+
+    def _clear_cached_op(self) -> None:
+        """Forget the trace. The next call traces anew."""
+        self.__dict__["_traced"] = None
+
+    def hybridize(
+        self,
+        active: bool = True,
+        partition_if_dynamic: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+    ) -> None:
+        """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
+
+        Parameters
+        ----------
+        active : bool
+            False takes it back.
+        partition_if_dynamic, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            Accepted for ported code. XLA plans memory and bulks operators by itself.
+        """
+        self._set_active(bool(active))
+        super().hybridize(active)
+
+    def _set_active(self, active: bool) -> None:
+        self.__dict__["_active"] = active
+        self._clear_cached_op()
+        self._refresh()
+
+    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any) -> None:
+        """Hybridize, and run the block once so that it is traced for these inputs.
+
+        Parameters
+        ----------
+        x, *args
+            Inputs of the forward.
+        backend : str, optional
+            Accepted for ported code, with a note: XLA is the one compiler there is.
+        clear : bool
+            Accepted for ported code.
+        **kwargs
+            Options of :meth:`hybridize`.
+        """
+        if backend is not None:
+            warnings.warn(
+                f"optimize_for(backend={backend!r}): XLA compiles everything here, the backend is ignored.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.hybridize(True, **kwargs)
+        self(x, *args)
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        epoch: int = 0,
+        remove_amp_cast: bool = True,
+        *,
+        inputs: Any = None,
+        dynamic_batch: bool = True,
+        platforms: Any = None,
+        vjp_order: int = 0,
+    ) -> Any:
+        """Write the net as a StableHLO artifact: a folder that serves where gluonx is not installed.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; see docs/export.md for what it holds.
+        epoch, remove_amp_cast
+            Accepted for ported code.
+        inputs : list of arrays or InputSpec, optional
+            What goes in; by default what the hybridized net was last called with.
+        dynamic_batch : bool
+            Whether the first dimension of the inputs may have any size when served.
+        platforms : sequence of {'cpu', 'cuda', 'rocm', 'tpu'}, optional
+            What to compile for; this machine's platform and the CPU by default.
+        vjp_order : int
+            How often the loaded net can be differentiated.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        UninitializedError
+            If parameters have no value yet, or nothing tells what goes in.
+        """
+        from gluonx.export import export_block  # export.py builds on this module
+
+        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""
+        super().cast(dtype)
+        self._clear_cached_op()
+
+    def infer_shape(self, *args: Any) -> None:
+        """Find the unknown shapes of all parameters below from example inputs, without computing anything.
+
+        A layer that knows its parameters' shapes overrides this method and assigns them, as in
+        ``self.weight.shape = (self.units, x.shape[1])``.
+
+        Parameters
+        ----------
+        *args
+            What the forward takes; only shapes and dtypes are looked at.
+        """
+        leaves, tree = jax.tree.flatten(args, is_leaf=tracing.is_handle)
+        arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+        structs = [jax.ShapeDtypeStruct(tuple(leaves[i].shape), leaves[i].dtype) for i in arrays]
+
+        def forward(*handles: Any) -> None:
+            for i, handle in zip(arrays, handles):
+                leaves[i] = handle
+            self.forward(*jax.tree.unflatten(tree, leaves))
+
+        tracing.infer(forward, structs)
+
+    def infer_type(self, *args: Any) -> None:
+        """Give all parameters that have no value yet the floating dtype of the first input that has one."""
+        dtypes = [a.dtype for a in args if hasattr(a, "dtype") and a.dtype.kind not in "iub"]
+        for param in self._unique_params() if dtypes else ():
+            if not param._is_ready and param._differentiable:
+                param.cast(dtypes[0])
+
+    def _infers_shape(self) -> bool:
+        return type(self).infer_shape is not HybridBlock.infer_shape
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the trace, which belongs to this very object."""
+        return {**self.__dict__, "_traced": None}

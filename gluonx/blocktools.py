@@ -1,0 +1,191 @@
+"""What a block needs beside itself: the registry of its parts, hooks, and sentences about what is wrong where."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gluonx.declared import structure
+from gluonx.deferred.core import State, current_state, set_state
+from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.parameter import Parameter
+
+__all__ = ["HookHandle", "Registry", "Snapshot", "listed", "locate", "warn_of_loose_items", "watch_operators"]
+
+_LOOSE = (
+    "'{cls}.{name}' is a {kind} that holds {what}. What is in a plain Python container is not part of the block: it is "
+    "neither initialized, trained nor saved. Use nn.Sequential or nn.HybridSequential, or register_child."
+)
+
+
+class Registry(OrderedDict[str, Any]):
+    """The children or the parameters of a block by name; every change counts in ``declared.structure``."""
+
+    def __setitem__(self, name: str, item: Any) -> None:
+        structure.version += 1
+        super().__setitem__(name, item)
+
+    def __delitem__(self, name: str) -> None:
+        structure.version += 1
+        super().__delitem__(name)
+
+    def pop(self, *args: Any) -> Any:
+        """As ``dict.pop``."""
+        structure.version += 1
+        return super().pop(*args)
+
+    def popitem(self, last: bool = True) -> tuple[str, Any]:
+        """As ``OrderedDict.popitem``."""
+        structure.version += 1
+        return super().popitem(last)
+
+    def clear(self) -> None:
+        """As ``dict.clear``."""
+        structure.version += 1
+        super().clear()
+
+    def move_to_end(self, key: str, last: bool = True) -> None:
+        """As ``OrderedDict.move_to_end``."""
+        structure.version += 1
+        super().move_to_end(key, last)
+
+
+class Snapshot:
+    """What was derived from a block's structure, and the count in ``declared.structure`` at which it was true."""
+
+    __slots__ = ("content", "version")
+
+    def __init__(self, content: Any, version: int = -1) -> None:
+        self.content, self.version = content, version
+
+    def __deepcopy__(self, memo: Any) -> Snapshot:
+        return Snapshot(None)  # of another object; not true of the copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (None,)
+
+
+class HookHandle:
+    """What registering a hook returns; :meth:`detach` removes the hook, and so does leaving a ``with`` on it."""
+
+    __slots__ = ("_block", "_hooks")
+
+    def __init__(self, block: Any, hooks: dict[HookHandle, Any], hook: Any) -> None:
+        self._block, self._hooks = block, hooks
+        hooks[self] = hook
+        block._refresh()
+
+    def detach(self) -> None:
+        """Remove the hook; doing it twice does no harm."""
+        self._hooks.pop(self, None)
+        self._block._refresh()
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+
+@contextlib.contextmanager
+def watch_operators(callbacks: Iterable[tuple[Any, bool]]) -> Iterator[None]:
+    """Show every operator that runs meanwhile to ``callback(name, operator, array)``.
+
+    Parameters
+    ----------
+    callbacks : iterable of (callable, bool)
+        The flag says whether the inputs are to be shown as well as the outputs.
+    """
+    before = current_state()
+    watch = _Watch(before, tuple(callbacks))
+    set_state(State(before.recording, before.training, watch, before.bulk, before.naive))
+    try:
+        yield
+    finally:
+        set_state(before)
+
+
+class _Watch:
+    """Stands where a trace would: operators pass through it on their way to what would have run them anyway."""
+
+    transparent = True
+
+    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...]) -> None:
+        self.outer, self.callbacks, self.count = outer, callbacks, 0
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        self.count += 1
+        out = self._outside(invoke, op, args)
+        outputs = out if type(out) is tuple else (out,)
+        for callback, monitor_all in self.callbacks:
+            for i, array in enumerate(args if monitor_all else ()):
+                self._outside(callback, f"node_{self.count}_input{i}", op.name, array)
+            for i, array in enumerate(outputs):
+                suffix = i if len(outputs) > 1 else ""
+                self._outside(callback, f"node_{self.count}_output{suffix}", op.name, array)
+        return out
+
+    def random_inputs(self, count: int) -> Any:
+        return self._outside(random_inputs, self.outer, count)
+
+    def rebind(self, handle: Any, new: Any) -> bool:
+        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
+
+    def _outside(self, fn: Any, *args: Any) -> Any:
+        inside = current_state()
+        set_state(self.outer)
+        try:
+            return fn(*args)
+        finally:
+            set_state(inside)
+
+
+def locate(error: Exception, block: Any) -> None:
+    """Note below an error that leaves `block` where it arose: each block on the way out puts its name in front."""
+    trail: list[Any] = error.__dict__.setdefault("_gluonx_trail", [])
+    trail.append(block)
+    names = [type(block).__name__]
+    for outer, inner in zip(trail[:0:-1], trail[-2::-1]):
+        names.append(next((n for n, child in outer._children.items() if child is inner), f"<{type(inner).__name__}>"))
+    path = ".".join(names)
+    notes = error.__dict__.setdefault("__notes__", [])
+    notes[:] = [note for note in notes if not note.startswith("In block ")]
+    if path not in str(error):  # gluonx's own errors name it themselves
+        notes.append(f"In block {path} (a {type(trail[0]).__name__})." if len(names) > 1 else f"In block {path}.")
+
+
+def warn_of_loose_items(blocks: Iterable[Any], stacklevel: int) -> None:
+    """Warn of blocks and parameters that sit in plain lists, tuples or dicts of `blocks` and nowhere else."""
+    unique = {id(block): block for block in blocks}
+    inside = unique.keys() | {id(p) for block in unique.values() for p in block._reg_params.values()}
+    for block in unique.values():
+        for name, value in block.__dict__.items():
+            if not isinstance(value, (list, tuple, dict)) or isinstance(value, Registry):
+                continue
+            loose = next((item for item in _items(value) if id(item) not in inside), None)
+            if loose is not None:
+                what = "parameters" if isinstance(loose, Parameter) else "blocks"
+                text = _LOOSE.format(cls=type(block).__name__, name=name, kind=type(value).__name__, what=what)
+                warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+
+
+def _items(container: Any) -> Iterator[Any]:
+    """The blocks and parameters in a container, at any depth."""
+    stack, seen = [container], set()
+    while stack:
+        found = stack.pop()
+        for item in found.values() if isinstance(found, dict) else found:
+            if isinstance(item, Parameter) or hasattr(item, "_reg_params"):
+                yield item
+            elif isinstance(item, (list, tuple, dict)) and id(item) not in seen:
+                seen.add(id(item))
+                stack.append(item)
+
+
+def listed(names: list[str], limit: int = 5) -> str:
+    """The names in quotes, and how many more there are beyond `limit`."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(f"'{name}'" for name in names[:limit]) + more

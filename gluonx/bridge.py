@@ -1,0 +1,211 @@
+"""The two doors between gluonx and JAX.
+
+:func:`functional` gives a net as pure functions, for ``jax.jit``, ``grad``, ``vmap``, ``shard_map``, optax and export;
+:func:`from_jax` makes of any JAX function an operator that gluonx records.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.core import Handle, Placeholder, State, current_state, new_handle, set_state
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke
+from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
+
+if TYPE_CHECKING:
+    from gluonx.block import Block
+
+__all__ = ["Functional", "from_jax", "functional"]
+
+
+class Functional:
+    """A net as pure functions. Made by :func:`functional`.
+
+    Attributes
+    ----------
+    params : dict of str to jax.Array
+        Copies of the trainable parameters, by structured name.
+    state : dict of str to jax.Array
+        Copies of the others (running averages, constants).
+    """
+
+    def __init__(self, net: Block) -> None:
+        self._net = net
+        self._handles: dict[str, Handle] = {}
+        seen: set[int] = set()
+        self.params: dict[str, jax.Array] = {}
+        self.state: dict[str, jax.Array] = {}
+        for name, p in net.collect_params().items():
+            if id(p) in seen:
+                continue
+            seen.add(id(p))
+            if p._handle is None:
+                raise UninitializedError(f"Parameter '{p._path}' has not been initialized; call net.initialize() first")
+            if isinstance(p._handle.value, Placeholder):
+                raise DeferredInitializationError(
+                    f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
+                    "net.infer_shape(x), before gluonx.functional(net)"
+                )
+            self._handles[name] = p._handle
+            kind = self.state if p.grad_req == "null" else self.params
+            kind[name] = jnp.copy(p.data()._read())
+
+    def apply(
+        self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
+    ) -> tuple[Any, Any]:
+        """The forward pass, pure and traceable.
+
+        Parameters
+        ----------
+        params, state : dict of str to array
+            As the attributes.
+        key : jax.Array or None
+            A PRNG key; needed where the net draws random numbers (dropout in training).
+        *inputs : arrays or pytrees of arrays
+        train : bool
+            Whether layers behave as in training.
+
+        Returns
+        -------
+        outputs, state
+            JAX arrays; `state` with what the forward has written.
+        """
+        values = {**params, **state}
+        wrong = set(values) ^ set(self._handles)
+        if wrong:
+            raise ShapeError(f"apply got other parameters than the net has; missing or unexpected: {sorted(wrong)[:5]}")
+        handles = list(self._handles.values())
+        root = None if key is None else _words(key)
+        trace = Trace(
+            handles, [jnp.asarray(values[n]) for n in self._handles], None if root is None else (root, np.int32(0))
+        )
+        before = current_state()
+        set_state(State(False, train, trace, 0, before.naive))
+        try:
+            out = self._net(
+                *jax.tree.map(
+                    lambda x: x if isinstance(x, Handle) else new_handle(jnp.asarray(x)), inputs, is_leaf=is_handle
+                )
+            )
+            out = jax.tree.map(lambda x: trace.value(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
+            return out, {n: trace.values[id(self._handles[n])] for n in state}
+        finally:
+            set_state(before)
+
+    def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
+        """Writes arrays back into the net's parameters: all of them, or none where a shape does not fit."""
+        values = {**params, **(state or {})}
+        for name, value in values.items():
+            handle = self._handles.get(name)
+            if handle is None:
+                raise ShapeError(f"the net has no parameter '{name}'")
+            if tuple(value.shape) != handle.shape:  # type: ignore[attr-defined]
+                raise ShapeError(f"parameter '{name}' has shape {handle.shape}, the given array {tuple(value.shape)}")  # type: ignore[attr-defined]
+        for name, value in values.items():
+            handle = self._handles[name]
+            handle._assign(new_handle(jnp.array(value, handle.dtype, copy=True)))  # type: ignore[attr-defined]
+
+
+def _words(key: Any) -> Any:
+    """Two 32-bit words from any JAX key."""
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return jax.random.bits(key, (2,), jnp.uint32)
+    return jnp.asarray(key).astype(jnp.uint32).reshape(-1)[:2]
+
+
+def functional(net: Block) -> Functional:
+    """The pure view of `net`.
+
+    Examples
+    --------
+    >>> import gluonx, jax, jax.numpy as jnp
+    >>> from gluonx import nn
+    >>> net = nn.Dense(2, in_units=3)
+    ... net.initialize()
+    >>> pure = gluonx.functional(net)
+    >>> def loss(params, x):
+    ...     y, _ = pure.apply(params, pure.state, None, x)
+    ...     return (y**2).mean()
+    >>> sorted(jax.grad(loss)(pure.params, jnp.ones((4, 3))))
+    ['bias', 'weight']
+    """
+    return Functional(net)
+
+
+def from_jax(
+    fn: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Makes of a JAX function one on ndarrays, which is recorded, deferred and differentiated like any operator.
+
+    Parameters
+    ----------
+    fn : callable
+        A pure function of arrays (and pytrees of arrays).
+    static_argnums, static_argnames
+        Arguments that are no arrays, as for ``jax.jit``.
+
+    Examples
+    --------
+    >>> import gluonx, jax.numpy as jnp
+    >>> from gluonx import autograd, np
+    >>> sinc = gluonx.from_jax(jnp.sinc)
+    >>> x = np.array([0.0])
+    ... x.attach_grad()
+    >>> with autograd.record():
+    ...     y = sinc(x)
+    >>> y.backward()
+    ... y.item()
+    1.0
+    """
+    if fn is None:
+        return functools.partial(from_jax, static_argnums=static_argnums, static_argnames=static_argnames)
+    nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+    cache: dict[Any, Any] = {}
+    function = fn
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        moving_args = [a for i, a in enumerate(args) if i not in nums]
+        moving_kwargs = {k: v for k, v in kwargs.items() if k not in names}
+        fixed = (
+            tuple([(i, a) for i, a in enumerate(args) if i in nums]),
+            tuple(sorted((k, v) for k, v in kwargs.items() if k in names)),
+        )
+        leaves, tree = jax.tree.flatten((moving_args, moving_kwargs), is_leaf=is_handle)
+        op = cache.get((tree, fixed))
+        if op is None:
+            op = cache[(tree, fixed)] = _JaxOp(function, tree, fixed)
+        outs = invoke(op.op, leaves)
+        return jax.tree.unflatten(op.tree, outs)
+
+    return call
+
+
+class _JaxOp:
+    """One nesting of arguments of a function from JAX."""
+
+    def __init__(self, fn: Callable[..., Any], tree: Any, fixed: Any) -> None:
+        self.tree: Any = None
+        statics, static_kwargs = fixed
+
+        def flat(*leaves: Any) -> tuple[Any, ...]:
+            args, kwargs = jax.tree.unflatten(tree, leaves)
+            args = list(args)
+            for i, value in statics:
+                args.insert(i, value)
+            out, self.tree = jax.tree.flatten(fn(*args, **kwargs, **dict(static_kwargs)))
+            return tuple(out)
+
+        self.op = DerivedOp(getattr(fn, "__name__", "from_jax"), flat)

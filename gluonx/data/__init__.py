@@ -1,0 +1,30 @@
+"""Datasets, samplers, batchify functions and the DataLoader."""
+
+from gluonx.data import batchify as batchify
+from gluonx.data import dataloader as dataloader
+from gluonx.data import dataset as dataset
+from gluonx.data import sampler as sampler
+from gluonx.data.dataloader import DataLoader as DataLoader
+from gluonx.data.dataset import ArrayDataset as ArrayDataset
+from gluonx.data.dataset import Dataset as Dataset
+from gluonx.data.dataset import SimpleDataset as SimpleDataset
+from gluonx.data.sampler import BatchSampler as BatchSampler
+from gluonx.data.sampler import FilterSampler as FilterSampler
+from gluonx.data.sampler import IntervalSampler as IntervalSampler
+from gluonx.data.sampler import RandomSampler as RandomSampler
+from gluonx.data.sampler import Sampler as Sampler
+from gluonx.data.sampler import SequentialSampler as SequentialSampler
+
+__all__ = [
+    "ArrayDataset",
+    "BatchSampler",
+    "DataLoader",
+    "Dataset",
+    "FilterSampler",
+    "IntervalSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SimpleDataset",
+    "batchify",
+]

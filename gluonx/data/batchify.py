@@ -1,0 +1,245 @@
+"""Batchify functions: how a list of samples becomes a batch.
+
+Called directly, each takes the list and returns gluonx arrays. A DataLoader calls their ``host_batch`` instead, which
+does the same in NumPy alone and so can run in any thread or process. Any other function of the list of samples will do
+as well; what it returns is the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonx.data._host import as_host, device_batch, host_array, is_batchable, run_batchify
+
+__all__ = ["Append", "AsList", "Group", "Pad", "Stack"]
+
+
+class _Batchify:
+    """Base: subclasses define ``host_batch``, which gives NumPy arrays marked for the device."""
+
+    def __call__(self, data: Sequence[Any]) -> Any:
+        return device_batch(self.host_batch(data))
+
+    def host_batch(self, data: Sequence[Any]) -> Any:
+        """The batch on the host, made of NumPy arrays marked for the device."""
+        raise NotImplementedError(f"{type(self).__name__} must define host_batch")
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name.lstrip('_')}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
+
+class Stack(_Batchify):
+    """Samples of one shape, stacked along a new first axis. What a DataLoader does unless told otherwise.
+
+    Samples that are tuples or lists give a list with one batch for each of their elements; dicts a dict of batches.
+
+    Parameters
+    ----------
+    use_shared_mem : bool
+        Accepted for MXNet's sake: batches of worker processes always cross by shared memory.
+
+    Raises
+    ------
+    ValueError
+        When shapes, or numbers of elements, differ between samples.
+    TypeError
+        When samples are neither numbers nor arrays of numbers.
+
+    Examples
+    --------
+    >>> Stack().host_batch([(1.0, 2), (3.0, 4)])[1].array
+    array([2, 4], dtype=int32)
+    """
+
+    def __init__(self, use_shared_mem: bool = False) -> None:
+        pass
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        first = _first(data, "Stack")
+        if isinstance(first, (tuple, list)):
+            return [self.host_batch(column) for column in _columns(data, len(first))]
+        if isinstance(first, dict):
+            return {key: self.host_batch([sample[key] for sample in data]) for key in first}
+        return host_array(_stack([as_host(sample) for sample in data]))
+
+
+class Pad(_Batchify):
+    """Samples of different lengths, filled up to the longest along every axis, then stacked.
+
+    A sample is an array or a (nested) list of numbers, all with the same number of axes.
+
+    Parameters
+    ----------
+    val : number, optional
+        What to fill with, 0 unless given.
+    dtype : dtype, optional
+        Of the batch; unless given, the one that holds all samples.
+    round_to : int, optional
+        Fill up to the next multiple of this instead: fewer different batch shapes mean fewer programs to compile.
+    use_shared_mem : bool
+        Accepted for MXNet's sake, without effect.
+
+    Raises
+    ------
+    TypeError
+        When samples are numbers or tuples of several things; see :class:`Group`.
+    ValueError
+        When samples have different numbers of axes.
+
+    Examples
+    --------
+    >>> Pad(val=-1).host_batch([[1, 2, 3], [4]]).array
+    array([[ 1,  2,  3],
+           [ 4, -1, -1]], dtype=int32)
+    """
+
+    def __init__(
+        self, val: float | None = None, dtype: Any = None, round_to: int | None = None, use_shared_mem: bool = False
+    ) -> None:
+        if round_to is not None and round_to < 1:
+            raise ValueError(f"round_to must be at least 1, got {round_to}")
+        self._val = 0 if val is None else val
+        self._dtype = dtype
+        self._round_to = round_to
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        first = as_host(_first(data, "Pad"))
+        if not isinstance(first, (np.ndarray, list)):
+            raise TypeError(
+                f"Pad takes samples that are arrays or lists of numbers, got a {type(first).__name__}; "
+                "for samples of several elements use Group(Pad(), Stack(), ...)"
+            )
+        arrays = [_numbers(as_host(sample)) for sample in data]
+        ranks = {array.ndim for array in arrays}
+        if len(ranks) > 1:
+            raise ValueError(f"Pad needs samples with one number of axes, got {sorted(ranks)}")
+        # An empty list says nothing about the dtype: NumPy would call it float64.
+        typed = [array for array in arrays if array.size] or arrays
+        dtype = np.result_type(*typed) if self._dtype is None else np.dtype(self._dtype)
+        batch = np.full((len(arrays), *self._room(arrays)), self._val, dtype)
+        for row, array in zip(batch, arrays, strict=True):
+            row[tuple(slice(size) for size in array.shape)] = array
+        return host_array(batch)
+
+    def _room(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
+        longest = (max(sizes) for sizes in zip(*(array.shape for array in arrays), strict=True))
+        step = self._round_to or 1
+        return tuple(-(-size // step) * step for size in longest)
+
+
+class Append(_Batchify):
+    """Samples of any shapes as a list of arrays, one for each.
+
+    Parameters
+    ----------
+    expand : bool, default True
+        Whether each gets a batch axis of size 1.
+    batch_axis : int, default 0
+        Where.
+    use_shared_mem : bool
+        Accepted for MXNet's sake, without effect.
+
+    Examples
+    --------
+    >>> [a.array.shape for a in Append().host_batch([np.ones(2), np.ones((3, 4))])]
+    [(1, 2), (1, 3, 4)]
+    """
+
+    def __init__(self, expand: bool = True, batch_axis: int = 0, use_shared_mem: bool = False) -> None:
+        self._expand = expand
+        self._batch_axis = batch_axis
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        arrays = [_numbers(as_host(sample)).copy() for sample in data]
+        if self._expand:
+            arrays = [np.expand_dims(array, self._batch_axis) for array in arrays]
+        return [host_array(array) for array in arrays]
+
+
+class Group(_Batchify):
+    """One batchify function for each element of a sample: ``Group(Stack(), Pad())`` or ``Group([Stack(), Pad()])``.
+
+    Raises
+    ------
+    TypeError
+        When one of them cannot be called.
+    ValueError
+        When a sample does not have as many elements as there are functions.
+
+    Examples
+    --------
+    >>> Group(Stack(), AsList()).host_batch([(1, "a"), (2, "b")])[1]
+    ['a', 'b']
+    """
+
+    def __init__(self, fn: Any, *args: Callable[[Any], Any]) -> None:
+        if isinstance(fn, (list, tuple)):
+            if args:
+                raise TypeError("Group takes either one list of functions or the functions themselves, got both")
+            self._fns = tuple(fn)
+        else:
+            self._fns = (fn, *args)
+        for place, one in enumerate(self._fns):
+            if not callable(one):
+                raise TypeError(f"Group takes functions, got {one!r} at place {place}")
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        columns = _columns(data, len(self._fns))
+        return tuple(run_batchify(fn, column) for fn, column in zip(self._fns, columns, strict=True))
+
+
+class AsList(_Batchify):
+    """The samples as a list, untouched: for strings and other things that are no numbers.
+
+    Examples
+    --------
+    >>> AsList()(("a", "b"))
+    ['a', 'b']
+    """
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        return list(data)
+
+
+def _first(data: Sequence[Any], who: str) -> Any:
+    if not hasattr(data, "__getitem__") or not hasattr(data, "__len__"):
+        raise TypeError(f"{who} takes a list of samples, got {type(data).__name__}")
+    if len(data) == 0:
+        raise ValueError(f"{who} got no samples")
+    return data[0]
+
+
+def _columns(data: Sequence[Any], width: int) -> list[tuple[Any, ...]]:
+    for place, sample in enumerate(data):
+        if not isinstance(sample, (tuple, list)) or len(sample) != width:
+            size = f"{len(sample)}" if isinstance(sample, (tuple, list)) else f"a {type(sample).__name__}"
+            raise ValueError(f"each sample needs {width} elements, got {size} at place {place} of the batch")
+    return list(zip(*data, strict=True))
+
+
+def _numbers(sample: Any) -> np.ndarray:
+    try:
+        array = np.asarray(sample)
+    except ValueError as error:
+        raise ValueError(f"a sample is a list whose parts have different lengths ({error})") from error
+    if not is_batchable(array.dtype):
+        raise TypeError(f"{_kind(sample)} cannot become an array of numbers; batchify.AsList() keeps such samples")
+    return array
+
+
+def _stack(samples: list[Any]) -> np.ndarray:
+    if not isinstance(samples[0], np.ndarray):
+        return _numbers(samples)
+    shapes = {np.shape(sample) for sample in samples}
+    if len(shapes) > 1:
+        raise ValueError(f"samples of one shape are needed, got shapes {sorted(shapes)}; batchify.Pad() fills them up")
+    return _numbers(np.stack(samples))
+
+
+def _kind(sample: Any) -> str:
+    one = sample[0] if isinstance(sample, list) and sample else sample
+    return f"a sample of type {type(one).__name__}"

@@ -1,0 +1,295 @@
+"""The DataLoader: batches of a dataset, in order, made ahead of time by threads or processes.
+
+What it promises:
+
+- batches come in the sampler's order, whatever the number of workers, and one seed gives the same shuffles with any;
+- at most `prefetch` batches are under way or waiting, and none is held once it was handed out;
+- an exception in a dataset, transform or batchify function arrives in the loop, with its type, its traceback and the
+  sample it comes from; a worker that dies raises as well, and one that hangs does so after `timeout` seconds;
+- when the loader is closed or no longer referred to, its threads and processes are gone.
+
+Worker processes are not forked from this process, in which JAX has threads and maybe an accelerator, but from a clean
+one (see ``_nursery``); what they make crosses by shared memory, and the arrays are made here.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gluonx.data import _nursery
+from gluonx.data._host import device_batch
+from gluonx.data._pool import CLOSED, WorkerPool, process_pool, thread_pool
+from gluonx.data._shipping import CannotSendError, pack
+from gluonx.data._worker import Task, fetch
+from gluonx.data.batchify import Stack
+from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from gluonx.errors import GluonxError
+from gluonx.random import host_rng
+
+__all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
+
+_FALLBACK = (
+    "the dataset cannot be sent to worker processes, so one background thread reads it instead "
+    "(pass thread_pool=True to have {count} threads, if it allows reading from several). The reason: {reason}"
+)
+_HUNG = (
+    "the DataLoader waited {seconds:g} s for batch {number} of the epoch (samples at {indices}). A worker hangs, or "
+    "the batch takes longer than that: then pass a larger timeout to DataLoader"
+)
+
+
+class DataLoader:
+    """Loads batches of a dataset, in this thread or with workers.
+
+    Parameters
+    ----------
+    dataset : Dataset or sequence
+        Where samples come from.
+    batch_size : int
+        Samples in a batch. Required unless `batch_sampler` is given.
+    shuffle : bool, default False
+        Whether each epoch has a new random order.
+    sampler : Sampler or iterable with a length, optional
+        The order of the samples; excludes `shuffle`.
+    last_batch : {'keep', 'discard', 'rollover'}, optional
+        What becomes of samples that do not fill the last batch, 'keep' unless given; see :class:`BatchSampler`.
+    batch_sampler : iterable of lists of indices, optional
+        The batches; excludes the four before it.
+    batchify_fn : callable, optional
+        Makes a batch of a list of samples: ``batchify.Stack()`` unless given. In a worker process it runs there.
+    num_workers : int, default 0
+        How many worker processes (or threads) prepare batches. With 0 they are made in this thread when asked for.
+    pin_memory, pin_device_id
+        Accepted for MXNet's sake, without effect: JAX stages its own transfers.
+    prefetch : int, optional
+        The most batches prepared ahead, twice `num_workers` unless given.
+    thread_pool : bool, default False
+        Whether workers are threads: no start-up, no copies, any dataset that several threads may read at once; best
+        where the work is done by NumPy or in C.
+    timeout : float, default 120
+        Seconds to wait for a batch of a worker before raising.
+    try_nopython : bool, optional
+        Accepted for MXNet's sake, without effect: whole batches are gathered in C where the dataset allows it.
+    auto_reload : bool, default False
+        Whether workers start with the next epoch as soon as one ends.
+
+    Raises
+    ------
+    ValueError
+        When arguments exclude each other, or are out of range.
+
+    Notes
+    -----
+    A dataset that only this program can read (of a notebook, with a lambda in it) needs the package `cloudpickle` to be
+    sent to processes; without it, one background thread does the work, and a warning says so. In worker processes,
+    ``random``, ``numpy.random`` and ``gluonx.random`` are seeded for each batch from ``gluonx.random.seed``, so that
+    augmentations repeat as well.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx.data import ArrayDataset
+    >>> loader = DataLoader(ArrayDataset(numpy.ones((5, 3), numpy.float32), numpy.arange(5)), batch_size=2)
+    >>> [x.shape for x, y in loader]
+    [(2, 3), (2, 3), (1, 3)]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Iterable[Any] | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        batchify_fn: Callable[[Any], Any] | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float = 120,
+        try_nopython: bool | None = None,
+        auto_reload: bool = False,
+    ) -> None:
+        if timeout <= 0:
+            raise ValueError(f"timeout must be above 0 seconds, got {timeout}")
+        self._dataset = dataset
+        self._batch_sampler = _batches(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
+        self._batchify_fn = Stack() if batchify_fn is None or batchify_fn is default_batchify_fn else batchify_fn
+        self._num_workers = max(0, num_workers)
+        self._prefetch = 2 * self._num_workers if prefetch is None else max(0, prefetch)
+        self._thread_pool = thread_pool
+        self._timeout = timeout
+        self._auto_reload = auto_reload
+        self._pool: WorkerPool | None = None
+        self._ahead: _Epoch | None = None  # the next epoch, begun early
+
+    def __len__(self) -> int:
+        """How many batches an epoch has."""
+        return len(self._batch_sampler)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._num_workers == 0:
+            return self._in_this_thread()
+        ahead, self._ahead = self._ahead, None
+        return self._begin_epoch() if ahead is None or not ahead.usable else ahead
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the workers now. The loader may be iterated over again; that starts new ones."""
+        self._ahead = None
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def _in_this_thread(self) -> Iterator[Any]:
+        for indices in self._batch_sampler:
+            yield device_batch(fetch(self._dataset, self._batchify_fn, indices))
+
+    def _begin_epoch(self) -> _Epoch:
+        if self._pool is None or not self._pool.usable:
+            self.close()
+            self._pool = self._start_pool()
+        # A spawned generator leaves the stream of host_rng, which the shuffles come from, as it is.
+        seed = int(host_rng().spawn(1)[0].integers(1 << 62)) if not self._thread_pool else 0
+        on_end = weakref.WeakMethod(self._begin_ahead) if self._auto_reload else None
+        return _Epoch(self._pool, iter(self._batch_sampler), seed, self._prefetch, self._timeout, on_end)
+
+    def _begin_ahead(self) -> None:
+        if self._pool is not None and self._pool.usable:
+            self._ahead = self._begin_epoch()
+
+    def _start_pool(self) -> WorkerPool:
+        if self._thread_pool:
+            return thread_pool(self._dataset, self._batchify_fn, self._num_workers)
+        try:
+            if not _nursery.available():
+                raise CannotSendError("this system has no fork")
+            parcel = pack(self._dataset, self._batchify_fn)
+        except CannotSendError as error:
+            warnings.warn(_FALLBACK.format(count=self._num_workers, reason=error), stacklevel=4)
+            return thread_pool(self._dataset, self._batchify_fn, 1)
+        return process_pool(parcel, self._num_workers)
+
+
+class _Epoch:
+    """One pass over the batches, made by a pool."""
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        batches: Iterator[Any],
+        seed: int,
+        prefetch: int,
+        timeout: float,
+        on_end: weakref.WeakMethod[Callable[[], None]] | None,
+    ) -> None:
+        self._pool = pool
+        self._batches = enumerate(batches)
+        self._seed = seed
+        self._prefetch = prefetch
+        self._timeout = timeout
+        self._on_end = on_end
+        self._waiting: deque[tuple[Task | None, concurrent.futures.Future[Any]]] = deque()
+        self._drawn = False  # whether the sampler has no more
+        self._fill(prefetch)
+
+    @property
+    def usable(self) -> bool:
+        return self._pool.usable
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Any:
+        self._fill(max(1, self._prefetch))
+        if not self._waiting:
+            self._end()
+            raise StopIteration
+        self._wait(*self._waiting[0])
+        _, future = self._waiting.popleft()
+        batch = _result(future)
+        self._fill(self._prefetch)
+        return device_batch(batch)
+
+    def __del__(self) -> None:
+        for _, future in self.__dict__.get("_waiting", ()):
+            future.cancel()
+
+    def _fill(self, count: int) -> None:
+        while not self._drawn and len(self._waiting) < count:
+            try:
+                number, indices = next(self._batches)
+            except StopIteration:
+                self._drawn = True
+            except Exception as error:  # of the sampler: raised when its turn comes
+                self._drawn = True
+                failed: concurrent.futures.Future[Any] = concurrent.futures.Future()
+                failed.set_exception(error)
+                self._waiting.append((None, failed))
+            else:
+                task = Task(number, indices, self._seed)
+                self._waiting.append((task, self._pool.submit(task)))
+
+    def _wait(self, task: Task | None, future: concurrent.futures.Future[Any]) -> None:
+        concurrent.futures.wait([future], self._timeout)
+        if task is None or future.done():
+            return
+        self._pool.close()
+        raise TimeoutError(_HUNG.format(seconds=self._timeout, number=task.number, indices=list(task.indices)[:8]))
+
+    def _end(self) -> None:
+        begin_ahead = self._on_end and self._on_end()
+        self._on_end = None
+        if begin_ahead:
+            begin_ahead()
+
+
+def default_batchify_fn(data: Any) -> Any:
+    """The batch that a DataLoader makes of a list of samples unless told otherwise: ``batchify.Stack()`` of them."""
+    return Stack()(data)
+
+
+default_mp_batchify_fn = default_batchify_fn
+
+
+def _result(future: concurrent.futures.Future[Any]) -> Any:
+    try:
+        return future.result()
+    except concurrent.futures.CancelledError:
+        raise GluonxError(CLOSED) from None
+    except StopIteration as error:
+        # Passed on, it would end the loop as if the epoch were over.
+        raise RuntimeError("the dataset, its transform or the batchify function raised StopIteration") from error
+
+
+def _batches(
+    dataset: Any,
+    batch_size: int | None,
+    shuffle: bool,
+    sampler: Iterable[Any] | None,
+    last_batch: str | None,
+    batch_sampler: Iterable[Any] | None,
+) -> Iterable[Any]:
+    if batch_sampler is not None:
+        if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+            raise ValueError("batch_sampler excludes batch_size, shuffle, sampler and last_batch")
+        return batch_sampler
+    if batch_size is None:
+        raise ValueError("DataLoader needs batch_size, or a batch_sampler")
+    if sampler is None:
+        sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
+    elif shuffle:
+        raise ValueError("DataLoader takes sampler or shuffle, not both")
+    return BatchSampler(sampler, batch_size, last_batch or "keep")  # type: ignore[arg-type]

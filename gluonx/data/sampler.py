@@ -1,0 +1,195 @@
+"""Samplers: the order in which a DataLoader visits a dataset.
+
+A sampler is an iterable with a length. It yields indices, and a batch sampler yields lists of them; it never touches
+the data. All randomness comes from ``gluonx.random.host_rng()``, so ``gluonx.random.seed(n)`` repeats every shuffle,
+with any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gluonx.random import host_rng
+
+__all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+
+_LAST_BATCH = ("keep", "discard", "rollover")
+
+
+class Sampler:
+    """Interface of all samplers: subclasses have ``__iter__`` and ``__len__``."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} must define __iter__")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} must define __len__")
+
+
+class SequentialSampler(Sampler):
+    """The indices ``start, start + 1, ..., start + length - 1``.
+
+    Parameters
+    ----------
+    length : int
+        How many indices.
+    start : int, default 0
+        The first one.
+
+    Examples
+    --------
+    >>> list(SequentialSampler(3, start=2))
+    [2, 3, 4]
+    """
+
+    def __init__(self, length: int, start: int = 0) -> None:
+        self._range = range(start, start + _count(length, "length", least=0))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._range)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+
+class RandomSampler(Sampler):
+    """The indices below `length` in an order drawn anew for each pass, without replacement.
+
+    Parameters
+    ----------
+    length : int
+        How many indices.
+
+    Examples
+    --------
+    >>> sorted(RandomSampler(4))
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = _count(length, "length", least=0)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(host_rng().permutation(self._length).tolist())
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class FilterSampler(Sampler):
+    """The indices of the samples for which `fn` is true, in order; decided once, at construction.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes one sample.
+    dataset : Dataset or sequence
+        What is looked at.
+
+    Examples
+    --------
+    >>> list(FilterSampler(lambda x: x > 5, [3, 6, 9]))
+    [1, 2]
+    """
+
+    def __init__(self, fn: Callable[[Any], Any], dataset: Any) -> None:
+        self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+
+class IntervalSampler(Sampler):
+    """Every `interval`-th index; with `rollover` it starts again at 1, 2, ... until all were visited.
+
+    Parameters
+    ----------
+    length : int
+        The indices are below this.
+    interval : int
+        The step, at most `length`.
+    rollover : bool, default True
+        Whether the indices that were stepped over follow.
+
+    Examples
+    --------
+    >>> list(IntervalSampler(7, 3)), list(IntervalSampler(7, 3, rollover=False))
+    ([0, 3, 6, 1, 4, 2, 5], [0, 3, 6])
+    """
+
+    def __init__(self, length: int, interval: int, rollover: bool = True) -> None:
+        self._length = _count(length, "length", least=0)
+        self._interval = _count(interval, "interval", least=1)
+        if self._interval > self._length:
+            raise ValueError(f"interval must be at most length, got interval {interval} and length {length}")
+        self._rollover = rollover
+
+    def __iter__(self) -> Iterator[int]:
+        for start in range(self._interval if self._rollover else 1):
+            yield from range(start, self._length, self._interval)
+
+    def __len__(self) -> int:
+        # MXNet reports `length` here even without rollover; the true count keeps len(loader) right.
+        return self._length if self._rollover else len(range(0, self._length, self._interval))
+
+
+class BatchSampler(Sampler):
+    """Lists of `batch_size` indices of another sampler.
+
+    Parameters
+    ----------
+    sampler : Sampler or iterable with a length
+        Where the indices come from.
+    batch_size : int
+        How many make a batch.
+    last_batch : {'keep', 'discard', 'rollover'}, default 'keep'
+        What becomes of indices that do not fill the last batch: a smaller batch, nothing, or the start of the next
+        pass.
+
+    Raises
+    ------
+    ValueError
+        When `batch_size` is below 1 or `last_batch` is another word.
+
+    Examples
+    --------
+    >>> list(BatchSampler(SequentialSampler(5), 2, "keep")), list(BatchSampler(SequentialSampler(5), 2, "discard"))
+    ([[0, 1], [2, 3], [4]], [[0, 1], [2, 3]])
+    """
+
+    def __init__(self, sampler: Sampler | Sequence[Any], batch_size: int, last_batch: str = "keep") -> None:
+        if last_batch not in _LAST_BATCH:
+            raise ValueError(f"last_batch must be one of 'keep', 'discard' or 'rollover', got {last_batch!r}")
+        self._sampler = sampler
+        self._batch_size = _count(batch_size, "batch_size", least=1)
+        self._last_batch = last_batch
+        self._left: list[Any] = []  # what the last pass rolled over
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        batch, self._left = self._left, []
+        for index in self._sampler:
+            batch.append(index)
+            if len(batch) == self._batch_size:
+                yield batch
+                batch = []
+        if batch and self._last_batch == "keep":
+            yield batch
+        elif batch and self._last_batch == "rollover":
+            self._left = batch
+
+    def __len__(self) -> int:
+        total = len(self._left) + len(self._sampler)
+        return -(-total // self._batch_size) if self._last_batch == "keep" else total // self._batch_size
+
+
+def _count(value: int, name: str, least: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    number = value.__index__()
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number

@@ -1,0 +1,76 @@
+"""What blocks and parameters declare: shapes with unknown places, devices, and that their structure has changed.
+
+:data:`structure` counts every change of any block's parts (a child or parameter that is added, replaced or removed, a
+dtype that is cast). What was derived from a structure, such as a trace or a list of parameters, remembers the count, so
+one comparison of two integers tells that it still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gluonx.device import Device, current_device, device_of, resolve
+from gluonx.errors import DeviceError
+
+__all__ = ["Shape", "as_shape", "is_complete", "merge", "one_device", "placement", "structure"]
+
+Shape = tuple[int, ...]
+
+
+class _Structure:
+    __slots__ = ("version",)
+
+    def __init__(self) -> None:
+        self.version = 0
+
+
+structure = _Structure()
+
+
+def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:
+    """One spelling of a declared shape: a tuple with -1 where unknown, or None when not even the rank is known."""
+    if shape is None:
+        return None
+    dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    return tuple(-1 if dim is None or int(dim) <= 0 else int(dim) for dim in dims)
+
+
+def merge(declared: Shape | None, other: Shape | None) -> Shape | None:
+    """What both shapes say together. Raises ValueError where they contradict each other."""
+    if declared is None or other is None:
+        return declared if other is None else other
+    if len(declared) != len(other) or any(a != b and a > 0 and b > 0 for a, b in zip(declared, other)):
+        raise ValueError
+    return tuple(max(a, b) for a, b in zip(declared, other))
+
+
+def is_complete(shape: Shape | None) -> bool:
+    """Whether all of the shape is known."""
+    return shape is not None and -1 not in shape
+
+
+def one_device(device: Any, path: str) -> Device:
+    """The device meant by what a user gave: a device, a list that names one, or None for the current one."""
+    if device is None:
+        return current_device()
+    if isinstance(device, (list, tuple)):
+        distinct = list(dict.fromkeys(one_device(d, path) for d in device))
+        if len(distinct) != 1:
+            raise DeviceError(
+                f"Parameter '{path}' lives on one device, but {len(distinct)} were given: {distinct}. "
+                "Give one device; replication over several is the business of gluonx.parallel."
+            )
+        return distinct[0]
+    if isinstance(device, Device):
+        return Device(device)  # not the caller's: that one may be in use as a context
+    found = resolve(device)
+    assert found is not None, "resolve() gives a device for everything but None"
+    return device_of(found)
+
+
+def placement(device: Device | None) -> Device | None:
+    """Where to put an array: nothing said for the current device, so that the array stays free to join a mesh."""
+    return None if device == current_device() else device

@@ -1,0 +1,355 @@
+"""The nouns of the deferred engine: handles, places, avals, trie nodes, and the state of the current context.
+
+A :class:`Handle` is what users hold (``gluonx.np.ndarray`` is its subclass). It is mutable and holds one of
+
+- a ``jax.Array``: the value is there;
+- a JAX tracer: the handle lives inside a traced block;
+- a :class:`Pending`: a place in a pending graph; shape and dtype are known, the value is not there yet;
+- a :class:`Placeholder`: there is no value, and using it either makes one (zeros, an inferred parameter) or raises.
+
+``Handle.aval`` caches the interned :class:`Aval` of the value, so that recording an operator compares identities and
+hashes nothing deep. It is None when nobody has needed it yet, or when the value is a tracer or a placeholder: all of
+the rare cases leave the fast path through that one test.
+
+A :class:`Node` is one edge of the trie: an operator applied to places. It is made once, with its output avals, when
+an operator is first met at that point of a program; every later run of the same code only walks along it. So a node
+is also the identity of the program that ends there.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.dtype import is_inexact
+
+__all__ = [
+    "ROOT",
+    "Aval",
+    "Handle",
+    "Index",
+    "Node",
+    "Pending",
+    "Placeholder",
+    "ScalarSlot",
+    "State",
+    "Variable",
+    "aval_of",
+    "counters",
+    "current_state",
+    "intern_aval",
+    "new_handle",
+    "scalar_slot",
+    "set_handle_class",
+    "set_state",
+    "state_with",
+]
+
+Tracer = jax.core.Tracer
+
+
+class Aval:
+    """Shape, dtype and placement of a value; interned, so two equal ones are the same object.
+
+    ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow.
+    """
+
+    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "struct", "taped")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.sharding = sharding
+        self.ndim = len(shape)
+        self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
+        self.nbytes = self.size * dtype.itemsize
+        self.inexact = is_inexact(dtype)
+        self.struct = jax.ShapeDtypeStruct(shape, dtype)
+        self.taped = _TapedAval(self)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+class _TapedAval:
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+
+_avals: dict[Any, Aval] = {}
+_default_shardings: dict[Any, Any] = {}
+_intern_lock = threading.Lock()
+
+
+def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> Aval:
+    """The one :class:`Aval` of this shape, dtype and placement."""
+    key = (shape, dtype, sharding)
+    found = _avals.get(key)
+    if found is None:
+        with _intern_lock:
+            found = _avals.setdefault(key, Aval(shape, dtype, sharding))
+    return found
+
+
+def _placement(sharding: Any) -> Any:
+    """None for JAX's default device, else the sharding itself: programs are shared by all that sit in one place."""
+    try:
+        return _default_shardings[sharding]
+    except KeyError:
+        devices = sharding.device_set
+        placed = None if len(devices) == 1 and next(iter(devices)) == jax.local_devices()[0] else sharding
+        _default_shardings[sharding] = placed
+        return placed
+
+
+def aval_of(value: Any) -> Aval:
+    """The interned aval of an array or tracer."""
+    if isinstance(value, Tracer):
+        return intern_aval(value.shape, np.dtype(value.dtype))
+    return intern_aval(value.shape, value.dtype, _placement(value.sharding))
+
+
+class ScalarSlot:
+    """What a trie key holds for a Python or NumPy scalar: its dtype in the program, never its value."""
+
+    __slots__ = ("dtype", "integral", "struct")
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.integral = dtype.kind in "iub"
+        self.struct = jax.ShapeDtypeStruct((), dtype)
+
+    def __repr__(self) -> str:
+        return f"scalar {self.dtype}"
+
+
+class Index(int):
+    """An integer that enters a program as int32 whatever stands beside it: positions, counters."""
+
+    __slots__ = ()
+
+
+_scalar_slots: dict[np.dtype, ScalarSlot] = {}
+
+
+def scalar_slot(dtype: np.dtype) -> ScalarSlot:
+    """The interned slot of a scalar that enters a program as `dtype`."""
+    found = _scalar_slots.get(dtype)
+    if found is None:
+        found = _scalar_slots.setdefault(dtype, ScalarSlot(dtype))
+    return found
+
+
+class Handle:
+    """A mutable reference to a functional value. See the module's text."""
+
+    __slots__ = ("__weakref__", "aval", "tape", "value", "variable")
+
+    derived = False  # whether reading `value` may itself record something (a view of a base that has changed)
+    value: Any
+    aval: Aval | None
+    tape: Any  # tape.Out: where in a finished segment this value came from
+    variable: Variable | None  # set by attach_grad
+
+
+_new: Callable[[type], Handle] = object.__new__
+_handle_class: type = Handle
+
+
+def set_handle_class(cls: type) -> None:
+    """Tells the engine which subclass of :class:`Handle` to hand to users."""
+    global _handle_class
+    _handle_class = cls
+
+
+def new_handle(value: Any, aval: Aval | None = None) -> Any:
+    """A fresh user-visible handle on `value`."""
+    handle = _new(_handle_class)
+    handle.value = value
+    handle.aval = aval
+    handle.tape = None
+    handle.variable = None
+    return handle
+
+
+class Variable:
+    """What ``attach_grad`` makes of a handle: the end point of a gradient.
+
+    ``grad`` is the handle that users read; it exists from the start and holds no memory until a gradient arrives or is
+    asked for. ``fresh`` tells the Trainer whether a backward has been here since its last step.
+    """
+
+    __slots__ = ("fresh", "grad", "owner", "req")
+
+    def __init__(self, req: str, grad: Handle, owner: str = "") -> None:
+        self.req = req
+        self.grad = grad
+        self.fresh = False
+        self.owner = owner
+
+
+class Placeholder:
+    """A value that is not there. :meth:`make` returns a ``jax.Array`` for it or raises what a user should read."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def make(self, handle: Handle) -> jax.Array:
+        """The array to put into `handle`."""
+        raise NotImplementedError
+
+
+class Pending:
+    """A place in a pending graph: value number `slot`. Shared by all handles on the same value."""
+
+    __slots__ = ("__weakref__", "aval", "graph", "slot", "value")
+
+    def __init__(self, graph: Any, slot: int, aval: Aval) -> None:
+        self.graph = graph
+        self.slot = slot
+        self.aval = aval
+        self.value = None
+
+
+class Node:
+    """An edge of the trie: `op` on `parts`, after all that leads here.
+
+    ``parts`` are places: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the n-th
+    scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
+    holds so far.
+    """
+
+    __slots__ = (
+        "children",
+        "depth",
+        "diff",
+        "donors",
+        "full",
+        "grad",
+        "has_backward",
+        "line",
+        "live",
+        "n_floats",
+        "n_ints",
+        "n_leaves",
+        "nbytes",
+        "op",
+        "outs",
+        "parent",
+        "parts",
+        "programs",
+        "single",
+        "size",
+        "taped",
+        "visits",
+        "where",
+    )
+
+    def __init__(self, parent: Node | None, op: Any, parts: tuple[Any, ...], outs: tuple[Aval, ...]) -> None:
+        self.parent = parent
+        self.op = op
+        self.parts = parts
+        self.outs = outs
+        self.children: dict[tuple[Any, ...], Node] = {}
+        self.programs: dict[Any, Any] = {}
+        self.visits = 0
+        self.single = True
+        self.full = False
+        self.taped = False
+        self.live: tuple[bool, ...] = ()
+        self.diff: tuple[int, ...] = ()
+        self.grad: Any = None
+        self.donors: Any = None  # of a Trainer's update: (leaves to donate, slots of gradients)
+        self.line: Any = None
+        self.where = ""
+        if parent is None:
+            self.depth = self.size = self.n_leaves = self.n_floats = self.n_ints = self.nbytes = 0
+            self.has_backward = False
+        else:
+            self.depth = parent.depth + 1
+            self.size = parent.size + len(outs)
+            self.nbytes = parent.nbytes + sum(a.nbytes for a in outs)
+            self.n_leaves, self.n_floats, self.n_ints = parent.n_leaves, parent.n_floats, parent.n_ints
+            self.has_backward = parent.has_backward
+
+    def __repr__(self) -> str:
+        return f"{self.op} -> {', '.join(map(repr, self.outs))}"
+
+
+ROOT = Node(None, None, (), ())
+
+
+class State:
+    """What holds in the current context; immutable and interned, so that switching is one ContextVar.set."""
+
+    __slots__ = ("bulk", "deferring", "naive", "recording", "trace", "training")
+
+    def __init__(self, recording: bool, training: bool, trace: Any, bulk: int, naive: bool) -> None:
+        self.recording = recording
+        self.training = training
+        self.trace = trace
+        self.bulk = bulk
+        self.naive = naive
+        self.deferring = (recording or bulk > 0) and trace is None and not naive
+
+
+_state: contextvars.ContextVar[State] = contextvars.ContextVar(
+    "gluonx_state",
+    default=State(False, False, None, 0, os.environ.get("GLUONX_ENGINE", "").lower() == "naive"),  # noqa: B039 - immutable
+)
+current_state = _state.get
+set_state = _state.set
+_states: dict[tuple[bool, bool, int, bool], State] = {}
+
+
+def state_with(
+    recording: bool | None = None,
+    training: bool | None = None,
+    trace: Any = None,
+    bulk: int | None = None,
+    naive: bool | None = None,
+) -> State:
+    """The current state with some of its fields changed."""
+    now = current_state()
+    key = (
+        now.recording if recording is None else recording,
+        now.training if training is None else training,
+        now.bulk if bulk is None else bulk,
+        now.naive if naive is None else naive,
+    )
+    trace = now.trace if trace is None else trace
+    if trace is not None:
+        return State(key[0], key[1], trace, key[2], key[3])
+    found = _states.get(key)
+    if found is None:
+        found = _states[key] = State(key[0], key[1], None, key[2], key[3])
+    return found
+
+
+class _Counters:
+    """Plain integers that ``engine.stats()`` shows; also the source of sequence numbers."""
+
+    def __init__(self) -> None:
+        self.sequence = itertools.count(1)
+        self.reset()
+
+    def reset(self) -> None:
+        self.programs_compiled = 0
+        self.dispatches = 0
+        self.nodes_flushed = 0
+        self.traces = 0
+        self.copies = 0
+        self.flushes: dict[str, int] = {}
+
+
+counters = _Counters()

@@ -1,0 +1,151 @@
+"""Operators that the engine makes of others, and how any operator is run.
+
+A :class:`DerivedOp` quacks like ``gluonx.ops.BoundOp``: a function on arrays, hashable by identity, with the engine's
+caches on it. Traced blocks, pull-backs, optimizer updates and functions from JAX are all of this kind.
+
+:func:`strong` gives the function that programs really call: it removes JAX's weak types, so that a value's dtype is all
+that there is to know about it; :func:`executable` compiles it for running at once; :func:`pullback_of` derives the
+operator that maps (inputs, cotangents) to the inputs' cotangents by recomputing the forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import random as _random
+from gluonx.deferred.core import Aval, aval_of, intern_aval
+
+__all__ = ["PLAIN", "SPECIAL", "DerivedOp", "executable", "out_avals", "prepare", "pullback_of", "strong"]
+
+PLAIN, SPECIAL = "plain", "special"
+
+
+class DerivedOp:
+    """An operator made by the engine from a pure function on arrays."""
+
+    __slots__ = ("__weakref__", "attrs", "cache", "eager", "extra", "fn", "name", "random", "shapes", "vjp")
+    needs_mode = False
+
+    def __init__(self, name: str, fn: Callable[..., Any], extra: Any = None) -> None:
+        self.name = name
+        self.fn = fn
+        self.attrs: dict[str, Any] = {}
+        self.random = False
+        self.extra = extra
+        self.cache: str | None = PLAIN
+        self.eager: Any = None
+        self.vjp: Any = None
+        self.shapes: Any = None
+
+    def infer(self, shapes: list[Any]) -> list[Any]:
+        """Nothing is known of parameters' shapes here."""
+        return list(shapes)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def prepare(op: Any) -> str:
+    """Marks an operator as ordinary, or as special: its mode or its key must be filled in first."""
+    op.cache = SPECIAL if op.needs_mode or op.random else PLAIN
+    return op.cache
+
+
+def _strip(value: Any) -> Any:
+    if getattr(value, "weak_type", False):
+        return jax.lax.convert_element_type(value, np.dtype(value.dtype))
+    return value if isinstance(value, (jax.Array, jax.core.Tracer)) else jnp.asarray(value)
+
+
+def strong(op: Any) -> Callable[..., Any]:
+    """The function of `op` with strong types out; random ones take (root words, index) in place of the key."""
+    fn = op.fn
+    if op.random:
+        base = fn
+
+        def fn(root: Any, index: Any, *args: Any) -> Any:
+            return base(_random.wrap(root, index), *args)
+
+    def run(*args: Any) -> Any:
+        out = fn(*args)
+        if type(out) in (tuple, list):
+            return tuple([_strip(o) for o in out])
+        return _strip(out)
+
+    return run
+
+
+def executable(op: Any) -> Callable[..., Any]:
+    """The compiled form of one operator, cached on it; JAX caches per avals below."""
+    run = op.eager
+    if run is None:
+        fn = strong(op)
+        fn.__name__ = fn.__qualname__ = op.name
+        run = op.eager = jax.jit(fn)
+    return run
+
+
+def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
+    """Whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
+    shapes = op.shapes
+    if shapes is None:
+        shapes = op.shapes = {}
+    found = shapes.get(inputs)
+    if found is None:
+        out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
+        single = type(out) is not tuple
+        placed = next((a.sharding for a in inputs if isinstance(a, Aval) and a.sharding is not None), None)
+        outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), placed) for o in ((out,) if single else out)])
+        found = shapes[inputs] = (single, outs)
+    return found
+
+
+def zero_cotangent(aval: Aval) -> Any:
+    """Zeros of the type that JAX wants as the cotangent of a value of `aval`."""
+    return jnp.zeros(aval.shape, aval.dtype) if aval.inexact else np.zeros(aval.shape, jax.dtypes.float0)
+
+
+def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool, ...]) -> DerivedOp:
+    """The operator (inputs..., given cotangents...) -> cotangents of the inputs numbered `diff`.
+
+    It recomputes `op`, so it is itself differentiable in all its inputs; ``given`` says which outputs have a cotangent.
+    """
+    cache = op.vjp
+    if cache is None:
+        cache = op.vjp = {}
+    key = (diff, n_inputs, given)
+    found = cache.get(key)
+    if found is None:
+        run = strong(op)
+
+        def pull(*args: Any) -> tuple[Any, ...]:
+            inputs, cotangents = list(args[:n_inputs]), iter(args[n_inputs:])
+
+            def forward(*moving: Any) -> Any:
+                for i, m in zip(diff, moving, strict=True):
+                    inputs[i] = m
+                out = run(*inputs)
+                return out if type(out) is tuple else (out,)
+
+            outs, back = jax.vjp(forward, *[inputs[i] for i in diff])
+            return back(
+                tuple(
+                    [
+                        next(cotangents) if g else zero_cotangent(aval_of_tracer(o))
+                        for g, o in zip(given, outs, strict=True)
+                    ]
+                )
+            )
+
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull)
+    return found
+
+
+def aval_of_tracer(value: Any) -> Aval:
+    """The aval of a value inside a trace."""
+    return aval_of(value) if isinstance(value, jax.core.Tracer) else intern_aval(value.shape, np.dtype(value.dtype))

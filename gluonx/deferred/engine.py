@@ -1,0 +1,282 @@
+"""Running operators: the one door, :func:`invoke`.
+
+An operation is deferred if the tape is recording or one of its inputs is pending; otherwise it runs at once. Inside a
+traced block it becomes part of the trace. In naive mode everything runs at once, and each recorded operator is a
+segment of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import random as _random
+from gluonx.deferred import flushing, growth
+from gluonx.deferred.core import (
+    Handle,
+    Index,
+    Pending,
+    Placeholder,
+    State,
+    Tracer,
+    aval_of,
+    counters,
+    current_state,
+    new_handle,
+)
+from gluonx.deferred.derived import PLAIN, DerivedOp, executable, prepare
+from gluonx.deferred.graph import Blocked, TracerMet, current_graph, leave_graph, record, settle, unblock
+from gluonx.deferred.segments import OpSegment
+from gluonx.errors import GluonxError
+
+__all__ = ["as_handle", "commit_step", "flush", "invoke", "on_record_entry", "on_record_error", "run_now", "stripped"]
+
+
+def invoke(op: Any, args: Any) -> Any:
+    """Runs the bound operator `op` on `args`.
+
+    Parameters
+    ----------
+    op : BoundOp or DerivedOp
+    args : sequence
+        Handles, raw arrays, Python or NumPy scalars, None.
+
+    Returns
+    -------
+    Handle or tuple of Handle
+        A tuple where the operator gives a tuple.
+    """
+    state = current_state()
+    if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
+        op, args = _special(op, args, state)
+    if state.deferring:
+        try:
+            return record(op, args, state.recording)
+        except TracerMet:
+            return _apply(op, args)
+    if state.trace is not None:
+        return state.trace.invoke(op, args)
+    if not state.naive:
+        for a in args:
+            if isinstance(a, Handle):
+                value = a.value
+                if type(value) is Pending and value.value is None:
+                    try:
+                        return record(op, args, False)
+                    except TracerMet:
+                        return _apply(op, args)
+    return run_now(op, args, state)
+
+
+class _Root:
+    handle: Handle | None = None
+    words: Any = None
+
+
+def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
+    """Fills in what the context decides: train or predict mode, and the random key as (root, index)."""
+    if op.needs_mode:
+        op = op.in_mode(state.training)
+    if op.random:
+        args = (*random_inputs(state), *args)
+    return op, args
+
+
+def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
+    """The root key and the index of the next random operation."""
+    if state.trace is not None:
+        return state.trace.random_inputs(count)
+    words = _random.root()
+    if _Root.words is not words:
+        _Root.handle, _Root.words = new_handle(jax.device_put(words)), words
+    return _Root.handle, Index(_random.next_index(count))
+
+
+def _plain_inputs(args: Any) -> list[Any]:
+    """Arrays and typed scalars for an operator that runs at once."""
+    values: list[Any] = []
+    for a in args:
+        if isinstance(a, Handle):
+            value = a.value
+            if not isinstance(value, jax.Array):
+                value = settle(a)
+            values.append(value)
+        elif a is None or isinstance(a, (jax.Array, np.ndarray)):
+            values.append(a)
+        else:
+            values.append(growth.scalar_dtype(a, args).type(a))
+    return values
+
+
+def _fill_placeholders(op: Any, args: Any) -> None:
+    for a in args:
+        if isinstance(a, Handle) and isinstance(a.value, Placeholder):
+            growth.fill(a, op, args)
+
+
+def _wrap(out: Any) -> Any:
+    return tuple([new_handle(o) for o in out]) if type(out) in (tuple, list) else new_handle(out)
+
+
+def run_now(op: Any, args: Any, state: State) -> Any:
+    """Runs one operator at once through its executable."""
+    _fill_placeholders(op, args)
+    values = _plain_inputs(args)
+    counters.dispatches += 1
+    try:
+        out = executable(op)(*values)
+    except GluonxError:
+        raise
+    except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+        if any(isinstance(v, Tracer) for v in values):
+            raise
+        avals = tuple([None if v is None else aval_of(jnp.asarray(v)) for v in values])
+        raise growth.bad_call(op, avals, error) from error
+    result = _wrap(out)
+    if state.naive:
+        jax.block_until_ready(out)
+        if state.recording:
+            _tape_one(op, args, values, result)
+    return result
+
+
+def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
+    """Naive mode's tape: a segment of one operator."""
+    sources = [(a.tape or a.variable) if isinstance(a, Handle) else None for a in args]
+    diff = tuple([i for i, s in enumerate(sources) if s is not None and aval_of(values[i]).inexact])
+    if not diff:
+        return
+    outs = result if type(result) is tuple else (result,)
+    inputs: list[Any] = []
+    for v, s in zip(values, sources, strict=True):
+        inputs.append(flushing.attached(v, s) if isinstance(v, jax.Array) else v)
+    segment = OpSegment(op, inputs, diff, [sources[i] for i in diff], [aval_of(o.value) for o in outs])
+    for i, out in enumerate(outs):
+        if segment.outs[i].aval.inexact:
+            out.tape = segment.outs[i]
+
+
+def _apply(op: Any, args: Any) -> Any:
+    """Runs an operator on tracers of a surrounding JAX transformation."""
+    return _wrap(executable(op)(*_plain_inputs(args)))
+
+
+def as_handle(value: Any) -> Handle:
+    """A handle for anything that is an array: handles as they are, raw arrays wrapped."""
+    if isinstance(value, Handle):
+        return value
+    if isinstance(value, jax.Array):
+        return new_handle(value)
+    return new_handle(jnp.asarray(value))
+
+
+def stripped(handle: Handle) -> Handle:
+    """The same value in a new handle without a tape."""
+    if (type(handle.value) is Pending and handle.value.value is None) or current_state().trace is not None:
+        return invoke(_STOP, (handle,))
+    value = settle(handle)
+    return new_handle(value, handle.aval)
+
+
+_STOP = DerivedOp("detach", jax.lax.stop_gradient)
+
+
+def flush(why: str) -> None:
+    """Computes what is pending in this thread."""
+    flushing.flush(current_graph(), why)
+
+
+def on_record_entry() -> None:
+    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are let go."""
+    graph = current_graph()
+    if graph.cursor.parent is None:
+        return
+    if graph.backward_pending:
+        flushing.flush(graph, "record() after a backward")
+    elif not graph.places():
+        leave_graph()
+
+
+def on_record_error() -> None:
+    """An exception left the outermost ``record()``: handles that it rebound get their values back.
+
+    What was recorded stays computable as long as somebody holds it, but is no part of the next program.
+    """
+    graph = current_graph()
+    with graph.lock:
+        graph.restore()
+    leave_graph()
+
+
+def commit_step(
+    op: Any, args: list[Any], targets: list[Handle], owned: Any, release: Callable[[], None] | None = None
+) -> None:
+    """Records `op` on `args`, puts its outputs into `targets`, and runs the whole pending graph as one program.
+
+    Parameters
+    ----------
+    op : DerivedOp
+        Gives one output for each target.
+    args : list
+        As for :func:`invoke`.
+    targets : list of Handle
+        Rebound to the outputs; their dtype and shape do not change.
+    owned : sequence of int
+        Which of `args` have buffers that nobody else is meant to hold: they are donated.
+    release : callable, optional
+        Called once all is recorded; what it lets go of is no output of the program.
+    """
+    state = current_state()
+    if state.naive:
+        outs = run_now(op, args, state)
+        for target, out in zip(targets, outs, strict=True):
+            target.value, target.aval = out.value, out.aval
+        if release is not None:
+            release()
+        return
+    while True:
+        graph = current_graph()
+        with graph.lock:
+            try:
+                child = graph.step_to(op, args, False)
+            except Blocked:
+                graph.rollback()
+                unblock(args)
+                continue
+            except BaseException:
+                graph.rollback()
+                raise
+            if child.donors is None:
+                child.donors = _ownership(child.parts, set(owned))
+            graph.cursor = child
+            if release is not None:
+                release()
+            flushing.flush(graph, "trainer.step", flushing.Commit(targets, *child.donors))
+            return
+
+
+def _ownership(parts: Any, owned: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The leaves that an update may donate, and the slots of the gradients that it takes."""
+    donors = [-1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0]
+    gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
+    return tuple(donors), tuple(gradients)
+
+
+class _Warnings:
+    lock = threading.Lock()
+    seen: set[str] = set()  # noqa: RUF012
+
+
+def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
+    """Warns the first time that `key` comes up."""
+    with _Warnings.lock:
+        if key in _Warnings.seen:
+            return
+        _Warnings.seen.add(key)
+    warnings.warn(message, stacklevel=stacklevel)

@@ -1,0 +1,377 @@
+"""Materializing: how a pending graph becomes values.
+
+Two tiers. *Interpreted* runs operator by operator through executables that are cached per operator; it serves a trace
+that is new and holds no backward. *Compiled* runs the trace as one program; it serves a trace that comes the second
+time, or that holds a backward, for a training step is going to come again. A place in user code that keeps compiling
+traces which never come again is told so once, and from then on new traces from there are interpreted until they come
+a second time.
+
+What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
+handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
+
+Donation: only what a :class:`Commit` names (buffers of Parameters and of the Trainer), and a buffer that somebody else
+holds as well is copied first. So what users hold never changes which program runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import signal
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, repeat, starmap
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred import where
+from gluonx.deferred.core import Handle, Node, aval_of, counters, new_handle
+from gluonx.deferred.program import Plan, Program, pack
+from gluonx.deferred.segments import Segment
+from gluonx.errors import GraphError
+
+__all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
+
+LOST = (
+    "this value was to be computed by a program that failed or was interrupted, so it does not exist; "
+    "the error above says why. Parameters and optimizer states are as they were before that program."
+)
+LAST: dict[str, Any] = {}
+limits_of_churn = {"programs": 16}
+PACK_ELEMENTS = 16384
+_sites: dict[where.Line, dict[str, Any]] = {}
+
+
+class Commit:
+    """What a flush writes besides the places that users hold: the last node's outputs go into `targets`.
+
+    ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed.
+    """
+
+    __slots__ = ("donors", "gradients", "targets")
+
+    def __init__(self, targets: list[Handle], donors: tuple[int, ...], gradients: tuple[int, ...]) -> None:
+        self.targets = targets
+        self.donors = donors
+        self.gradients = gradients
+
+
+class _Sink:
+    """Takes an output that no handle waits for: a packed vector, or what nobody holds any more."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+
+def flush(graph: Any, why: str, final: Commit | None = None) -> None:
+    """Computes what is alive in `graph` and closes it."""
+    with graph.lock:
+        if graph.closed:
+            if graph.error is not None:
+                raise GraphError(LOST) from graph.error
+            return
+        node = graph.cursor
+        if node.parent is None:
+            return
+        counters.flushes[why] = counters.flushes.get(why, 0) + 1
+        counters.nodes_flushed += node.depth
+        places = graph.places()
+        if not places and final is None:
+            graph.close()
+            return
+        try:
+            _compute(graph, node, places, why, final)
+        except BaseException as error:
+            graph.close(error)
+            raise
+        graph.close()
+
+
+def flush_full(graph: Any) -> None:
+    """Flushes a graph that has reached the bound on nodes or bytes, with one warning for each line."""
+    line = where.user_line()
+    if line not in _warned_full:
+        _warned_full.add(line)
+        warnings.warn(
+            f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
+            "gluonx.waitall(), where a piece of work ends.",
+            stacklevel=2,
+        )
+    flush(graph, "the bound on pending nodes")
+
+
+_warned_full: set[where.Line] = set()
+
+
+def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+    alive = tuple([p.slot for p in places])
+    donors = final.donors if final is not None else ()
+    key = (alive, donors, final is not None)
+    node.visits += 1
+    program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
+    if program is None:
+        tape_slots = _tape_slots(graph, alive)
+        if final is None and _interpret(node, bool(tape_slots)):
+            _run_interpreted(graph, places, alive, tape_slots)
+            LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
+            return
+        program = _build(graph, node, alive, tape_slots, final)
+        program.call.lower(*pack(graph)).compile()
+        counters.programs_compiled += 1
+        node.programs[key] = program
+        LAST.update(new=_novelty(node))
+    _run_program(graph, program, places, alive, final)
+    LAST.update(node=node, why=why, how="compiled", program=program)
+
+
+def _other_program(
+    graph: Any, node: Node, alive: tuple[int, ...], donors: tuple[int, ...], final: Commit | None
+) -> Program | None:
+    """A program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
+    wanted = set(alive)
+    for (slots, given, ends), program in node.programs.items():
+        if (
+            given == donors
+            and ends == (final is not None)
+            and wanted.issubset(slots)
+            and not program.tape_slots
+            and not _tape_slots(graph, alive)
+        ):
+            return program
+    return None
+
+
+def _tape_slots(graph: Any, alive: tuple[int, ...]) -> tuple[int, ...]:
+    """The alive slots through which a later backward may still go."""
+    path = graph.path()
+    spent: set[int] = set()
+    for node in path:
+        if node.grad is not None and not node.grad.retain:
+            spent |= node.grad.region
+    kept: list[int] = []
+    for slot in alive:
+        node, i = graph.owners[slot]
+        if node.live[i] and not (spent and _passes(path, graph.owners, slot, spent)):
+            kept.append(slot)
+    return tuple(kept)
+
+
+def _passes(path: list[Node], owners: Any, slot: int, spent: set[int]) -> bool:
+    """Whether a gradient from `slot` would have to pass a node whose graph is freed."""
+    stack, seen = [owners[slot][0]], set()
+    while stack:
+        node = stack.pop()
+        if node.depth in spent:
+            return True
+        for i in node.diff:
+            part = node.parts[i]
+            if part >= 0:
+                above = owners[part][0]
+                if above.depth not in seen:
+                    seen.add(above.depth)
+                    stack.append(above)
+    return False
+
+
+def _interpret(node: Node, taped: bool) -> bool:
+    if not node.has_backward and not taped:
+        return node.visits == 1
+    site = _sites.setdefault(where.user_line(), {"new": 0, "warned": False})
+    if node.visits == 1:
+        site["new"] += 1
+    churns = site["new"] > limits_of_churn["programs"]
+    if churns and not site["warned"]:
+        site["warned"] = True
+        warnings.warn(
+            f"the line {where.user_line()} has compiled {limits_of_churn['programs']} programs that did not come "
+            "again; new ones from there now run operator by operator until they come a second time. "
+            "gluonx.engine.explain() tells what differs; docs/recompile.md how to avoid it.",
+            stacklevel=2,
+        )
+    return churns and node.visits == 1
+
+
+def _build(
+    graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
+) -> Program:
+    path = list(graph.path())
+    diff = tuple([i for i, s in enumerate(graph.sources) if s is not None and aval_of(graph.leaves[i]).inexact])
+    packs = _packs(graph, [s for s in alive if s in final.gradients]) if final is not None else ()
+    packed = set(chain(*packs))
+    finals = range(node.size - len(node.outs), node.size) if final is not None else ()
+    outputs = (*finals, *[s for s in alive if s not in packed])
+    return Program(path, outputs, tape_slots, diff if tape_slots else (), final.donors if final else (), packs)
+
+
+def _packs(graph: Any, slots: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Groups of small gradients of one dtype on the default device."""
+    groups: dict[Any, list[int]] = {}
+    for slot in slots:
+        node, i = graph.owners[slot]
+        aval = node.outs[i]
+        if aval.size <= PACK_ELEMENTS and aval.sharding is None:
+            groups.setdefault(aval.dtype, []).append(slot)
+    return tuple([tuple(g) for g in groups.values() if len(g) > 2])
+
+
+def unpacked(graph: Any, place: Any) -> Any:
+    """The value of a place in a closed graph, cut out of the packed vector that holds it."""
+    where_packed, sinks = graph.packs or ({}, ())
+    found = where_packed.get(place.slot)
+    if found is None or sinks[found[0]].value is None:
+        raise GraphError(LOST) from graph.error
+    k, offset, aval = found
+    counters.dispatches += 1
+    place.value = _cut(sinks[k].value, np.int32(offset), aval.shape)
+    return place.value
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _cut(packed: Any, offset: Any, shape: tuple[int, ...]) -> Any:
+    return jax.lax.dynamic_slice(packed, (offset,), (math.prod(shape),)).reshape(shape)
+
+
+def _segment(graph: Any, program: Program) -> Segment:
+    pull, exact = program.pullbacks()
+    inputs: list[Any] = []
+    for array, source in zip(graph.leaves, graph.sources, strict=True):
+        inputs.append(attached(jnp.asarray(array), source))
+    inputs.extend([new_handle(jnp.asarray(a)) for a in pack(graph)[len(inputs) :]])
+    saved = [new_handle(None) for _ in program.residuals]
+    return Segment(
+        [graph.sources[i] for i in program.diff_leaves],
+        program.tape_slots,
+        [program.plan.aval(s) for s in program.tape_slots],
+        pull,
+        saved,
+        exact,
+        inputs,
+    )
+
+
+def attached(array: Any, source: Any) -> Handle:
+    """A handle on `array` through which gradients flow to `source`."""
+    handle = new_handle(array)
+    if source is not None:
+        setattr(handle, "variable" if hasattr(source, "req") else "tape", source)
+    return handle
+
+
+def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> None:
+    args = pack(graph)
+    sinks: list[Any] = list(final.targets) if final is not None else []
+    if program.alive == alive and not program.packs:
+        sinks += places
+    else:
+        held = dict(zip(alive, places, strict=True))
+        sinks += [held.get(s) or _Sink() for s in program.outputs[len(sinks) :]]
+    if program.packs:
+        packs = [_Sink() for _ in program.packs]
+        graph.packs = (program.packed, packs)
+        sinks += packs
+    if program.tape_slots:
+        graph.segment = _segment(graph, program)
+        sinks += graph.segment.saved
+    if final is not None:
+        for i in final.donors:
+            # The leaf list, `args` and the handle to be rebound hold it; one reference more is somebody else's.
+            if sys.getrefcount(args[i]) > _OWN_REFERENCES:
+                args[i] = graph.leaves[i] = jnp.copy(args[i])
+                counters.copies += 1
+    counters.dispatches += 1
+    graph.closed = True
+    if program.runs == 0:
+        with _uninterrupted():
+            _commit(program, args, sinks)
+            program.out_avals = _changed_avals(program, sinks)
+    else:
+        _commit(program, args, sinks)
+    program.runs += 1
+    if program.out_avals is not None:
+        for sink, aval in zip(sinks, program.out_avals, strict=False):
+            sink.aval = aval
+
+
+def _commit(program: Program, args: list[Any], sinks: list[Any]) -> None:
+    # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
+    # donated buffers, and the handles getting the new ones.
+    deque(map(setattr, sinks, repeat("value"), chain.from_iterable(starmap(program.call, (args,)))), maxlen=0)
+
+
+def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
+    """The outputs' true avals where XLA placed one elsewhere than recorded (several devices); None usually."""
+    true = [aval_of(s.value) for s in sinks[: len(program.outputs)]]
+    recorded = [program.plan.aval(s) for s in program.outputs]
+    return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
+
+
+def _own_references() -> int:
+    probe = [object()]
+    holder = [probe[0]]
+    third = Handle()
+    third.value = probe[0]
+    args = list(holder)
+    return sys.getrefcount(args[0]) - 1 if probe else 0
+
+
+_OWN_REFERENCES = _own_references()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Keeps Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[Any] = []
+    try:
+        before = signal.signal(signal.SIGINT, lambda *a: waiting.append(a))
+    except ValueError:  # no main interpreter
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if waiting and callable(before):
+            before(*waiting[0])
+
+
+def _run_interpreted(graph: Any, sinks: list[Any], alive: tuple[int, ...], tape_slots: tuple[int, ...]) -> None:
+    plan = Plan(list(graph.path()), alive)
+    values = plan.run(graph.leaves, graph.floats, graph.ints, compiled=False)
+    counters.dispatches += len(plan.needed)
+    if tape_slots:
+        node = graph.cursor
+        program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)
+        node.programs.setdefault(("tape", alive, None), program)
+        graph.segment = _segment(graph, program)
+        graph.segment.replay_only()
+    deque(map(setattr, sinks, repeat("value"), [values[s] for s in alive]), maxlen=0)
+
+
+def _novelty(node: Node) -> Node | None:
+    """The first node of this path that was new: the place where the trace left what was known."""
+    first = None
+    current: Node | None = node
+    while current is not None and current.parent is not None:
+        if current.visits <= 1 and len(current.children) <= 1 and not _visited_below(current, node):
+            first = current
+        else:
+            break
+        current = current.parent
+    return first
+
+
+def _visited_below(node: Node, end: Node) -> bool:
+    """Whether a program other than the one at `end` goes through `node`."""
+    return node is not end and bool(node.programs)

@@ -1,0 +1,357 @@
+"""The pending graph: what has been asked for and not yet computed, as a walk down a trie.
+
+A graph belongs to the thread that records into it and serves once: when it is flushed it closes, and the thread
+starts a new one. Recording is :meth:`Graph.record`: turn each input into a place, look the tuple (operator, taped,
+places) up among the children of the trie node where the graph stands, step there, and hand out handles on the new
+places. Only when there is no such child does anything slow happen (:mod:`gluonx.deferred.growth`): output shapes are
+computed, errors are found, the user's line is noted.
+
+Invariants:
+
+- ``cursor`` is the one commit point. Lists that run ahead of it (an interrupt came in between) are cut back to it.
+- A leaf is one (array, source) pair, in order of first use; two variables on one buffer are two leaves.
+- ``refs`` are weak: what users no longer hold is not computed for them.
+- ``journal`` holds the values of handles that were rebound to places of this graph, so that a failure puts them back.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+from weakref import ref
+
+import jax
+import numpy as np
+
+from gluonx.deferred import flushing, growth
+from gluonx.deferred.core import (
+    ROOT,
+    Aval,
+    Handle,
+    Node,
+    Pending,
+    Placeholder,
+    Tracer,
+    Variable,
+    aval_of,
+    intern_aval,
+    new_handle,
+    scalar_slot,
+)
+from gluonx.dtype import canonical
+
+__all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle", "thread_graph"]
+
+
+_PLAIN_NUMBERS = (float, int)
+
+
+class TracerMet(Exception):
+    """An input turned out to be a tracer of somebody's ``jax.jit``: compute it there and then."""
+
+
+class Blocked(Exception):
+    """An input must be computed before it can be recorded here (another thread's, or a variable still pending)."""
+
+
+class Graph:
+    """One pending graph. See the module's text."""
+
+    __slots__ = (
+        "__weakref__",
+        "backward_pending",
+        "closed",
+        "cursor",
+        "error",
+        "floats",
+        "ints",
+        "journal",
+        "leaf_index",
+        "leaves",
+        "lock",
+        "owners",
+        "packs",
+        "path_nodes",
+        "refs",
+        "segment",
+        "sources",
+    )
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.cursor: Node = ROOT
+        self.closed = False
+        self.backward_pending = False
+        self.error: BaseException | None = None
+        self.segment: Any = None
+        self.packs: Any = None  # (slot -> (number, offset, aval), the packed vectors)
+        self.leaves: list[Any] = []
+        self.sources: list[Any] = []
+        self.leaf_index: dict[int, int] = {}
+        self.refs: list[ref[Pending]] = []
+        self.floats: list[float] = []
+        self.ints: list[int] = []
+        self.journal: list[tuple[Handle, Any, Any, Any]] = []
+        self.path_nodes: list[Node] = []
+        self.owners: list[tuple[Node, int]] = []
+
+    # -- recording -------------------------------------------------------------------------------------------------
+
+    def step_to(self, op: Any, args: Any, taped: bool) -> Node:
+        """Turns `args` into places and finds the child node; the caller commits by setting ``cursor``."""
+        node = self.cursor
+        leaves, index = self.leaves, self.leaf_index
+        key: list[Any] = [op, taped]
+        for a in args:
+            if isinstance(a, Handle):
+                if a.derived and not a.is_current():  # type: ignore[attr-defined]
+                    raise Blocked
+                value = a.value
+                if type(value) is Pending:
+                    if value.graph is self:
+                        if taped and a.variable is not None and not self.is_live(value.slot):
+                            raise Blocked
+                        key.append(value.slot)
+                        continue
+                    if value.value is None:
+                        raise Blocked
+                    value = settle(a)
+                source = a.tape or a.variable
+                ident = id(value) if source is None else id(source)
+                known = index.get(ident)
+                if known is not None and leaves[known] is value:
+                    key.append(-1 - known)
+                    continue
+                aval = a.aval
+                if aval is None:
+                    aval = self._ready(a, op, args)
+                    value = a.value
+                    source = a.tape or a.variable
+                    ident = id(value) if source is None else id(source)
+                key.append(aval if source is None or not aval.inexact else aval.taped)
+                index[ident] = len(leaves)
+                leaves.append(value)
+                self.sources.append(source)
+            elif a is None:
+                key.append(None)
+            else:
+                key.append(self._scalar(a, args))
+        lookup = tuple(key)
+        child = node.children.get(lookup)
+        if child is None:
+            child = growth.grow(self, node, lookup, op, args, taped)
+        return child
+
+    def record(self, op: Any, args: Any, taped: bool) -> Any:
+        """Appends `op` on `args`; returns one handle, or a tuple where the operator gives a tuple."""
+        try:
+            node = self.cursor
+            child = self.step_to(op, args, taped)
+            if child.single:
+                aval = child.outs[0]
+                place = Pending(self, node.size, aval)
+                self.refs.append(ref(place))
+                self.cursor = child
+                return new_handle(place, aval)
+            return self.commit(node, child)
+        except BaseException:
+            self.rollback()
+            raise
+
+    def advance(self, node: Node, child: Node) -> list[Pending]:
+        """Steps to `child` and returns its places."""
+        slot = node.size
+        places = [Pending(self, i, aval) for i, aval in enumerate(child.outs, slot)]
+        self.refs.extend(map(ref, places))
+        self.cursor = child
+        return places
+
+    def commit(self, node: Node, child: Node) -> tuple[Any, ...]:
+        """Steps to `child` and returns handles on all its outputs."""
+        return tuple([new_handle(p, p.aval) for p in self.advance(node, child)])
+
+    def rollback(self) -> None:
+        """Cuts everything back to the cursor."""
+        node = self.cursor
+        del self.refs[node.size :], self.floats[node.n_floats :], self.ints[node.n_ints :]
+        if len(self.leaves) > node.n_leaves:
+            del self.leaves[node.n_leaves :], self.sources[node.n_leaves :]
+            self.leaf_index = {k: i for k, i in self.leaf_index.items() if i < node.n_leaves}
+
+    def _ready(self, handle: Handle, op: Any, args: Any) -> Aval:
+        """The aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
+        value = handle.value
+        if isinstance(value, Tracer):
+            raise TracerMet
+        if isinstance(value, Placeholder):
+            growth.fill(handle, op, args)
+            value = handle.value
+        aval = handle.aval = aval_of(value)
+        return aval
+
+    def _scalar(self, scalar: Any, args: Any) -> Any:
+        if isinstance(scalar, (jax.Array, np.ndarray)):
+            return self._raw(scalar)
+        first = args[0]
+        if (
+            len(args) == 2
+            and type(scalar) in _PLAIN_NUMBERS
+            and isinstance(first, Handle)
+            and first.aval is not None
+            and first.aval.inexact
+        ):
+            slot = scalar_slot(first.aval.dtype)
+        else:
+            slot = scalar_slot(growth.scalar_dtype(scalar, args))
+        if slot.integral:
+            self.ints.append(int(scalar))
+        else:
+            self.floats.append(float(scalar))
+        return slot
+
+    def _raw(self, array: Any) -> Aval:
+        if isinstance(array, Tracer):
+            raise TracerMet
+        if isinstance(array, np.ndarray):
+            # A copy, since the caller may write to the array before this graph runs.
+            array = np.array(array, canonical(array.dtype))
+            aval = intern_aval(array.shape, array.dtype)
+        else:
+            aval = aval_of(array)
+        self.leaves.append(array)
+        self.sources.append(None)
+        return aval
+
+    # -- looking back ----------------------------------------------------------------------------------------------
+
+    def path(self) -> list[Node]:
+        """The nodes from the root to the cursor."""
+        known = self.path_nodes
+        node, fresh = self.cursor, []
+        while node.depth > len(known):
+            fresh.append(node)
+            assert node.parent is not None, "a node below the root has a parent"
+            node = node.parent
+        for node in reversed(fresh):
+            known.append(node)
+            self.owners.extend([(node, i) for i in range(len(node.outs))])
+        return known
+
+    def is_live(self, slot: int) -> bool:
+        """Whether gradients flow through value `slot`."""
+        self.path()
+        node, i = self.owners[slot]
+        return node.live[i]
+
+    def source_live(self, leaf: int) -> bool:
+        """Whether gradients flow into leaf `leaf`."""
+        return self.sources[leaf] is not None
+
+    def places(self) -> list[Pending]:
+        """The places that somebody still holds."""
+        return [p for r in self.refs if (p := r()) is not None]
+
+    # -- ending ----------------------------------------------------------------------------------------------------
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Ends this graph; with `error`, handles rebound in it get their old values back."""
+        self.closed = True
+        self.error = error
+        if error is not None:
+            self.restore()
+        self.leaves, self.sources, self.refs = [], [], []
+        self.leaf_index, self.floats, self.ints, self.journal = {}, [], [], []
+
+    def restore(self) -> None:
+        """Puts back the handles that were rebound to values of this graph."""
+        for handle, value, aval, tape in reversed(self.journal):
+            now = handle.value
+            if type(now) is Pending and now.graph is self and now.value is None and not self.packs:
+                handle.value, handle.aval, handle.tape = value, aval, tape
+        self.journal = []
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.graph = Graph()
+
+
+_local = _Local()
+
+
+def thread_graph() -> Graph:
+    """The graph of this thread, open."""
+    graph = _local.graph
+    if graph.closed:
+        graph = _local.graph = Graph()
+    return graph
+
+
+current_graph = thread_graph
+
+
+def leave_graph() -> None:
+    """Lets this thread start a new graph; the old one is computed if one of its values is ever read."""
+    _local.graph = Graph()
+
+
+def record(op: Any, args: Any, taped: bool) -> Any:
+    """Records into this thread's graph; see :meth:`Graph.record`."""
+    while True:
+        graph = _local.graph
+        if graph.closed:
+            graph = _local.graph = Graph()
+        try:
+            with graph.lock:
+                if graph.closed:
+                    continue
+                out = graph.record(op, args, taped)
+        except Blocked:
+            unblock(args)
+            continue
+        if graph.cursor.full:
+            flushing.flush_full(graph)
+        return out
+
+
+def unblock(args: Any) -> None:
+    """Computes the inputs that could not be recorded."""
+    for a in args:
+        if isinstance(a, Handle):
+            value = a.value  # renews a view
+            if type(value) is Pending and (value.graph is not _local.graph or a.variable is not None):
+                settle(a, "an input of another thread or a variable's pending value")
+
+
+def settle(handle: Handle, why: str = "a value was read") -> Any:
+    """The ``jax.Array`` (or tracer) of a handle, computing what is pending."""
+    value = handle.value
+    if type(value) is Pending:
+        array = value.value
+        graph = value.graph
+        if array is None:
+            if not graph.closed:
+                flushing.flush(graph, why)
+            array = value.value
+            if array is None:
+                array = flushing.unpacked(graph, value)
+        handle.aval = value.aval
+        handle.value = array
+        segment = graph.segment
+        if segment is not None:
+            handle.tape = segment.outs.get(value.slot)
+        return array
+    if isinstance(value, Placeholder):
+        value = handle.value = value.make(handle)
+        handle.aval = None
+    return value
+
+
+def source_of(handle: Handle) -> Any:
+    """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
+    return handle.tape or handle.variable
+
+
+def variable_of(handle: Handle) -> Variable | None:
+    """The variable of a handle, if it is marked."""
+    return handle.variable

@@ -1,0 +1,149 @@
+"""The slow half of recording: what happens the first time that an operator is met at a point of the trie.
+
+Shapes are inferred with ``jax.eval_shape``, so a wrong shape raises here, at the line that wrote it, with the block's
+path and all shapes. Placeholders are filled, scalars get their dtype, and it is worked out through which inputs
+gradients flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gluonx.deferred import where
+from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of
+from gluonx.deferred.derived import out_avals
+from gluonx.dtype import canonical, is_inexact
+from gluonx.errors import GluonxError, ShapeError
+
+__all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
+
+LIMIT_NODES, LIMIT_BYTES = 20_000, 8 << 30
+limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
+_INT32 = np.dtype(np.int32)
+_Taped = type(Aval((), np.dtype(np.float32), None).taped)
+
+
+def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
+    """The dtype that a Python or NumPy scalar takes beside the arrays of `args`.
+
+    An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
+    float32, as MXNet does.
+    """
+    if type(scalar) is Index:
+        return _INT32
+    kind = "b" if isinstance(scalar, (bool, np.bool_)) else "i" if isinstance(scalar, (int, np.integer)) else "f"
+    if kind == "f" and not isinstance(scalar, (float, np.floating)):
+        raise TypeError(
+            f"an array or a number was expected as an operator's input, got {type(scalar).__name__}: "
+            f"{str(scalar)[:80]!r}"
+        )
+    dtypes = [dtype_of(a) for a in args if a is not None and not isinstance(a, (bool, int, float, np.generic))]
+    inexact = [d for d in dtypes if is_inexact(d)]
+    if inexact:
+        return max(inexact, key=lambda d: d.itemsize)
+    if kind == "f":
+        return canonical(None)
+    if kind == "b":
+        return np.dtype(bool)
+    whole = [d for d in dtypes if d.kind in "iu"]
+    return whole[0] if whole else canonical(np.int64)
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype of a handle or raw array, without computing anything."""
+    if isinstance(value, Handle):
+        if value.aval is not None:
+            return value.aval.dtype
+        value = value.value
+    return np.dtype(value.dtype)
+
+
+def input_avals(args: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The avals behind the places of a trie key, taped twins made plain."""
+    avals: list[Any] = []
+    for a, part in zip(args, key, strict=True):
+        if isinstance(a, Handle):
+            aval = a.aval
+            avals.append(a.value.aval if aval is None and type(a.value) is Pending else aval or aval_of(a.value))
+        elif a is None or isinstance(part, ScalarSlot):
+            avals.append(part)
+        else:
+            avals.append(part.aval if isinstance(part, _Taped) else part)
+    return tuple(avals)
+
+
+def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped: bool) -> Node:
+    """Makes the child of `node` for `key`."""
+    special = getattr(op, "grow", None)
+    if special is not None:
+        return special(graph, node, key, args)
+    avals = input_avals(args, key[2:])
+    try:
+        single, outs = out_avals(op, avals)
+    except GluonxError:
+        raise
+    except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+        raise bad_call(op, avals, error) from error
+    child = Node(node, op, (), outs)
+    child.parts, lives = number(graph, node, child, key[2:])
+    child.single = single
+    child.taped = taped
+    if taped:
+        child.diff = tuple([i for i, live in enumerate(lives) if live and avals[i].inexact])
+    carries = bool(child.diff)
+    child.live = tuple([carries and o.inexact for o in outs])
+    return attach(graph, node, key, child)
+
+
+def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
+    """Notes where the user is and hangs `child` into the trie."""
+    child.line = where.user_line()
+    child.where = where.block_path()
+    child.full = child.depth >= limits["nodes"] or child.nbytes >= limits["bytes"]
+    return node.children.setdefault(key, child)
+
+
+def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
+    """Resolves a key into numbered places; also tells which of them gradients flow into."""
+    parts: list[Any] = []
+    lives: list[bool] = []
+    for part in key:
+        live = False
+        if part is None:
+            parts.append(None)
+        elif isinstance(part, int):
+            parts.append(part)
+            live = graph.is_live(part) if part >= 0 else graph.source_live(-1 - part)
+        elif isinstance(part, ScalarSlot):
+            parts.append((part, child.n_ints if part.integral else child.n_floats))
+            if part.integral:
+                child.n_ints += 1
+            else:
+                child.n_floats += 1
+        else:
+            parts.append(-1 - child.n_leaves)
+            live = isinstance(part, _Taped)
+            child.n_leaves += 1
+        lives.append(live)
+    return tuple(parts), lives
+
+
+def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> ShapeError:
+    """The error for inputs that do not fit an operator."""
+    block = where.block_path()
+    at = f" in {block}" if block else ""
+    inputs = ", ".join("none" if a is None else repr(a) for a in avals)
+    return ShapeError(f"{op}{at} cannot take inputs ({inputs}): {str(error).strip() or type(error).__name__}")
+
+
+def fill(handle: Handle, op: Any, args: Any) -> None:
+    """Gives a handle that holds a placeholder its array; `op` and its other inputs tell an unknown shape."""
+    placeholder = handle.value
+    resolve = getattr(placeholder, "resolve", None)
+    if resolve is not None:
+        resolve(handle, op, args)
+    else:
+        handle.value = placeholder.make(handle)
+        handle.aval = None

@@ -1,0 +1,291 @@
+"""From a path of the trie to one XLA program.
+
+A :class:`Plan` says which nodes of a path must run for the values that are wanted, and runs them, on tracers or
+arrays. A backward node needs no re-run of its forward: the nodes of its region run through ``jax.vjp`` one by one
+while the plan is traced, their pull-backs stay in the trace, and the backward node walks them. No residual leaves the
+program.
+
+A :class:`Program` is a plan under ``jax.jit`` with a fixed order of inputs (leaves, then one vector of all float
+scalars and one of all integers) and outputs. Where values through which gradients still flow outlive the program, the
+whole plan runs under one ``jax.vjp``, and the residuals of that are outputs as well: the program is then a *segment*
+of the tape.
+
+Small gradients leave a program as one packed vector, since each array that crosses the border costs more than it
+holds; a gradient that somebody reads is cut out of it then.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.core import Node
+from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
+
+__all__ = ["GradInfo", "Plan", "Program"]
+
+
+class GradInfo:
+    """What a backward node does: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
+
+    ``region`` holds the depths of the nodes that the gradient passes.
+    """
+
+    __slots__ = ("head_grads", "heads", "region", "retain", "targets")
+
+    def __init__(
+        self,
+        heads: tuple[int, ...],
+        head_grads: tuple[Any, ...],
+        targets: tuple[int, ...],
+        region: frozenset[int],
+        retain: bool,
+    ) -> None:
+        self.heads = heads
+        self.head_grads = head_grads
+        self.targets = targets
+        self.region = region
+        self.retain = retain
+
+
+class Plan:
+    """The nodes of a path that the wanted slots need, in order."""
+
+    def __init__(self, path: list[Node], wanted: Any) -> None:
+        self.path = path
+        self.starts = [n.size - len(n.outs) for n in path]
+        self.needed, self.moving = self._mark(wanted)
+
+    def _mark(self, wanted: Any) -> tuple[list[Node], frozenset[int]]:
+        owner = [n.depth for n in self.path for _ in n.outs]
+        marked = {owner[s] for s in wanted}
+        moving: set[int] = set()
+        needed: list[Node] = []
+        for node in reversed(self.path):
+            if node.depth not in marked:
+                continue
+            needed.append(node)
+            parts = node.parts
+            if node.grad is not None:
+                moving |= node.grad.region
+                marked |= node.grad.region
+                parts = (*node.grad.heads, *node.grad.head_grads)
+            marked.update([owner[p] for p in parts if isinstance(p, int) and p >= 0])
+        needed.reverse()
+        return needed, frozenset(moving)
+
+    def run(self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True) -> dict[int, Any]:
+        """Values by slot. With ``compiled=False``, op by op through the operators' own executables."""
+        values: dict[int, Any] = {}
+        pulls: dict[int, Any] = {}
+
+        def fetch(part: Any) -> Any:
+            if part is None:
+                return None
+            if isinstance(part, int):
+                return values[part] if part >= 0 else leaves[-1 - part]
+            slot, n = part
+            scalar = (ints if slot.integral else floats)[n]
+            return jnp.asarray(scalar).astype(slot.dtype) if compiled else slot.dtype.type(scalar)
+
+        for node in self.needed:
+            start = self.starts[node.depth - 1]
+            if node.grad is not None:
+                outs = self._gradients(node, fetch, pulls)
+            else:
+                inputs = [fetch(p) for p in node.parts]
+                outs, pull = _apply(node, inputs, node.depth in self.moving, compiled)
+                if pull is not None:
+                    pulls[node.depth] = pull
+            for i, out in enumerate(outs):
+                values[start + i] = out
+        return values
+
+    def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
+        info: GradInfo = node.grad
+        cotangents: dict[int, Any] = {}
+
+        def add(place: int, value: Any) -> None:
+            cotangents[place] = cotangents[place] + value if place in cotangents else value
+
+        for head, given in zip(info.heads, info.head_grads, strict=True):
+            aval = self.aval(head)
+            add(
+                head,
+                jnp.ones(aval.shape, aval.dtype)
+                if given is None
+                else jnp.broadcast_to(fetch(given), aval.shape).astype(aval.dtype),
+            )
+        for depth in sorted(info.region, reverse=True):
+            inner = self.path[depth - 1]
+            start = self.starts[depth - 1]
+            given = [cotangents.get(start + i) for i in range(len(inner.outs))]
+            if all(g is None for g in given):
+                continue
+            for i, value in zip(inner.diff, pulls[depth](given), strict=True):
+                add(inner.parts[i], value)
+        return tuple(
+            [
+                cotangents[t] if t in cotangents else jnp.zeros(a.shape, a.dtype)
+                for t, a in zip(info.targets, node.outs, strict=True)
+            ]
+        )
+
+    def aval(self, slot: int) -> Any:
+        for node, start in zip(reversed(self.path), reversed(self.starts), strict=True):
+            if start <= slot:
+                return node.outs[slot - start]
+        raise AssertionError(f"slot {slot} is on no path")
+
+
+def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple[tuple[Any, ...], Any]:
+    """Runs one node; where a gradient will pass, also gives its pull-back (list of cotangents or None -> tuple)."""
+    op, diff, outs = node.op, node.diff, node.outs
+    if not moving or not diff:
+        out = (strong(op) if compiled else executable(op))(*inputs)
+        return (out if type(out) is tuple else (out,)), None
+    if not compiled:
+        out = executable(op)(*inputs)
+
+        def pull_now(given: list[Any]) -> Any:
+            mask = tuple([g is not None for g in given])
+            return executable(pullback_of(op, diff, len(inputs), mask))(*inputs, *[g for g in given if g is not None])
+
+        return (out if type(out) is tuple else (out,)), pull_now
+    run = strong(op)
+
+    def forward(*moved: Any) -> Any:
+        full = list(inputs)
+        for i, m in zip(diff, moved, strict=True):
+            full[i] = m
+        out = run(*full)
+        return out if type(out) is tuple else (out,)
+
+    with jax.named_scope(node.where or op.name):
+        results, back = jax.vjp(forward, *[inputs[i] for i in diff])
+    return results, lambda given: back(
+        tuple([zero_cotangent(a) if g is None else g for a, g in zip(outs, given, strict=True)])
+    )
+
+
+class Program:
+    """A compiled path. ``outputs`` are slots in the order of the results; ``tape_slots`` the ones a segment keeps."""
+
+    def __init__(
+        self,
+        path: list[Node],
+        outputs: tuple[int, ...],
+        tape_slots: tuple[int, ...],
+        diff_leaves: tuple[int, ...],
+        donors: tuple[int, ...],
+        packs: tuple[tuple[int, ...], ...] = (),
+    ) -> None:
+        self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*packs)))
+        self.packs = packs
+        self.alive = outputs if path[-1].donors is None else outputs[len(path[-1].outs) :]
+        self.packed = {s: (k, o, self.plan.aval(s)) for k, pack in enumerate(packs) for s, o in self._offsets(pack)}
+        self.node = path[-1]
+        self.outputs = outputs
+        self.tape_slots = tape_slots
+        self.diff_leaves = diff_leaves
+        self.residuals: tuple[Any, ...] = ()
+        self.treedef: Any = None
+        self.out_avals: Any = None
+        self.runs = 0
+        self.pull: DerivedOp | None = None
+        self.exact: DerivedOp | None = None
+
+        def gluonx_step(*args: Any) -> Any:
+            return self._trace(args)
+
+        gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
+        self.call = jax.jit(gluonx_step, donate_argnums=donors)
+
+    def _offsets(self, pack: tuple[int, ...]) -> list[tuple[int, int]]:
+        sizes = [self.plan.aval(s).size for s in pack]
+        return list(zip(pack, itertools.accumulate([0, *sizes]), strict=False))
+
+    def _results(self, values: dict[int, Any]) -> tuple[Any, ...]:
+        packed = [jnp.concatenate([values[s].ravel() for s in pack]) for pack in self.packs]
+        return (*[values[s] for s in self.outputs], *packed)
+
+    def _split(self, args: Any) -> tuple[list[Any], Any, Any]:
+        node = self.node
+        n = node.n_leaves
+        rest = list(args[n:])
+        floats = rest.pop(0) if node.n_floats else None
+        ints = rest.pop(0) if node.n_ints else None
+        return list(args[:n]), floats, ints
+
+    def _trace(self, args: Any) -> Any:
+        leaves, floats, ints = self._split(args)
+        if not self.tape_slots:
+            values = self.plan.run(leaves, floats, ints)
+            return self._results(values)
+
+        def forward(*moving: Any) -> Any:
+            for i, m in zip(self.diff_leaves, moving, strict=True):
+                leaves[i] = m
+            values = self.plan.run(leaves, floats, ints)
+            return tuple([values[s] for s in self.tape_slots]), self._results(values)
+
+        _, back, outputs = jax.vjp(forward, *[leaves[i] for i in self.diff_leaves], has_aux=True)
+        flat, self.treedef = jax.tree.flatten(back)
+        self.residuals = tuple([jax.typeof(r) for r in flat])
+        return (*outputs, *flat)
+
+    def pullbacks(self) -> tuple[DerivedOp, DerivedOp]:
+        """The operators (residuals..., cotangents...) and (inputs..., cotangents...) -> cotangents of diff leaves.
+
+        The second recomputes the forward and can itself be differentiated in all inputs.
+        """
+        if self.pull is None or self.exact is None:
+            n_tape, n_res, treedef = len(self.tape_slots), len(self.residuals), self.treedef
+            avals = [self.plan.aval(s) for s in self.tape_slots]
+
+            def pull(*args: Any) -> tuple[Any, ...]:
+                given = [zero_cotangent(a) if g is None else g for a, g in zip(avals, args[n_res:], strict=True)]
+                return tuple(jax.tree.unflatten(treedef, args[:n_res])(tuple(given)))
+
+            def exact(*args: Any) -> tuple[Any, ...]:
+                leaves, floats, ints = self._split(args[:-n_tape])
+                given = [zero_cotangent(a) if g is None else g for a, g in zip(avals, args[-n_tape:], strict=True)]
+
+                def forward(*moving: Any) -> Any:
+                    for i, m in zip(self.diff_leaves, moving, strict=True):
+                        leaves[i] = m
+                    values = self.plan.run(leaves, floats, ints)
+                    return tuple([values[s] for s in self.tape_slots])
+
+                return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](tuple(given)))
+
+            self.pull, self.exact = DerivedOp("segment_backward", pull), DerivedOp("segment_replay_backward", exact)
+        return self.pull, self.exact
+
+
+def pack(graph: Any) -> list[Any]:
+    """The arguments of a program: all leaves, then the scalars as two vectors."""
+    args = list(graph.leaves)
+    wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    if graph.floats:
+        args.append(np.array(graph.floats, np.float64 if wide else np.float32))
+    if graph.ints:
+        args.append(_pack_ints(graph.ints, wide))
+    return args
+
+
+def _pack_ints(ints: list[int], wide: bool) -> np.ndarray:
+    try:
+        return np.array(ints, np.int64 if wide else np.int32)
+    except OverflowError:
+        bad = [i for i in ints if not -(2**31) <= i < 2**32]
+        if bad or wide:
+            raise OverflowError(
+                f"the integer {bad[0] if bad else ints} does not fit a 32-bit operand; "
+                "switch JAX's x64 mode on for 64-bit integers"
+            ) from None
+        return np.array(ints, np.int64).astype(np.uint32).view(np.int32)

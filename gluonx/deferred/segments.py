@@ -1,0 +1,106 @@
+"""Segments: finished pieces of the tape.
+
+When a taped stretch is computed before its backward comes (the user printed the loss), its outputs keep a way back: an
+:class:`Out` names one output of a :class:`Segment`, and the segment holds the arrays that its pull-back needs. A later
+backward calls :meth:`Segment.pull`, which records one operator. Segments are numbered as they are made, so walking them
+from the highest number down is walking back in time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.deferred.core import Aval, Handle, counters
+from gluonx.deferred.derived import pullback_of
+
+__all__ = ["CustomSegment", "OpSegment", "Out", "Segment"]
+
+
+class Out:
+    """Output `slot` of a segment: the tape entry of a computed value."""
+
+    __slots__ = ("aval", "segment", "slot")
+
+    def __init__(self, segment: Any, slot: int, aval: Aval) -> None:
+        self.segment = segment
+        self.slot = slot
+        self.aval = aval
+
+
+class Segment:
+    """A computed stretch of the tape.
+
+    ``sources`` says where the gradient of each moving input goes on to: a Variable or another segment's Out.
+    ``pullback`` takes `saved` and cotangents; ``exact`` takes `inputs` and cotangents, recomputes, and can be
+    differentiated again.
+    """
+
+    __slots__ = ("__weakref__", "exact", "inputs", "outs", "pullback", "released", "saved", "sequence", "sources")
+
+    def __init__(
+        self,
+        sources: list[Any],
+        slots: Any,
+        avals: list[Aval],
+        pullback: Any,
+        saved: list[Handle],
+        exact: Any,
+        inputs: list[Handle],
+    ) -> None:
+        self.sources = sources
+        self.outs = {s: Out(self, s, a) for s, a in zip(slots, avals, strict=True)}
+        self.pullback = pullback
+        self.saved = saved
+        self.exact = exact
+        self.inputs = inputs
+        self.sequence = next(counters.sequence)
+        self.released = False
+
+    def replay_only(self) -> None:
+        """Uses the recomputing pull-back always: nothing was saved."""
+        self.pullback, self.saved = self.exact, self.inputs
+
+    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+        """The cotangents of the inputs, one for each source, by means of `invoke`."""
+        given = [cotangents.get(slot) for slot in self.outs]
+        if create_graph:
+            return list(invoke(self.exact, (*self.inputs, *given)))
+        return list(invoke(self.pullback, (*self.saved, *given)))
+
+    def release(self) -> None:
+        """Frees what the pull-back needs; a further backward through here is an error."""
+        self.released = True
+        self.saved, self.inputs = [], []
+
+
+class OpSegment(Segment):
+    """One operator that ran at once under ``record`` (naive mode): its pull-back recomputes it."""
+
+    __slots__ = ("diff", "op")
+
+    def __init__(
+        self, op: Any, inputs: list[Handle], diff: tuple[int, ...], sources: list[Any], avals: list[Aval]
+    ) -> None:
+        super().__init__(sources, range(len(avals)), avals, None, [], None, inputs)
+        self.op = op
+        self.diff = diff
+
+    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+        """As of :class:`Segment`."""
+        mask = tuple([slot in cotangents for slot in self.outs])
+        back = pullback_of(self.op, self.diff, len(self.inputs), mask)
+        return list(invoke(back, (*self.inputs, *[cotangents[s] for s in self.outs if s in cotangents])))
+
+
+class CustomSegment(Segment):
+    """A stretch whose gradient is a Python function of the cotangents (``autograd.Function``)."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any, sources: list[Any], avals: list[Aval]) -> None:
+        super().__init__(sources, range(len(avals)), avals, None, [], None, [])
+        self.function = function
+
+    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+        """As of :class:`Segment`."""
+        return self.function(cotangents, create_graph)

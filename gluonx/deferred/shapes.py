@@ -1,0 +1,100 @@
+"""Shapes that are not known yet, and the rules by which they become known.
+
+A parameter of unknown shape has a handle that holds :class:`Unknown`. The first operator that meets it tells the
+shape, by the rule that stands beside the operator in the registry; the parameter is then initialized on the host and
+the handle holds its array. The same happens while a forward is only traced for shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred import where
+from gluonx.deferred.core import Handle, Placeholder
+from gluonx.errors import DeferredInitializationError
+
+__all__ = ["Gone", "Unknown", "Zeros"]
+
+
+class Zeros(Placeholder):
+    """Zeros that take no memory until somebody looks."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def make(self, handle: Handle) -> jax.Array:
+        """Zeros, made at last."""
+        with jax.ensure_compile_time_eval():
+            return jnp.zeros(self.shape, self.dtype)
+
+
+class Gone(Placeholder):
+    """A value that was given up on purpose; reading it raises `message`."""
+
+    __slots__ = ("dtype", "message", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, message: str) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.message = message
+
+    def make(self, handle: Handle) -> jax.Array:
+        """Raises what was left here to be read."""
+        raise DeferredInitializationError(self.message)
+
+
+class Unknown(Placeholder):
+    """The value of a parameter whose shape has unknown dimensions."""
+
+    __slots__ = ("param",)
+
+    def __init__(self, param: Any) -> None:
+        self.param = param
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        """The declared shape, unknown dimensions as they were declared."""
+        return self.param.shape
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        """The declared dtype."""
+        return np.dtype(self.param.dtype)
+
+    def make(self, handle: Handle) -> jax.Array:
+        """Raises: a value is asked for before the shape is known."""
+        raise self.param._deferred_error()
+
+    def resolve(self, handle: Handle, op: Any, args: Any) -> None:
+        """Finds the shape by the rule of `op`, the operator that met this parameter."""
+        inputs = args[2:] if op.random else args
+        known = [_shape_of(a) for a in inputs]
+        found = op.infer(known)
+        for a, shape in zip(inputs, found, strict=False):
+            if isinstance(a, Handle) and isinstance(a.value, Unknown) and shape is not None and _complete(shape):
+                a.value.param._resolve_shape(tuple(shape))
+        if isinstance(handle.value, Unknown):
+            block = where.block_path()
+            raise DeferredInitializationError(
+                f"Parameter '{self.param._path}'{' of ' + block if block else ''} has unknown dimensions, and {op} cannot tell them "
+                f"from its other "
+                f"them from its other inputs {known}. Give the shape where the parameter is declared, or define infer_shape in its block."
+            )
+
+
+def _complete(shape: Any) -> bool:
+    return all(isinstance(n, int) and n > 0 for n in shape)
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    shape = getattr(value, "shape", ())
+    return None if shape is None else tuple(int(n) for n in shape)

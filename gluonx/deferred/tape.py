@@ -1,0 +1,327 @@
+"""Gradients: one more node of the pending graph, and a walk over finished segments.
+
+``backward`` on pending heads appends one gradient node. Which leaves it reaches is found once, when the node is first
+met at that point of the trie; from then on a backward costs one look-up and one place for each gradient. Where the
+tape goes on into segments that were computed earlier, each gives one pull-back operator, recorded in the same graph.
+Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``add`` records an addition.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import jax.numpy as jnp
+
+from gluonx.deferred import growth
+from gluonx.deferred.core import (
+    Aval,
+    Handle,
+    Node,
+    Pending,
+    Variable,
+    aval_of,
+    current_state,
+    new_handle,
+    set_state,
+    state_with,
+)
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import as_handle, invoke
+from gluonx.deferred.graph import current_graph, settle
+from gluonx.deferred.program import GradInfo
+from gluonx.deferred.segments import Out
+from gluonx.errors import GraphError, ShapeError, TracedValueError
+
+__all__ = ["FREED", "NOT_RECORDED", "backward", "gradients", "heads_of"]
+
+NOT_RECORDED = (
+    "backward was asked of an array that no recorded operation computed. Compute it inside "
+    "`with autograd.record():` from arrays that have attach_grad(), or parameters with grad_req other than 'null'."
+)
+FREED = (
+    "the graph of this array was freed by an earlier backward. To differentiate twice, give retain_graph=True to all "
+    "but the last backward, or sum the losses and call backward once."
+)
+_IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
+_ADD = DerivedOp("add_gradients", jnp.add)
+
+
+class GradOp:
+    """The operator of a gradient node: (heads..., head gradients..., wrt...) -> gradients of what it reaches."""
+
+    __slots__ = ("cache", "given", "n_heads", "name", "retain")
+    needs_mode = random = False
+
+    def __init__(self, n_heads: int, given: tuple[bool, ...], retain: bool) -> None:
+        self.n_heads = n_heads
+        self.given = given
+        self.retain = retain
+        self.name = "backward"
+        self.cache = "plain"
+
+    def __repr__(self) -> str:
+        return "backward"
+
+    def grow(self, graph: Any, node: Node, key: tuple[Any, ...], args: Any) -> Node:
+        """Finds region and targets; see :func:`gluonx.deferred.growth.grow`."""
+        child = Node(node, self, (), ())
+        parts, _ = growth.number(graph, node, child, key[2:])
+        n_given = sum(self.given)
+        heads, given, wrt = (
+            parts[: self.n_heads],
+            iter(parts[self.n_heads : self.n_heads + n_given]),
+            parts[self.n_heads + n_given :],
+        )
+        region, leaves = _reach(graph, heads)
+        targets = (*sorted(leaves, reverse=True), *wrt)
+        grown = Node(node, self, parts, tuple([_target_aval(graph, t) for t in targets]))
+        grown.n_leaves, grown.n_floats, grown.n_ints = child.n_leaves, child.n_floats, child.n_ints
+        grown.grad = GradInfo(
+            heads, tuple([next(given) if g else None for g in self.given]), targets, region, self.retain
+        )
+        grown.single = False
+        grown.has_backward = True
+        grown.live = (False,) * len(targets)
+        return growth.attach(graph, node, key, grown)
+
+
+_grad_ops: dict[Any, GradOp] = {}
+
+
+def _target_aval(graph: Any, place: int) -> Aval:
+    if place < 0:
+        return aval_of(graph.leaves[-1 - place])
+    node, i = graph.owners[place]
+    return node.outs[i]
+
+
+def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]]:
+    """The nodes between `heads` and the leaves that gradients flow into, and those leaves."""
+    spent: set[int] = set()
+    for node in graph.path():
+        if node.grad is not None and not node.grad.retain:
+            spent |= node.grad.region
+    owners = graph.owners
+    stack, region, leaves = list(heads), set(), set()
+    while stack:
+        node, i = owners[stack.pop()]
+        if node.depth in region:
+            continue
+        if not node.live[i]:
+            raise GraphError(NOT_RECORDED)
+        if node.depth in spent:
+            raise GraphError(FREED)
+        region.add(node.depth)
+        for j in node.diff:
+            part = node.parts[j]
+            if part < 0:
+                leaves.add(part)
+            else:
+                stack.append(part)
+    return frozenset(region), leaves
+
+
+def _pending_gradients(
+    heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle]
+) -> list[tuple[Any, Handle]]:
+    """Records one gradient node; pairs of (source or wrt handle, gradient handle)."""
+    mask = tuple([g is not None for g in given])
+    op = _grad_op(len(heads), mask, retain)
+    for g in given:
+        if g is not None and g.derived:
+            _ = g.value  # a view records its slice now, not in the middle of what follows
+    graph = current_graph()
+    with graph.lock:
+        try:
+            node = graph.cursor
+            child = graph.step_to(op, [*heads, *[g for g in given if g is not None], *wrt], False)
+            handles = graph.commit(node, child)
+        except BaseException:
+            graph.rollback()
+            raise
+        graph.backward_pending = True
+        sources = graph.sources
+        found: list[tuple[Any, Handle]] = []
+        rest = iter(wrt)
+        for target, handle in zip(child.grad.targets, handles, strict=True):
+            found.append((sources[-1 - target] if target < 0 else next(rest), handle))
+    return found
+
+
+class _Collector:
+    """Sums cotangents by where they go, and walks segments backwards in time."""
+
+    def __init__(self, create_graph: bool, retain: bool) -> None:
+        self.create_graph = create_graph
+        self.retain = retain or create_graph
+        self.ends: dict[int, tuple[Any, Handle]] = {}
+        self.waiting: dict[int, tuple[Any, dict[int, Handle]]] = {}
+        self.heap: list[int] = []
+
+    def add(self, source: Any, value: Handle) -> None:
+        if not isinstance(source, Out):
+            known = self.ends.get(id(source))
+            self.ends[id(source)] = (source, value if known is None else invoke(_ADD, (known[1], value)))
+            return
+        segment = source.segment
+        if segment.released:
+            raise GraphError(FREED)
+        entry = self.waiting.get(segment.sequence)
+        if entry is None:
+            entry = self.waiting[segment.sequence] = (segment, {})
+            heapq.heappush(self.heap, -segment.sequence)
+        known = entry[1].get(source.slot)
+        entry[1][source.slot] = value if known is None else invoke(_ADD, (known, value))
+
+    def walk(self, keep: dict[int, Handle] | None = None) -> None:
+        """Pulls cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
+        while self.heap:
+            segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
+            if keep is not None:
+                for slot, value in cotangents.items():
+                    if id(segment.outs[slot]) in keep:
+                        keep[id(segment.outs[slot])] = value
+            pulled = segment.pull(invoke, cotangents, self.create_graph)
+            for source, value in zip(segment.sources, pulled, strict=True):
+                if value is not None and source is not None:
+                    self.add(source, value)
+            if not self.retain:
+                segment.release()
+
+
+def _ones(handle: Handle) -> Handle:
+    aval = handle.aval or aval_of(handle.value)
+    return new_handle(jnp.ones(aval.shape, aval.dtype), aval)
+
+
+def _is_pending(handle: Handle) -> bool:
+    value = handle.value
+    return type(value) is Pending and value.value is None and value.graph is current_graph()
+
+
+def gradients(
+    heads: list[Handle], given: list[Handle | None], retain: bool, create_graph: bool, wrt: list[Handle] | None = None
+) -> dict[int, tuple[Any, Handle]]:
+    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable (or Out, or handle, in `wrt`)."""
+    for head, g in zip(heads, given, strict=True):
+        if g is not None and g.shape != head.shape:  # type: ignore[attr-defined]
+            raise ShapeError(
+                f"a head gradient must have the shape of its head: {head.shape} expected, "  # type: ignore[attr-defined]
+                f"{g.shape} came"
+            )  # type: ignore[attr-defined]
+    collector = _Collector(create_graph, retain)
+    pending = [] if create_graph else [i for i, h in enumerate(heads) if _is_pending(h)]
+    if pending:
+        inner = [w for w in wrt or () if _is_pending(w) and current_graph().is_live(w.value.slot)]
+        for source, value in _pending_gradients(
+            [heads[i] for i in pending], [given[i] for i in pending], retain, inner
+        ):
+            collector.add(source, value)
+    for i, head in enumerate(heads):
+        if i in pending:
+            continue
+        settle(head, "a gradient through a value computed before")
+        source = head.tape or head.variable
+        if source is None:
+            raise GraphError(NOT_RECORDED)
+        seed = given[i]
+        collector.add(source, _ones(head) if seed is None else seed)
+    kept = None
+    if wrt is not None:
+        for w in wrt:
+            if not _is_pending(w):
+                settle(w)
+        kept = {id(w.tape): None for w in wrt if w.tape is not None}
+    collector.walk(kept)  # type: ignore[arg-type]
+    for key, value in (kept or {}).items():
+        if value is not None:
+            collector.ends[key] = (None, value)
+    return collector.ends
+
+
+def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | None]]:
+    """What a user gave to backward, as two lists of one length."""
+    if isinstance(heads, Handle):
+        heads = [heads]
+        head_grads = [head_grads] if head_grads is None or isinstance(head_grads, Handle) else head_grads
+    heads = list(heads)
+    given = [None] * len(heads) if head_grads is None else list(head_grads)
+    if not heads:
+        raise GraphError("backward needs at least one array to differentiate, got none")
+    if len(given) != len(heads):
+        raise ValueError(f"{len(heads)} heads need {len(heads)} head gradients, got {len(given)}")
+    for head in heads:
+        if not isinstance(head, Handle):
+            raise TypeError(f"backward works on ndarrays, got a {type(head).__name__}")
+    if current_state().trace is not None:
+        raise TracedValueError(_IN_TRACE)
+    return heads, [None if g is None else as_handle(g) for g in given]
+
+
+def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
+    """Gradients into the variables' gradient handles."""
+    hs, given = heads_of(heads, head_grads)
+    before = current_state()
+    if before.recording:
+        set_state(state_with(recording=False))
+    try:
+        if not _backward_in_graph(hs, given, retain):
+            for source, value in gradients(hs, given, retain, False).values():
+                _deliver(source, value)
+    finally:
+        if before.recording:
+            set_state(before)
+
+
+def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: bool) -> bool:
+    """The usual case, quickly: one pending head whose gradients all end in distinct variables that are written."""
+    if len(heads) != 1 or given[0] is not None or not _is_pending(heads[0]):
+        return False
+    graph = current_graph()
+    with graph.lock:
+        try:
+            node = graph.cursor
+            child = graph.step_to(_grad_op(1, (False,), retain), heads, False)
+            variables = [graph.sources[-1 - t] for t in child.grad.targets]
+            for v in variables:
+                if type(v) is not Variable or v.req != "write":
+                    graph.rollback()
+                    return False
+            if len(set(map(id, variables))) != len(variables):
+                graph.rollback()
+                return False
+            places = graph.advance(node, child)
+        except BaseException:
+            graph.rollback()
+            raise
+        graph.backward_pending = True
+        for variable, place in zip(variables, places, strict=True):
+            grad = variable.grad
+            grad.value = place
+            grad.aval = place.aval
+            grad.tape = None
+            variable.fresh = True
+    return True
+
+
+def _grad_op(n_heads: int, given: tuple[bool, ...], retain: bool) -> GradOp:
+    key = (n_heads, given, retain)
+    op = _grad_ops.get(key)
+    if op is None:
+        op = _grad_ops[key] = GradOp(*key)
+    return op
+
+
+def _deliver(variable: Variable, value: Handle) -> None:
+    grad = variable.grad
+    if variable.req == "add":
+        graph = current_graph()
+        old = (grad, grad.value, grad.aval, grad.tape)
+        value = invoke(_ADD, (grad, value))
+        if type(old[1]) is not Pending and not graph.closed:
+            graph.journal.append(old)
+    grad.value = value.value
+    grad.aval = value.aval
+    grad.tape = None
+    variable.fresh = True

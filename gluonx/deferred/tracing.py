@@ -1,0 +1,361 @@
+"""From Python code on handles to a jaxpr, and from the jaxpr to one node of the pending graph.
+
+While a :class:`Trace` is active, operators run on tracers. Handles that exist outside (parameters, arrays that the
+code captures) are *lifted*: each is an input of the trace, and reading it gives its tracer. A write to such a handle
+stays in the trace and comes out as an extra output, which rebinds the handle when the traced code is used. So the
+jaxpr is closed over nothing that can change, and the handles outside never hold a tracer.
+
+:class:`TracedCall` does this for the forward of a hybridized block, once for each signature.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+
+from gluonx.deferred import growth
+from gluonx.deferred.core import (
+    Handle,
+    Pending,
+    Placeholder,
+    State,
+    Tracer,
+    aval_of,
+    counters,
+    current_state,
+    new_handle,
+    set_state,
+)
+from gluonx.deferred.derived import DerivedOp, strong
+from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.deferred.graph import settle
+from gluonx.errors import GluonxError, ShapeError, TracedValueError
+
+__all__ = ["READ_IN_TRACE", "Trace", "Traced", "TracedCall", "infer", "is_handle", "trace_function"]
+
+READ_IN_TRACE = (
+    "the value of an array was asked for inside a hybridized (traced) forward, where only shapes and dtypes exist yet. "
+    "For a Python `if`, `while` or `for` over values use npx.cond, npx.while_loop or npx.foreach (or np.where); "
+    "to look at "
+    "a value, print it outside, or call hybridize(False) while debugging."
+)
+
+
+class Trace:
+    """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None."""
+
+    transparent = False  # whether values exist in it, so that reading one is no mistake
+
+    def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
+        self.handles = list(handles)
+        self.values: dict[int, Any] = {id(h): t for h, t in zip(handles, tracers, strict=True)}
+        self.written: dict[int, Handle] = {}
+        self.missing: dict[int, Handle] = {}
+        self.key = key
+        self.n_random = 0
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        """Runs `op` as part of the trace."""
+        values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args) for a in args]
+        try:
+            with jax.named_scope(op.name):
+                out = strong(op)(*values)
+        except (GluonxError, jax.errors.JAXTypeError):
+            raise
+        except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+            avals = tuple(
+                [
+                    None
+                    if v is None
+                    else aval_of(v)
+                    if hasattr(v, "sharding") or isinstance(v, Tracer)
+                    else growth.scalar_slot(np.dtype(v.dtype))
+                    for v in values
+                ]
+            )
+            raise growth.bad_call(op, avals, error) from error
+        return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
+
+    def _plain(self, value: Any, args: Any) -> Any:
+        if value is None or isinstance(value, (jax.Array, np.ndarray)):
+            return value
+        return growth.scalar_dtype(value, args).type(value)
+
+    def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
+        """The tracer of a handle; a handle from outside that is not lifted is noted as missing."""
+        value = handle.value
+        if isinstance(value, Tracer):
+            return value
+        found = self.values.get(id(handle))
+        if found is not None:
+            return found
+        with jax.ensure_compile_time_eval():
+            if isinstance(value, Placeholder) and op is not None:
+                growth.fill(handle, op, args)
+            array = settle(handle)
+        if isinstance(array, Tracer):
+            return array
+        self.missing[id(handle)] = handle
+        return array
+
+    def rebind(self, handle: Handle, new: Handle) -> bool:
+        """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
+        if isinstance(handle.value, Tracer):
+            return False
+        if new.shape != handle.shape or new.dtype != handle.dtype:  # type: ignore[attr-defined]
+            raise ShapeError(
+                f"inside a traced forward an array keeps its shape and dtype: {handle.dtype}{handle.shape} "  # type: ignore[attr-defined]
+                f"cannot be replaced by {new.dtype}{new.shape}"
+            )  # type: ignore[attr-defined]
+        if id(handle) not in self.values:
+            self.missing[id(handle)] = handle
+        self.values[id(handle)] = self.value(new)
+        self.written[id(handle)] = handle
+        return True
+
+    def random_inputs(self, count: int) -> tuple[Any, Any]:
+        """The key and index of the next `count` random operations in this trace."""
+        if self.key is None:
+            raise TracedValueError("a random operator was met where no key was given")
+        root, base = self.key
+        index = base + self.n_random
+        self.n_random += count
+        return root, index
+
+
+class Traced:
+    """A traced function: an operator, handles that go in before its arguments and that come out after its results."""
+
+    __slots__ = ("handles", "n_out", "n_random", "op", "out_tree", "writes")
+
+    def __init__(
+        self, op: DerivedOp, handles: list[Handle], writes: list[Handle], out_tree: Any, n_out: int, n_random: int
+    ) -> None:
+        self.op, self.handles, self.writes = op, handles, writes
+        self.out_tree, self.n_out, self.n_random = out_tree, n_out, n_random
+
+    def __call__(self, flat: list[Any]) -> Any:
+        """Uses the traced code on flat inputs."""
+        if self.n_random:
+            outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *self.handles, *flat))
+        else:
+            outs = invoke(self.op, (*self.handles, *flat))
+        for handle, new in zip(self.writes, outs[self.n_out :], strict=True):
+            handle._assign(new)  # type: ignore[attr-defined]
+        return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
+
+
+def is_handle(value: Any) -> bool:
+    """For ``jax.tree`` functions: stop at handles."""
+    return isinstance(value, Handle)
+
+
+def trace_function(fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle]) -> Traced:
+    """Traces ``fn(*handles)`` on inputs of the given shapes.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes one handle for each entry of `structs`; gives a pytree of handles.
+    structs : list of jax.ShapeDtypeStruct
+    lifted : list of Handle
+        Handles that the function is expected to read; others that it captures are found out.
+    """
+    handles = list(lifted)
+    for _ in range(3):
+        traced, missing = _trace_once(fn, name, structs, handles)
+        if not missing:
+            return traced
+        handles.extend(missing)
+    raise GluonxError(
+        f"{name}: each trace of its forward captured other arrays than the one before; create arrays that a "
+        "forward needs in __init__, as Constant or Parameter"
+    )
+
+
+def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -> tuple[Traced, list[Handle]]:
+    box: dict[str, Any] = {}
+    n = len(handles)
+
+    def flat(root: Any, base: Any, *values: Any) -> Any:
+        trace = Trace(handles, values[:n], (root, base))
+        before = current_state()
+        token = set_state(State(before.recording, before.training, trace, 0, before.naive))
+        try:
+            out = fn(*[new_handle(v) for v in values[n:]])
+            leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
+            raw = [_output(leaf, trace, name) for leaf in leaves]
+            box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
+            return raw + [trace.values[id(h)] for h in box["writes"]]
+        finally:
+            set_state(before)
+            del token, trace
+
+    root = jax.ShapeDtypeStruct((2,), np.uint32)
+    base = jax.ShapeDtypeStruct((), np.int32)
+    inner = [aval_or_unknown(h) for h in handles]
+    closed = jax.make_jaxpr(flat)(root, base, *inner, *structs)
+    counters.traces += 1
+    if box["missing"]:
+        return None, box["missing"]  # type: ignore[return-value]
+    n_out = len(closed.jaxpr.outvars) - len(box["writes"])
+    used = _used(closed.jaxpr)
+    kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
+    text = str(closed.jaxpr) if not closed.consts else None
+    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text)
+    tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
+    return Traced(op, [handles[i] for i in kept], box["writes"], tree, n_out, box["random"]), []
+
+
+_LEAF = jax.tree.structure(0)
+
+
+def aval_or_unknown(handle: Handle) -> jax.ShapeDtypeStruct:
+    """The shape of a handle that is to be lifted, placeholders filled first."""
+    if handle.aval is None:
+        value = handle.value
+        if isinstance(value, Placeholder):
+            return jax.ShapeDtypeStruct(value.shape, value.dtype)
+        if not isinstance(value, Pending):
+            handle.aval = aval_of(value)
+    aval = handle.aval or handle.value.aval
+    return aval.struct
+
+
+def _output(leaf: Any, trace: Trace, name: str) -> Any:
+    if isinstance(leaf, Handle):
+        return trace.value(leaf)
+    if isinstance(leaf, (jax.Array, np.ndarray, int, float, bool, np.generic)):
+        return jax.numpy.asarray(leaf)
+    raise TracedValueError(
+        f"the traced forward of {name} returned a {type(leaf).__name__}; arrays, or lists, tuples and "
+        "dicts of arrays, can be returned from a hybridized block"
+    )
+
+
+def _used(jaxpr: Any) -> set[Any]:
+    used = {v for v in jaxpr.outvars if not hasattr(v, "val")}
+    for eqn in jaxpr.eqns:
+        used.update([v for v in eqn.invars if not hasattr(v, "val")])
+    return used
+
+
+def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
+    """The jaxpr as a function of the inputs that it uses."""
+    fun = jaxpr_as_fun(closed)
+    avals = closed.in_avals
+    dead = [i for i in range(n) if i not in set(kept)]
+
+    def run(*args: Any) -> Any:
+        given = list(args)
+        head = [given.pop(0), given.pop(0)] if random else [np.zeros((2,), np.uint32), np.int32(0)]
+        full: list[Any] = [None] * n
+        for i in kept:
+            full[i] = given.pop(0)
+        for i in dead:
+            full[i] = np.zeros(avals[2 + i].shape, avals[2 + i].dtype)
+        assert len(given) == n_structs, "a traced function is called with the inputs that it was traced with"
+        values = [*head, *full, *given]
+        for v, a in zip(values, avals, strict=True):
+            if v.shape != a.shape or v.dtype != a.dtype:
+                raise ShapeError(
+                    f"a hybridized block was traced with a parameter or input of {a.dtype}{a.shape}, which is now "
+                    f"{v.dtype}{v.shape}; call hybridize() again after changing parameters"
+                )
+        return tuple(fun(*values))
+
+    return run
+
+
+class TracedCall:
+    """The traced forward of one block: a cache from signatures to :class:`Traced`."""
+
+    def __init__(self, block: Any) -> None:
+        self._block = weakref.ref(block)
+        self.entries: dict[Any, Traced] = {}
+        self.last_inputs: list[Any] | None = None
+
+    @property
+    def block(self) -> Any:
+        """The block, which owns this object."""
+        return self._block()
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the block with these arguments, tracing it where they are of a new kind."""
+        state = current_state()
+        if state.trace is not None:
+            return self.block._run_forward(*args, **kwargs)
+        key: list[Any] = [state.training, state.recording]
+        if kwargs:
+            return self._general(args, kwargs, state)
+        for a in args:
+            if not isinstance(a, Handle):
+                return self._general(args, kwargs, state)
+            aval = a.aval
+            if aval is None:
+                if isinstance(a.value, Tracer):
+                    return self.block._run_forward(*args)
+                settle(a)
+                aval = a.aval = aval_of(a.value)
+            key.append(aval)
+        lookup = tuple(key)
+        entry = self.entries.get(lookup)
+        if entry is None:
+            entry = self.entries[lookup] = self._build(list(args), lambda *h: self.block._run_forward(*h))
+        return entry(list(args))
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
+        leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
+        arrays = [new_handle(jax.numpy.asarray(x)) if isinstance(x, (jax.Array, np.ndarray)) else x for x in leaves]
+        moving = [i for i, x in enumerate(arrays) if isinstance(x, Handle)]
+        if any(isinstance(arrays[i].value, Tracer) for i in moving):
+            return self.block._run_forward(*args, **kwargs)
+        statics = tuple([None if isinstance(x, Handle) else (type(x), x) for x in arrays])
+        flat = [arrays[i] for i in moving]
+        key = (state.training, state.recording, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
+        try:
+            entry = self.entries.get(key)
+        except TypeError:
+            bad = next(type(x).__name__ for x in leaves if getattr(x, "__hash__", None) is None)
+            raise TypeError(
+                f"{type(self.block).__name__}: an argument of a hybridized block must be an array, a nested "
+                f"list, tuple or dict of arrays, or a hashable value; got a {bad}"
+            ) from None
+        if entry is None:
+
+            def forward(*handles: Any) -> Any:
+                full = list(arrays)
+                for i, h in zip(moving, handles, strict=True):
+                    full[i] = h
+                inner_args, inner_kwargs = jax.tree.unflatten(tree, full)
+                return self.block._run_forward(*inner_args, **inner_kwargs)
+
+            entry = self.entries[key] = self._build(flat, forward)
+        return entry(flat)
+
+    def _build(self, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+        structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
+        params = list(self.block.collect_params().values())
+        if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
+            infer(forward, structs)
+        handles = list({id(p._handle): p._handle for p in params if p._handle is not None}.values())
+        return trace_function(forward, type(self.block).__name__, structs, handles)
+
+
+def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
+    """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
+
+    def flat(root: Any, base: Any, *values: Any) -> None:
+        before = current_state()
+        set_state(State(before.recording, before.training, Trace([], [], (root, base)), 0, before.naive))
+        try:
+            forward(*[new_handle(v) for v in values])
+        finally:
+            set_state(before)
+
+    jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)

@@ -1,0 +1,72 @@
+"""Where in the user's program we are: asked only on slow paths, never while recording what is known."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import FrameType
+from typing import Any
+
+__all__ = ["Line", "block_path", "user_line"]
+
+_LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
+_OURS_TO_SHOW = ("gluonx.examples",)
+
+
+class Line:
+    """A place in source code; formatted only when shown."""
+
+    __slots__ = ("file", "function", "number")
+
+    def __init__(self, file: str, number: int, function: str) -> None:
+        self.file, self.number, self.function = file, number, function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Line) and (self.file, self.number) == (other.file, other.number)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.number))
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number} in {self.function}"
+
+
+def _is_library(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__") or ""
+    return (name == "gluonx" or name.startswith(_LIBRARY)) and not name.startswith(_OURS_TO_SHOW)
+
+
+def user_line() -> Line:
+    """The innermost line outside gluonx and JAX that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    last = frame
+    while frame is not None and _is_library(frame):
+        last, frame = frame, frame.f_back
+    chosen = frame or last
+    assert chosen is not None, "there is always a frame"
+    return Line(chosen.f_code.co_filename, chosen.f_lineno, chosen.f_code.co_name)
+
+
+def block_path() -> str:
+    """The path of the block whose forward is running, such as ``Net.features.0``; empty outside of blocks."""
+    chain: list[Any] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        owner = frame.f_locals.get("self") if frame.f_code.co_name == "forward" else None
+        if owner is not None and hasattr(owner, "_children") and (not chain or chain[-1] is not owner):
+            chain.append(owner)
+        frame = frame.f_back
+    if not chain:
+        return ""
+    chain.reverse()
+    names = [type(chain[0]).__name__]
+    for parent, child in itertools.pairwise(chain):
+        names.append(_name_in(parent, child))
+    return ".".join(names)
+
+
+def _name_in(parent: Any, child: Any) -> str:
+    for name, held in parent._children.items():
+        if (held() if type(held).__name__ == "ReferenceType" else held) is child:
+            return str(name)
+    return type(child).__name__

@@ -1,0 +1,174 @@
+"""Devices: MXNet's ``cpu(0)``, ``gpu(1)`` over ``jax.Device``.
+
+A :class:`Device` is a name, looked up among JAX's devices only when an array is put there, so that ``gpu(0)`` in ported
+code can be written down on a machine without one. ``gpu`` means any CUDA or ROCm device, ``tpu`` a TPU core; where no
+accelerator exists, ``cpu(i)`` is the i-th host device of JAX (one, unless ``xla_force_host_platform_device_count`` says
+otherwise).
+"""
+
+from __future__ import annotations
+
+import contextvars
+from typing import Any
+
+import jax
+
+from gluonx.errors import DeviceError
+
+__all__ = [
+    "Context",
+    "Device",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "device_of",
+    "gpu",
+    "num_gpus",
+    "num_tpus",
+    "resolve",
+    "tpu",
+]
+
+_KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
+_current: contextvars.ContextVar[Device | None] = contextvars.ContextVar("gluonx_device", default=None)
+
+
+class Device:
+    """A place where arrays live: a kind and a number.
+
+    Parameters
+    ----------
+    device_type : {'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared'} or Device
+    device_id : int
+
+    Raises
+    ------
+    DeviceError
+        When the kind is unknown; :attr:`jax_device` raises it when this machine has no such device.
+
+    Examples
+    --------
+    >>> Device("cpu", 0)
+    cpu(0)
+    >>> with cpu(0):
+    ...     current_device()
+    cpu(0)
+    """
+
+    __slots__ = ("_tokens", "device_id", "device_type")
+
+    def __init__(self, device_type: str | Device, device_id: int = 0) -> None:
+        if isinstance(device_type, Device):
+            device_type, device_id = device_type.device_type, device_type.device_id
+        if device_type not in _KINDS:
+            raise DeviceError(f"unknown device kind {device_type!r}; known are {', '.join(_KINDS)}")
+        self.device_type = device_type
+        self.device_id = int(device_id)
+        self._tokens: list[contextvars.Token[Device | None]] = []
+
+    @property
+    def jax_device(self) -> jax.Device:
+        """The ``jax.Device`` this name stands for on this machine."""
+        kind = _KINDS[self.device_type]
+        try:
+            devices = jax.local_devices(backend=kind)
+        except RuntimeError:
+            devices = []
+        if self.device_id >= len(devices):
+            raise DeviceError(f"{self} asked for, but this machine has {len(devices)} device(s) of kind {kind!r}")
+        return devices[self.device_id]
+
+    def empty_cache(self) -> None:
+        """Kept for ported code: XLA's allocator needs no help."""
+
+    def __enter__(self) -> Device:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _current.reset(self._tokens.pop())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Device)
+            and _KINDS[self.device_type] == _KINDS[other.device_type]
+            and self.device_id == other.device_id
+        )
+
+    def __hash__(self) -> int:
+        return hash((_KINDS[self.device_type], self.device_id))
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+
+Context = Device
+
+
+def cpu(device_id: int = 0) -> Device:
+    """The `device_id`-th host device."""
+    return Device("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Device:
+    """Kept for ported code: the same as :func:`cpu`, since XLA manages its own staging memory."""
+    return Device("cpu_pinned", device_id)
+
+
+def gpu(device_id: int = 0) -> Device:
+    """The `device_id`-th GPU."""
+    return Device("gpu", device_id)
+
+
+def tpu(device_id: int = 0) -> Device:
+    """The `device_id`-th TPU core."""
+    return Device("tpu", device_id)
+
+
+def _count(kind: str) -> int:
+    try:
+        return len(jax.local_devices(backend=kind))
+    except RuntimeError:
+        return 0
+
+
+def num_gpus() -> int:
+    """How many GPUs this process sees."""
+    return _count("gpu")
+
+
+def num_tpus() -> int:
+    """How many TPU cores this process sees."""
+    return _count("tpu")
+
+
+def device_of(device: jax.Device) -> Device:
+    """The gluonx name of a ``jax.Device``."""
+    kind = device.platform if device.platform in ("cpu", "tpu") else "gpu"
+    devices = jax.local_devices(backend=kind)
+    return Device(kind, devices.index(device) if device in devices else device.id)
+
+
+def current_device() -> Device:
+    """The device new arrays go to: the innermost ``with device:``, else JAX's default device."""
+    chosen = _current.get()
+    return chosen if chosen is not None else device_of(jax.local_devices()[0])
+
+
+current_context = current_device
+
+
+def resolve(device: Any) -> jax.Device | None:
+    """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it"."""
+    if device is None:
+        chosen = _current.get()
+        return None if chosen is None else chosen.jax_device
+    if isinstance(device, Device):
+        return device.jax_device
+    if isinstance(device, str):
+        kind, _, index = device.partition(":")
+        return Device(kind, int(index or 0)).jax_device
+    if isinstance(device, jax.Device):
+        return device
+    raise DeviceError(f"a device was expected (gluonx.cpu(), gluonx.gpu(0), ...), got {device!r}")

@@ -1,0 +1,61 @@
+"""Number types: one place that turns what people write for a dtype into a ``numpy.dtype``.
+
+MXNet's default is float32, and 64-bit floats exist only where JAX's x64 switch is on; asking for one elsewhere gives
+the 32-bit type, as everywhere in JAX.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+
+__all__ = ["bfloat16", "canonical", "is_inexact"]
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+_cache: dict[Any, np.dtype] = {}
+
+
+def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
+    """The ``numpy.dtype`` that gluonx uses for `dtype`.
+
+    Parameters
+    ----------
+    dtype : None, str, type or numpy.dtype
+        ``None`` stands for `default`. ``'bfloat16'`` is known.
+
+    Returns
+    -------
+    numpy.dtype
+        With JAX's x64 switch off, 64-bit types become their 32-bit sisters.
+
+    Examples
+    --------
+    >>> canonical(None), canonical("float16"), canonical("bfloat16")
+    (dtype('float32'), dtype('float16'), dtype(bfloat16))
+    """
+    wanted = _cache.get(dtype)
+    if wanted is None:
+        if isinstance(dtype, str) and dtype == "bfloat16":
+            wanted = bfloat16
+        else:
+            wanted = np.dtype(default if dtype is None else dtype)
+        _cache[dtype] = wanted
+    if wanted.itemsize >= 8 and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        return _NARROW.get(wanted, wanted)
+    return wanted
+
+
+_NARROW = {
+    np.dtype(np.float64): np.dtype(np.float32),
+    np.dtype(np.int64): np.dtype(np.int32),
+    np.dtype(np.uint64): np.dtype(np.uint32),
+    np.dtype(np.complex128): np.dtype(np.complex64),
+}
+
+
+def is_inexact(dtype: np.dtype) -> bool:
+    """Whether gradients flow through values of `dtype` (real and complex floats, bfloat16 and the 8-bit floats)."""
+    return dtype.kind in "fc" or (dtype.kind == "V" and jax.dtypes.issubdtype(dtype, np.inexact))

@@ -1,0 +1,161 @@
+"""How gluonx runs code: modes, counters, and the explanation of the last program.
+
+Modes are ``deferred`` (the default), ``naive`` (every operation at once and synchronously, to debug; also by the
+environment variable ``GLUONX_ENGINE=naive``), and :func:`bulk`, which defers a stretch outside ``record()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from gluonx.cache import compilation_cache as compilation_cache
+from gluonx.deferred import engine as _engine
+from gluonx.deferred import flushing, graph
+from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
+
+__all__ = [
+    "bulk",
+    "compilation_cache",
+    "explain",
+    "mode",
+    "reset_stats",
+    "set_bulk_size",
+    "set_mode",
+    "stats",
+    "waitall",
+]
+
+
+@contextmanager
+def bulk(size: int) -> Iterator[None]:
+    """Defers operations outside ``record()`` too, up to `size` of them at a time.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> with engine.bulk(10):
+    ...     x = np.ones((2,)) + 1
+    ...     y = x * 3
+    >>> y.tolist()
+    [6.0, 6.0]
+    """
+    before = current_state()
+    set_state(state_with(bulk=int(size)))
+    try:
+        yield
+    finally:
+        set_state(before)
+        _engine.flush("the end of bulk()")
+
+
+def set_bulk_size(size: int) -> int:
+    """Sets the bulk size for this context and returns the one before; 0 switches bulking off."""
+    before = current_state().bulk
+    set_state(state_with(bulk=int(size)))
+    if size <= 0 < before:
+        _engine.flush("the end of bulk()")
+    return before
+
+
+@contextmanager
+def mode(name: str) -> Iterator[None]:
+    """Runs a stretch of code in mode ``'deferred'`` or ``'naive'``."""
+    before = current_state()
+    set_mode(name)
+    try:
+        yield
+    finally:
+        set_state(before)
+
+
+def set_mode(name: str) -> None:
+    """Chooses the mode of this context: ``'deferred'`` or ``'naive'``.
+
+    Raises
+    ------
+    ValueError
+        For another name.
+    """
+    if name not in ("deferred", "naive"):
+        raise ValueError(f"the engine's modes are 'deferred' and 'naive', got {name!r}")
+    _engine.flush("a change of mode")
+    set_state(state_with(naive=name == "naive"))
+
+
+def waitall() -> None:
+    """Computes all that is pending in this thread and waits for the devices."""
+    _engine.flush("waitall")
+    for device in jax.local_devices():
+        jax.device_put(0.0, device).block_until_ready()
+
+
+def stats() -> dict[str, Any]:
+    """Counters since the start or the last :func:`reset_stats`.
+
+    Returns
+    -------
+    dict
+        ``programs_compiled``, ``dispatches`` (programs and single operators run), ``nodes_recorded``, ``traces`` (of
+        hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates), ``flushes`` (number
+        by reason).
+    """
+    pending = graph.current_graph().cursor.depth
+    return {
+        "programs_compiled": counters.programs_compiled,
+        "dispatches": counters.dispatches,
+        "nodes_recorded": counters.nodes_flushed + pending,
+        "traces": counters.traces,
+        "copies": counters.copies,
+        "flushes": dict(counters.flushes),
+    }
+
+
+def reset_stats() -> None:
+    """Sets all counters to zero."""
+    counters.reset()
+
+
+def explain(limit: int = 60) -> str:
+    """The last program: its operations, the user's line behind each, why it ran, and why it was compiled anew.
+
+    Parameters
+    ----------
+    limit : int
+        At most this many operations are listed.
+    """
+    last = flushing.LAST
+    if not last:
+        return "No program has run yet."
+    node: Node | None = last["node"]
+    path: list[Node] = []
+    while node is not None and node.parent is not None:
+        path.append(node)
+        node = node.parent
+    path.reverse()
+    program = last.get("program")
+    lines = [f"{len(path)} operations, {last['how']}, because of: {last['why']}"]
+    if program is not None:
+        lines.append(
+            f"run {program.runs} time(s); {len(program.outputs)} outputs; {path[-1].n_leaves} input arrays, "
+            f"{path[-1].n_floats + path[-1].n_ints} scalars"
+        )
+    new = last.get("new")
+    if new is not None and program is not None and program.runs <= 1:
+        lines.append(_why_new(new))
+    lines += [f"  {n.depth:4d}  {n!r}   [{n.where or '-'}]  {n.line}" for n in path[:limit]]
+    if len(path) > limit:
+        lines.append(f"  ... {len(path) - limit} more")
+    return "\n".join(lines)
+
+
+def _why_new(new: Node) -> str:
+    others = [c for c in new.parent.children.values() if c is not new] if new.parent is not None else []
+    text = f"compiled anew: from operation {new.depth} on, the trace was not known: {new!r} at {new.line}"
+    same = [c for c in others if c.line == new.line]
+    if same or others:
+        text += f"\n  the trace known so far had here: {(same or others)[-1]!r} at {(same or others)[-1].line}"
+    return text

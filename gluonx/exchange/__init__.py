@@ -1,0 +1,1 @@
+"""Doors to other formats: `gluonx.exchange.stablehlo` writes and loads StableHLO artifacts."""

@@ -1,0 +1,73 @@
+"""``HybridBlock.export``: a net as a StableHLO artifact that serves where gluonx is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from gluonx.bridge import functional
+from gluonx.errors import ShapeError, UninitializedError
+from gluonx.exchange.stablehlo import InputSpec, save_artifact
+
+if TYPE_CHECKING:
+    from gluonx.block import HybridBlock
+
+__all__ = ["export_block"]
+
+_NO_SIGNATURE = (
+    "{name}.export needs to know what goes in. Call the hybridized net once, or give inputs=[...]: arrays of the "
+    "right shape, or "
+    "gluonx.exchange.stablehlo.InputSpec('data', ('b', 1, 8, 8), 'float32')."
+)
+
+
+def export_block(
+    block: HybridBlock,
+    path: str | PathLike[str],
+    inputs: Sequence[Any] | None = None,
+    dynamic_batch: bool = True,
+    platforms: Sequence[str] | None = None,
+    vjp_order: int = 0,
+) -> Path:
+    """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
+    specs = _specs(block, inputs, dynamic_batch)
+    pure = functional(block)
+
+    def forward(params: dict[str, Any], *arrays: Any) -> Any:
+        trained = {name: params[name] for name in pure.params}
+        state = {name: params[name] for name in pure.state}
+        return pure.apply(trained, state, None, *arrays)[0]
+
+    metadata = {"block": type(block).__name__}
+    return save_artifact(
+        path, forward, {**pure.params, **pure.state}, specs, platforms=platforms, vjp_order=vjp_order, metadata=metadata
+    )
+
+
+def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool) -> list[Any]:
+    if inputs is None:
+        traced = block._traced
+        inputs = traced.last_inputs if traced is not None else None
+        if inputs is None:
+            raise UninitializedError(_NO_SIGNATURE.format(name=type(block).__name__))
+    if not inputs:
+        raise ShapeError(_NO_SIGNATURE.format(name=type(block).__name__))
+    names = ["data"] if len(inputs) == 1 else [f"data{i}" for i in range(len(inputs))]
+    return [x if _is_spec(x) else _spec(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
+
+
+def _is_spec(value: Any) -> bool:
+    return all(
+        isinstance(leaf, InputSpec) for leaf in jax.tree.leaves(value, is_leaf=lambda v: isinstance(v, InputSpec))
+    )
+
+
+def _spec(name: str, array: Any, dynamic_batch: bool) -> InputSpec:
+    shape: list[Any] = list(array.shape)
+    if dynamic_batch and shape:
+        shape[0] = "b"
+    return InputSpec(name, tuple(shape), array.dtype)

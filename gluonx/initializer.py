@@ -1,0 +1,594 @@
+"""Initializers: what a parameter holds before training.
+
+An initializer makes values on the host with NumPy, from the one seeded generator `gluonx.random.host_rng`, so that
+initializing a model runs no device program and is the same on every platform. There are two ways to use one:
+
+``init.make(desc, shape, dtype)``
+    Gives a NumPy array. This is what Parameter calls; it copies the result to its device.
+``init(desc, array)``
+    MXNet's way: writes into an array (``array[:] = ...``), a gluonx ndarray or a NumPy one.
+
+``desc`` is the parameter's name, or an `InitDesc`, which is a name with attributes. Its attribute ``__init__`` (an
+initializer, its name, or the JSON of ``dumps``) decides if it is there; else the end of the name does: ``weight`` is
+made by the initializer's own law, ``bias``, ``beta``, ``running_mean`` and the like are zero, ``gamma`` and
+``running_var`` one.
+
+A new initializer is a subclass that either overrides ``_init_weight(self, name, arr)`` and writes into ``arr``, which
+is then a gluonx ndarray, or (shorter, without any device work) ``_values(self, name, shape)``, which returns an array.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gluonx import random
+from gluonx.dtype import canonical
+
+__all__ = [
+    "Bilinear",
+    "Constant",
+    "InitDesc",
+    "Initializer",
+    "LSTMBias",
+    "Load",
+    "MSRAPrelu",
+    "Mixed",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "TruncNorm",
+    "Uniform",
+    "Xavier",
+    "Zero",
+    "alias",
+    "create",
+    "register",
+]
+
+_REGISTRY: dict[str, type[Initializer]] = {}
+Class = TypeVar("Class", bound="type[Initializer]")
+
+# Which method makes a parameter whose name ends so; the first that fits.
+_RULES = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+    ("running_mean", "_init_zero"),
+    ("running_var", "_init_one"),
+    ("moving_mean", "_init_zero"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("moving_avg", "_init_zero"),
+)
+_WRITERS = ("__call__", "_init_default", *dict.fromkeys(method for _, method in _RULES))
+_NO_RULE = (
+    "No rule says how to initialize the parameter {name!r}: its name ends in none of {ends}. "
+    "Give it an initializer of its own: Parameter(init=...), or InitDesc({name!r}, {{'__init__': ...}})."
+)
+
+
+class InitDesc(str):
+    """The name of a parameter, with attributes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter; its end decides how it is initialized unless an attribute does.
+    attrs : dict, optional
+        ``{'__init__': initializer}`` decides instead of the name.
+    global_init : Initializer, optional
+        The initializer that was asked for the whole model.
+    """
+
+    attrs: dict[str, Any]
+    global_init: Initializer | None
+
+    def __new__(cls, name: str, attrs: dict[str, Any] | None = None, global_init: Any = None) -> InitDesc:
+        """Make the string and hang the attributes on it."""
+        self = super().__new__(cls, name)
+        self.attrs, self.global_init = attrs or {}, global_init
+        return self
+
+
+class Initializer:
+    """Base of initializers.
+
+    Parameters
+    ----------
+    **kwargs
+        The settings, which `dumps` writes and which decide about equality.
+    """
+
+    _kwargs: Mapping[str, Any] = {}
+    _verbose = False
+    _print_func: Callable[[Any], str] | None = None
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+
+    def make(self, desc: str, shape: Sequence[int], dtype: Any = None) -> np.ndarray:
+        """Make the values of a parameter on the host: a new NumPy array.
+
+        Parameters
+        ----------
+        desc : str or InitDesc
+            Name of the parameter.
+        shape : sequence of int
+            Its shape, all known.
+        dtype : dtype, optional
+            Its dtype; float32 by default.
+
+        Examples
+        --------
+        >>> Xavier().make("fc.bias", (3,)).tolist()
+        [0.0, 0.0, 0.0]
+        >>> Zero().make(InitDesc("fc.bias", {"__init__": "ones"}), (2,), "float16")
+        array([1., 1.], dtype=float16)
+        """
+        shape, dtype = tuple(int(n) for n in shape), canonical(dtype)
+        desc = desc if isinstance(desc, InitDesc) else InitDesc(desc)
+        chosen = desc.attrs.get("__init__")
+        if self._works_on_host() and (not chosen or create(chosen)._works_on_host()):
+            buffer = np.empty(shape, dtype)
+            self(desc, buffer)
+            return buffer
+        # A user's own _init_weight may use any method of an ndarray, so it is given one.
+        from gluonx import np as gnp
+
+        array = gnp.zeros(shape, dtype=dtype)
+        self(desc, array)
+        return np.array(array.asnumpy())
+
+    def __call__(self, desc: str, arr: Any) -> None:
+        """Write the values of a parameter into an array.
+
+        Raises
+        ------
+        ValueError
+            If neither an attribute nor the name says what they are, or if the shape does not suit this initializer.
+        """
+        desc = desc if isinstance(desc, InitDesc) else InitDesc(desc)
+        if desc.global_init is None:
+            desc.global_init = self
+        chosen = desc.attrs.get("__init__")
+        if chosen:
+            create(chosen)._init_weight(desc, arr)
+        else:
+            method = next((method for end, method in _RULES if desc.endswith(end)), "_init_default")
+            getattr(self, method)(desc, arr)
+        if self._verbose and self._print_func:
+            logging.info("Initialized %s by %s: %s", desc, chosen or self, self._print_func(arr))
+
+    def _works_on_host(self) -> bool:
+        """Whether only methods of this module write, so that a NumPy buffer will do."""
+        return all(getattr(type(self), name).__module__ == __name__ for name in _WRITERS)
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Give the values of a weight, as an array or number; dtype conversion is the caller's."""
+        raise NotImplementedError(f"{type(self).__name__} must define _init_weight(self, name, arr).")
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        arr[...] = self._values(name, tuple(arr.shape))
+
+    def _init_zero(self, name: str, arr: Any) -> None:
+        arr[...] = 0.0
+
+    def _init_one(self, name: str, arr: Any) -> None:
+        arr[...] = 1.0
+
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
+
+    def _init_default(self, name: str, arr: Any) -> None:
+        ends = ", ".join(end for end, _ in _RULES)
+        raise ValueError(_NO_RULE.format(name=str(name), ends=ends))
+
+    def set_verbosity(self, verbose: bool = False, print_func: Callable[[Any], str] | None = None) -> Initializer:
+        """Log each initialization with a statistic of the array, by default its root mean square."""
+        self._verbose = verbose
+        self._print_func = print_func or _root_mean_square
+        return self
+
+    def dumps(self) -> str:
+        """Write this initializer as JSON, which `create` reads.
+
+        Examples
+        --------
+        >>> Uniform(0.1).dumps()
+        '["uniform", {"scale": 0.1}]'
+        """
+        settings = {key: _plain(value) for key, value in self._kwargs.items()}
+        return json.dumps([type(self).__name__.lower(), settings])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Initializer):
+            return NotImplemented
+        return type(self) is type(other) and self.dumps() == other.dumps()
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._kwargs.items())})"
+
+
+def _root_mean_square(array: Any) -> str:
+    return str(np.sqrt(np.mean(np.square(np.asarray(array, np.float64)))))
+
+
+def _plain(value: Any) -> Any:
+    """Give an array as a nested list, for JSON."""
+    return np.asarray(value).tolist() if hasattr(value, "__array__") else value
+
+
+def register(klass: Class, name: str | None = None) -> Class:
+    """Make an initializer class known to `create` under its name in lower case; a decorator."""
+    if not (isinstance(klass, type) and issubclass(klass, Initializer)):
+        raise TypeError(f"register takes a subclass of Initializer, not {klass!r}.")
+    _REGISTRY[(name or klass.__name__).lower()] = klass
+    return klass
+
+
+def alias(*names: str) -> Callable[[Class], Class]:
+    """Make an initializer class known under further names; a decorator."""
+
+    def add(klass: Class) -> Class:
+        for name in names:
+            register(klass, name)
+        return klass
+
+    return add
+
+
+def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
+    """Make an initializer from its name, from the JSON of `Initializer.dumps`, from a dict, or from itself.
+
+    Raises
+    ------
+    ValueError
+        If no initializer has that name.
+    TypeError
+        If it is none of these, or if settings come with an instance.
+
+    Examples
+    --------
+    >>> create("normal", sigma=0.5), create('["xavier", {"magnitude": 2}]').magnitude
+    (Normal(sigma=0.5), 2.0)
+    """
+    if isinstance(initializer, Initializer):
+        if args or kwargs:
+            raise TypeError(f"{initializer!r} has its settings already; give no others.")
+        return initializer
+    if isinstance(initializer, Mapping):
+        return create(**initializer)
+    if not isinstance(initializer, str):
+        raise TypeError(
+            f"An initializer is an Initializer, the name of one such as 'xavier', or its JSON; this is {initializer!r}."
+        )
+    if initializer.startswith("["):
+        name, settings = json.loads(initializer)
+        return create(name, *args, **settings, **kwargs)
+    if initializer.startswith("{"):
+        return create(**json.loads(initializer))
+    klass = _REGISTRY.get(initializer.lower())
+    if klass is None:
+        raise ValueError(f"No initializer is called {initializer!r}; there are {', '.join(sorted(_REGISTRY))}.")
+    return klass(*args, **kwargs)
+
+
+@alias("zeros")
+@register
+class Zero(Initializer):
+    """All zeros."""
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return 0.0
+
+
+@alias("ones")
+@register
+class One(Initializer):
+    """All ones."""
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return 1.0
+
+
+@register
+class Constant(Initializer):
+    """A given number or array.
+
+    Parameters
+    ----------
+    value : float or array
+        An array must have the parameter's shape, or one that broadcasts to it.
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value=value)
+        self.value = value
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return np.asarray(self.value)
+
+
+@register
+class Bilinear(Initializer):
+    """Weights of a transposed convolution that enlarges images by bilinear interpolation (4 dimensions)."""
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        if len(shape) != 4:
+            raise ValueError(f"Bilinear initializes a weight of 4 dimensions, but {name!r} has shape {shape}.")
+        # MXNet takes factor and center from the width alone; for square kernels there is no difference.
+        factor = math.ceil(shape[3] / 2.0)
+        center = (2 * factor - 1 - factor % 2) / (2.0 * factor)
+        y, x = (1 - np.abs(np.arange(n) / factor - center) for n in shape[2:])
+        return np.broadcast_to(np.outer(y, x), shape)
+
+
+@register
+class LSTMBias(Initializer):
+    """Zero but for the forget gate, the second quarter, which is ``forget_bias``."""
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        values = np.zeros(shape, np.float32)
+        hidden = shape[0] // 4
+        values[hidden : 2 * hidden] = self.forget_bias
+        return values
+
+
+def _uniform(scale: float, shape: tuple[int, ...]) -> np.ndarray:
+    draw = random.host_rng().random(shape, dtype=np.float32)
+    return (2.0 * draw - 1.0) * np.float32(scale)
+
+
+def _normal(sigma: float, shape: tuple[int, ...]) -> np.ndarray:
+    return random.host_rng().standard_normal(shape, dtype=np.float32) * np.float32(sigma)
+
+
+@register
+class Uniform(Initializer):
+    """Uniform between ``-scale`` and ``scale``."""
+
+    def __init__(self, scale: float = 0.07) -> None:
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return _uniform(self.scale, shape)
+
+
+@register
+class Normal(Initializer):
+    """Normal with mean 0 and standard deviation ``sigma``."""
+
+    def __init__(self, sigma: float = 0.01) -> None:
+        super().__init__(sigma=sigma)
+        self.sigma = sigma
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return _normal(self.sigma, shape)
+
+
+@register
+class TruncNorm(Initializer):
+    """Normal, drawn again where it falls more than two standard deviations from the mean.
+
+    Parameters
+    ----------
+    mean : float
+        Mean.
+    stdev : float
+        Standard deviation before truncation.
+    """
+
+    def __init__(self, mean: float = 0.0, stdev: float = 0.01) -> None:
+        super().__init__(mean=mean, stdev=stdev)
+        self.mean, self.stdev = mean, stdev
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        draw = _normal(1.0, (math.prod(shape),))
+        outside = np.flatnonzero(np.abs(draw) > 2.0)
+        while outside.size:
+            draw[outside] = _normal(1.0, (outside.size,))
+            outside = outside[np.abs(draw[outside]) > 2.0]
+        return draw.reshape(shape) * np.float32(self.stdev) + np.float32(self.mean)
+
+
+@register
+class Orthogonal(Initializer):
+    """Orthonormal rows (or columns, if there are more rows than columns) times a scale.
+
+    Parameters
+    ----------
+    scale : float
+        Factor.
+    rand_type : {'uniform', 'normal'}
+        Law of the matrix that is orthonormalized; its first axis is the rows, all others together the columns.
+    """
+
+    def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
+        super().__init__(scale=scale, rand_type=rand_type)
+        if rand_type not in ("uniform", "normal"):
+            raise ValueError(f"rand_type is 'uniform' or 'normal', not {rand_type!r}.")
+        self.scale, self.rand_type = scale, rand_type
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        rows, columns = shape[0], math.prod(shape[1:])
+        draw = (_uniform if self.rand_type == "uniform" else _normal)(1.0, (max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(draw.astype(np.float64))
+        # QR leaves the signs to LAPACK; with the diagonal of r positive the law is unbiased.
+        q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+        return self.scale * (q.T if rows < columns else q).reshape(shape)
+
+
+@register
+class Xavier(Initializer):
+    """Scale by the number of inputs and outputs (Glorot and Bengio): ``sqrt(magnitude / factor)``.
+
+    Parameters
+    ----------
+    rnd_type : {'uniform', 'gaussian'}
+        The scale is the bound of a uniform law, or the standard deviation of a normal one.
+    factor_type : {'avg', 'in', 'out'}
+        Divide by the inputs, the outputs, or their mean; each counts the positions of a convolution kernel.
+    magnitude : float
+        Numerator.
+    """
+
+    def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
+        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
+        if rnd_type not in ("uniform", "gaussian"):
+            raise ValueError(f"rnd_type is 'uniform' or 'gaussian', not {rnd_type!r}.")
+        if factor_type not in ("avg", "in", "out"):
+            raise ValueError(f"factor_type is 'avg', 'in' or 'out', not {factor_type!r}.")
+        self.rnd_type, self.factor_type, self.magnitude = rnd_type, factor_type, float(magnitude)
+
+    def _scale(self, name: str, shape: tuple[int, ...]) -> float:
+        if len(shape) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs a weight of at least 2 dimensions, to tell inputs from outputs, "
+                f"but {str(name)!r} has shape {shape}. Give it another initializer, such as 'zeros' or Uniform()."
+            )
+        positions = math.prod(shape[2:])
+        inputs, outputs = shape[1] * positions, shape[0] * positions
+        factor = {"avg": (inputs + outputs) / 2.0, "in": inputs, "out": outputs}[self.factor_type]
+        return math.sqrt(self.magnitude / factor) if factor else 0.0
+
+    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+        return (_uniform if self.rnd_type == "uniform" else _normal)(self._scale(name, shape), shape)
+
+
+@register
+class MSRAPrelu(Xavier):
+    """He's law for PReLU networks: normal, with magnitude ``2 / (1 + slope**2)``.
+
+    Parameters
+    ----------
+    factor_type : {'avg', 'in', 'out'}
+        See `Xavier`.
+    slope : float
+        Initial slope of the PReLU.
+    """
+
+    def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
+        super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
+        self._kwargs = {"factor_type": factor_type, "slope": slope}
+
+
+class Mixed(Initializer):
+    """One initializer out of several, by the first regular expression that matches the start of the name.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        Regular expressions, tried in order.
+    initializers : sequence of Initializer
+        As many.
+
+    Examples
+    --------
+    >>> Mixed([".*bias", ".*"], [Zero(), One()]).make("fc.weight", (2,)).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, patterns: Sequence[str], initializers: Sequence[Any]) -> None:
+        super().__init__(patterns=list(patterns), initializers=list(initializers))
+        if len(patterns) != len(initializers):
+            raise ValueError(f"Mixed got {len(patterns)} patterns, but {len(initializers)} initializers.")
+        self.map = [(re.compile(p), create(i)) for p, i in zip(patterns, initializers, strict=True)]
+
+    def _find(self, name: str) -> Initializer:
+        for pattern, initializer in self.map:
+            if pattern.match(name):
+                return initializer
+        tried = ", ".join(repr(p.pattern) for p, _ in self.map)
+        raise ValueError(f"The name {str(name)!r} matches no pattern of Mixed ({tried}). Add '.*' as the last one.")
+
+    def __call__(self, desc: str, arr: Any) -> None:
+        """Let the initializer that the name selects write the values, unless an attribute decides."""
+        if isinstance(desc, InitDesc) and desc.attrs.get("__init__"):
+            super().__call__(desc, arr)
+        else:
+            self._find(desc)(InitDesc(desc), arr)
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        self._find(name)._init_weight(name, arr)
+
+    def _works_on_host(self) -> bool:
+        return all(initializer._works_on_host() for _, initializer in self.map)
+
+    def dumps(self) -> str:
+        """Write the initializer as JSON, which decides about equality; `create` does not read it."""
+        return json.dumps(["mixed", [[p.pattern, i.dumps()] for p, i in self.map]])
+
+
+class Load(Initializer):
+    """Take values from a dict of arrays, by name.
+
+    Parameters
+    ----------
+    param : dict of str to array, or path
+        The arrays; a prefix ``arg:`` or ``aux:`` of a name is dropped. A path is read with ``gluonx.np.load``.
+    default_init : Initializer, optional
+        For names that the dict has not.
+    verbose : bool
+        Log what came from where.
+    """
+
+    def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
+        super().__init__()
+        if not isinstance(param, Mapping):
+            from gluonx import np as gnp
+
+            param = gnp.load(param)
+        self.param = {re.sub("^(arg|aux):", "", name): array for name, array in param.items()}
+        self.default_init = None if default_init is None else create(default_init)
+        self.verbose = verbose
+
+    def __call__(self, desc: str, arr: Any) -> None:
+        """Write the loaded values, or those of the default."""
+        found = str(desc) in self.param
+        if found:
+            self._init_weight(desc, arr)
+        elif self.default_init is not None:
+            self.default_init(desc, arr)
+        else:
+            raise ValueError(f"Load has no array for {str(desc)!r} and no default_init; it has {_few(self.param)}.")
+        if self.verbose:
+            logging.info("Initialized %s by %s", desc, "loading" if found else "default")
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        value = self.param.get(str(name))
+        if value is None:
+            self(InitDesc(name), arr)
+            return
+        if tuple(value.shape) != tuple(arr.shape):
+            raise ValueError(f"{str(name)!r} has shape {tuple(arr.shape)}, but the loaded array {tuple(value.shape)}.")
+        arr[...] = np.asarray(value)
+
+    def _works_on_host(self) -> bool:
+        return self.default_init is None or self.default_init._works_on_host()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+def _few(names: Mapping[str, Any]) -> str:
+    return ", ".join(list(names)[:8]) + (" ..." if len(names) > 8 else "")

@@ -1,0 +1,542 @@
+"""The array that users compute with: a mutable handle on functional values.
+
+:class:`ndarray` looks like NumPy's. What it holds (a device array, a tracer, or a place in the pending graph) is the
+engine's matter; see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators rebind the handle, and a
+basic slice is a :class:`_View` that reads from its base when asked and writes through to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import device as _device
+from gluonx import indexing, late
+from gluonx.arithmetic import OPERANDS, Arithmetic
+from gluonx.deferred.core import (
+    Aval,
+    Handle,
+    Pending,
+    Placeholder,
+    Tracer,
+    Variable,
+    current_state,
+    intern_aval,
+    new_handle,
+    set_handle_class,
+)
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke, stripped
+from gluonx.deferred.graph import settle
+from gluonx.deferred.shapes import Unknown, Zeros
+from gluonx.deferred.tape import backward
+from gluonx.deferred.tracing import READ_IN_TRACE
+from gluonx.dtype import canonical, is_inexact
+from gluonx.errors import DeviceError, GraphError, ShapeError, TracedValueError
+
+__all__ = ["ndarray"]
+
+RAW_ON_TAPE = (
+    "a raw JAX function was given an array that autograd is recording, so its gradient would be lost. Use the "
+    "function of the "
+    "same name in gluonx.np or gluonx.npx, wrap yours with gluonx.from_jax(fn), pass x.detach() if no gradient "
+    "is wanted, or "
+    "call it inside the forward of a hybridized block."
+)
+
+
+def _cast_op(dtype: np.dtype) -> DerivedOp:
+    found = _casts.get(dtype)
+    if found is None:
+        found = _casts[dtype] = DerivedOp(f"cast({dtype})", lambda x: x.astype(dtype))
+    return found
+
+
+_casts: dict[np.dtype, DerivedOp] = {}
+_FILL = DerivedOp("fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape))
+
+
+class ndarray(Arithmetic, Handle):
+    """An n-dimensional array on a device.
+
+    Made by :func:`gluonx.np.array` and its like. Arithmetic, comparison and indexing follow NumPy; ``x += y`` and
+    ``x[i] = y`` change this array (and all basic slices taken of it).
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    grad : ndarray or None
+        The gradient, after :meth:`attach_grad`.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0, 6.0]
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in late.wanted("methods").NAMES:
+            return getattr(self, name)  # importing the methods has put them on this class
+        raise AttributeError(f"an ndarray has no attribute {name!r}")
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return late.wanted("methods").array_function(func, args, kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return late.wanted("methods").array_ufunc(ufunc, method, inputs, kwargs)
+
+    # -- what is known without computing ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape; assigning one of the same size reshapes in place."""
+        aval = self.aval
+        return aval.shape if aval is not None else self.value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._become(self.reshape(shape), reshaped=True)  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype."""
+        aval = self.aval
+        return aval.dtype if aval is not None else np.dtype(self.value.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def stype(self) -> str:
+        """Storage type: always ``'default'``."""
+        return "default"
+
+    @property
+    def device(self) -> _device.Device:
+        """The device that the array is, or will be, on."""
+        value = self.value
+        if isinstance(value, Pending) and value.value is not None:
+            value = value.value
+        if isinstance(value, jax.Array) and not isinstance(value, Tracer):
+            return _device.device_of(next(iter(value.devices())))
+        aval = self.aval
+        if aval is not None and aval.sharding is not None:
+            return _device.device_of(next(iter(aval.sharding.device_set)))
+        return _device.current_device()
+
+    ctx = context = device
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _read(self) -> jax.Array:
+        """The device array, computed if it is pending."""
+        value = self.value
+        trace = current_state().trace
+        if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
+            raise TracedValueError(READ_IN_TRACE)
+        if type(value) is Pending or isinstance(value, Placeholder):
+            value = settle(self)
+            if isinstance(value, Tracer):
+                raise TracedValueError(READ_IN_TRACE)
+        return value
+
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy copy, yours to write to."""
+        return np.array(self._read())
+
+    def item(self, *args: Any) -> Any:
+        """The one element (or the element at `args`) as a Python scalar."""
+        return np.asarray(self._read()).item(*args)
+
+    asscalar = item
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        return np.asarray(self._read()).tolist()
+
+    def wait_to_read(self) -> None:
+        """Computes the value if it is pending and waits for the device."""
+        jax.block_until_ready(self._read())
+
+    wait_to_write = wait_to_read
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        out = np.asarray(self._read(), dtype=dtype)
+        return out.copy() if copy else out
+
+    def _raw(self) -> Any:
+        """The value for raw JAX code; raises where that would lose a gradient."""
+        state = current_state()
+        if state.trace is not None:
+            return state.trace.value(self)
+        if (
+            state.recording
+            and is_inexact(self.dtype)
+            and (self.variable is not None or self.tape is not None or self._is_live())
+        ):
+            raise GraphError(RAW_ON_TAPE)
+        return settle(self)
+
+    def _is_live(self) -> bool:
+        value = self.value
+        return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
+
+    def __jax_array__(self) -> Any:
+        return self._raw()
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._read().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self._read().__dlpack_device__()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self.item())
+        raise ValueError(
+            "The truth value of an ndarray with more than one element (or none) is ambiguous. Use x.any() or x.all()."
+        )
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError("only integer scalar arrays can be used as an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((np.asarray(self._read()) == np.asarray(item)).any())
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __repr__(self) -> str:
+        value = self.value
+        if isinstance(value, (Tracer, Placeholder)) or current_state().trace is not None:
+            kind = "traced" if not isinstance(value, Placeholder) else "no value yet"
+            return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
+        text = np.array2string(np.asarray(self._read()), separator=", ", prefix="array(", threshold=1000)
+        return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
+
+    def __str__(self) -> str:
+        if isinstance(self.value, (Tracer, Placeholder)) or current_state().trace is not None:
+            return repr(self)
+        return str(np.asarray(self._read()))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self.shape and spec else format(str(self), spec)
+
+    # -- copies and moves ------------------------------------------------------------------------------------------
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A new array of the same value; writes to one do not show in the other. Gradients flow through."""
+        return (
+            invoke(_COPY, (self,))
+            if current_state().deferring or self._tapes()
+            else new_handle(self._read(), self.aval)
+        )
+
+    def _tapes(self) -> bool:
+        return current_state().recording or current_state().trace is not None or type(self.value) is Pending
+
+    def copyto(self, other: Any) -> ndarray:
+        """Writes this value into `other` (an array of the same shape), or makes a copy on the device `other`."""
+        if isinstance(other, ndarray):
+            if other is not self:
+                other[...] = self
+            return other
+        return self.to_device(other)
+
+    def to_device(self, device: Any) -> ndarray:
+        """The array on another device; itself where it is there already."""
+        target = _device.resolve(device)
+        if target is None or current_state().trace is not None:
+            return self
+        value = settle(self)
+        if value.devices() == {target}:
+            return self
+        if current_state().recording and (self.tape or self.variable):
+            raise DeviceError(
+                "an array on the tape cannot be moved to another device while recording; move it before record()"
+            )
+        return new_handle(jax.device_put(value, target))
+
+    as_in_ctx = as_in_context = as_nd_device = to_device
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> ndarray:
+        """The array with another dtype; gradients flow through between floats."""
+        target = canonical(dtype)
+        if target == self.dtype and not copy:
+            return self
+        return invoke(_cast_op(target), (self,))
+
+    def as_np_ndarray(self) -> ndarray:
+        """Itself: there is one kind of array."""
+        return self
+
+    as_nd_ndarray = as_np_ndarray
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        twin = new_handle(self._read(), self.aval)
+        if self.variable is not None:
+            twin.attach_grad(self.variable.req)
+        return twin
+
+    def __reduce__(self) -> Any:
+        return _unpickle, (self.asnumpy(), self.variable.req if self.variable is not None else None)
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Makes this array the end point of gradients.
+
+        Parameters
+        ----------
+        grad_req : {'write', 'add', 'null'}
+            Whether a backward replaces the gradient, adds to it, or leaves this array out.
+        """
+        if grad_req not in ("write", "add", "null"):
+            raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
+        if not is_inexact(self.dtype) and grad_req != "null":
+            raise TypeError(f"an array of dtype {self.dtype} has no gradient; use a floating dtype")
+        if self.tape is not None or self._is_live():
+            self._assign(stripped(self))
+        if grad_req == "null":
+            self.variable = None
+            return
+        self.variable = Variable(grad_req, new_handle(Zeros(self.shape, self.dtype)))
+
+    def _drop_grad(self) -> None:
+        self.variable = None
+
+    @property
+    def grad(self) -> ndarray | None:
+        """The gradient that the last backward left here; zeros before the first; None without :meth:`attach_grad`."""
+        return None if self.variable is None else self.variable.grad  # type: ignore[return-value]
+
+    def detach(self) -> ndarray:
+        """The same value, through which no gradient flows."""
+        return stripped(self)  # type: ignore[return-value]
+
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Computes the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
+        backward(self, out_grad, retain_graph)
+
+    def zero_grad(self) -> None:
+        """Sets the gradient to zeros."""
+        if self.variable is not None:
+            grad = self.variable.grad
+            grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype), None, None
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _assign(self, new: Handle) -> None:
+        """Rebinds this handle to the value of `new`, sharing it."""
+        state = current_state()
+        if state.trace is not None and state.trace.rebind(self, new):
+            return
+        value, old = new.value, self.value
+        if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
+            value.graph.journal.append((self, old, self.aval, self.tape))
+        self.value, self.aval, self.tape = value, new.aval, new.tape
+
+    def _become(self, new: Any, reshaped: bool = False) -> ndarray:
+        """In-place operators: `new` must have this array's shape and is cast to its dtype."""
+        if new is NotImplemented:
+            return new
+        if new.shape != self.shape and not reshaped:
+            raise ShapeError(f"an in-place operation cannot change the shape: {self.shape} expected, {new.shape} came")
+        if new.dtype != self.dtype:
+            new = new.astype(self.dtype)
+        self._assign(new)
+        return self
+
+    def _assign_copy(self, value: Any) -> None:
+        """Rebinds this handle to a buffer of its own with the value of `value`."""
+        if isinstance(value, Handle):
+            if current_state().trace is not None or type(value.value) is Pending:
+                self._assign(invoke(_COPY, (value,)))
+                return
+            value = settle(value)
+        self._assign(new_handle(jnp.array(value, dtype=canonical(value.dtype), copy=True)))
+
+    def _assign_host(self, value: np.ndarray, device: Any = None) -> None:
+        """Rebinds this handle to a device copy of a NumPy array, also while something is traced."""
+        with jax.ensure_compile_time_eval():
+            self.value = jax.device_put(np.array(value, dtype=canonical(value.dtype)), _device.resolve(device))
+        self.aval, self.tape = None, None
+
+    @classmethod
+    def _unknown(cls, param: Any) -> ndarray:
+        """A handle on the value of a parameter whose shape is not known."""
+        return new_handle(Unknown(param))
+
+    def __getitem__(self, key: Any) -> Any:
+        region = indexing.basic(key, self.shape)
+        if region is not None:
+            return _view(self, region)
+        pattern, arrays = indexing.advanced(key, _mask_value)
+        return invoke(indexing.gather_op(pattern), (self, *arrays))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            value = np.asarray(value, self.dtype)
+        elif not isinstance(value, OPERANDS):
+            raise TypeError(f"an array or number was expected as the value to assign, got {type(value).__name__}")
+        region = indexing.basic(key, self.shape)
+        if region is not None:
+            self._write(region, value)
+            return
+        if isinstance(key, (Handle, np.ndarray)) and key.dtype == np.bool_ and np.ndim(value) == 0:
+            self._assign(invoke(indexing.mask_write_op(), (self, key, value)))
+            return
+        pattern, arrays = indexing.advanced(key, _mask_value)
+        self._assign(invoke(indexing.scatter_op(pattern), (self, value, *arrays)))
+
+    def _write(self, region: indexing.Region, value: Any) -> None:
+        if isinstance(value, _View) and value.base is self and value.region is region:
+            return
+        if region.whole:
+            same = isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype  # type: ignore[attr-defined]
+            self._assign(value if same else invoke(_FILL, (self, value)))
+            return
+        self._assign(invoke(indexing.region_write(region), (self, value, *region.starts)))
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed."""
+        return self.transpose()  # type: ignore[attr-defined]
+
+
+_COPY = DerivedOp("copy", jnp.copy)
+_get_value = Handle.value.__get__  # type: ignore[attr-defined]
+_set_value = Handle.value.__set__  # type: ignore[attr-defined]
+
+
+class _View(ndarray):
+    """A basic slice: reads from its base, and writes through to it."""
+
+    __slots__ = ("base", "reader", "region", "seen", "seen_taped")
+
+    derived = True
+
+    def is_current(self) -> bool:
+        """Whether the value taken last still is the base's, and was taped if it must be now."""
+        state = current_state()
+        if state.trace is not None or (state.recording and not self.seen_taped):
+            return False
+        base, seen = self.base, self.seen
+        if base.derived and not base.is_current():  # type: ignore[attr-defined]
+            return False
+        current = base.value
+        return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """The sliced value, renewed when the base has changed since it was last taken."""
+        if self.is_current():
+            return _get_value(self)
+        state = current_state()
+        taken = invoke(self.reader, (self.base, *self.region.starts))
+        if state.trace is not None:
+            return taken.value
+        _set_value(self, taken.value)
+        self.tape, self.seen, self.seen_taped = taken.tape, self.base.value, state.recording
+        if taken.aval is not None:
+            self.aval = taken.aval
+        return taken.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _set_value(self, value)
+
+    def _assign(self, new: Handle) -> None:
+        self.base._write(self.region, new)
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Not for a slice: its value belongs to its base."""
+        raise GraphError(
+            "a slice shares its base's value and has no gradient of its own; call attach_grad on a copy(), or on "
+            "the array that was sliced"
+        )
+
+
+def _view(base: ndarray, region: indexing.Region) -> _View:
+    view: _View = object.__new__(_View)
+    view.base, view.region, view.reader = base, region, indexing.region_read(region)
+    view.seen, view.seen_taped = view, False
+    view.tape = view.variable = None
+    aval = base.aval
+    view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else None)
+    _set_value(view, None)
+    if current_state().deferring:
+        # The slice belongs to the tape as of now, even if it is first used after record().
+        _ = view.value
+    return view
+
+
+def _mask_value(mask: Any) -> np.ndarray:
+    return np.asarray(mask._read() if isinstance(mask, ndarray) else mask)
+
+
+def _unpickle(value: np.ndarray, grad_req: str | None) -> ndarray:
+    array = new_handle(jax.device_put(value))
+    if grad_req is not None:
+        array.attach_grad(grad_req)
+    return array
+
+
+set_handle_class(ndarray)
+jax.tree_util.register_pytree_node(ndarray, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
+jax.tree_util.register_pytree_node(_View, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))

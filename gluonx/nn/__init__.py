@@ -1,0 +1,103 @@
+"""Layers: thin blocks over core operators. A layer binds its operator once, and its forward is one call of it."""
+
+from gluonx.block import Block as Block
+from gluonx.block import HybridBlock as HybridBlock
+from gluonx.nn.activations import ELU as ELU
+from gluonx.nn.activations import GELU as GELU
+from gluonx.nn.activations import SELU as SELU
+from gluonx.nn.activations import Activation as Activation
+from gluonx.nn.activations import LeakyReLU as LeakyReLU
+from gluonx.nn.activations import PReLU as PReLU
+from gluonx.nn.activations import SiLU as SiLU
+from gluonx.nn.activations import Swish as Swish
+from gluonx.nn.basic import Dense as Dense
+from gluonx.nn.basic import Dropout as Dropout
+from gluonx.nn.basic import Embedding as Embedding
+from gluonx.nn.basic import Flatten as Flatten
+from gluonx.nn.containers import Concatenate as Concatenate
+from gluonx.nn.containers import HybridConcatenate as HybridConcatenate
+from gluonx.nn.containers import HybridLambda as HybridLambda
+from gluonx.nn.containers import HybridSequential as HybridSequential
+from gluonx.nn.containers import Identity as Identity
+from gluonx.nn.containers import Lambda as Lambda
+from gluonx.nn.containers import Sequential as Sequential
+from gluonx.nn.conv import Conv1D as Conv1D
+from gluonx.nn.conv import Conv1DTranspose as Conv1DTranspose
+from gluonx.nn.conv import Conv2D as Conv2D
+from gluonx.nn.conv import Conv2DTranspose as Conv2DTranspose
+from gluonx.nn.conv import Conv3D as Conv3D
+from gluonx.nn.conv import Conv3DTranspose as Conv3DTranspose
+from gluonx.nn.norm import BatchNorm as BatchNorm
+from gluonx.nn.norm import BatchNormReLU as BatchNormReLU
+from gluonx.nn.norm import GroupNorm as GroupNorm
+from gluonx.nn.norm import InstanceNorm as InstanceNorm
+from gluonx.nn.norm import LayerNorm as LayerNorm
+from gluonx.nn.norm import SyncBatchNorm as SyncBatchNorm
+from gluonx.nn.pool import AvgPool1D as AvgPool1D
+from gluonx.nn.pool import AvgPool2D as AvgPool2D
+from gluonx.nn.pool import AvgPool3D as AvgPool3D
+from gluonx.nn.pool import GlobalAvgPool1D as GlobalAvgPool1D
+from gluonx.nn.pool import GlobalAvgPool2D as GlobalAvgPool2D
+from gluonx.nn.pool import GlobalAvgPool3D as GlobalAvgPool3D
+from gluonx.nn.pool import GlobalMaxPool1D as GlobalMaxPool1D
+from gluonx.nn.pool import GlobalMaxPool2D as GlobalMaxPool2D
+from gluonx.nn.pool import GlobalMaxPool3D as GlobalMaxPool3D
+from gluonx.nn.pool import MaxPool1D as MaxPool1D
+from gluonx.nn.pool import MaxPool2D as MaxPool2D
+from gluonx.nn.pool import MaxPool3D as MaxPool3D
+from gluonx.nn.spatial import PixelShuffle1D as PixelShuffle1D
+from gluonx.nn.spatial import PixelShuffle2D as PixelShuffle2D
+from gluonx.nn.spatial import PixelShuffle3D as PixelShuffle3D
+from gluonx.nn.spatial import ReflectionPad2D as ReflectionPad2D
+
+__all__ = [
+    "Activation",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "BatchNorm",
+    "BatchNormReLU",
+    "Block",
+    "Concatenate",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Dense",
+    "Dropout",
+    "ELU",
+    "Embedding",
+    "Flatten",
+    "GELU",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "GroupNorm",
+    "HybridBlock",
+    "HybridConcatenate",
+    "HybridLambda",
+    "HybridSequential",
+    "Identity",
+    "InstanceNorm",
+    "Lambda",
+    "LayerNorm",
+    "LeakyReLU",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "PReLU",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
+    "ReflectionPad2D",
+    "SELU",
+    "Sequential",
+    "SiLU",
+    "Swish",
+    "SyncBatchNorm",
+]

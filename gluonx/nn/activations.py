@@ -1,0 +1,135 @@
+"""Activations: element-wise functions as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import initializer
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.ops import get
+from gluonx.parameter import Parameter
+
+__all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
+
+
+class _Unary(HybridBlock):
+    """One operator on one array. A subclass binds it."""
+
+    _op: Any
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function to each element."""
+        return invoke(self._op, (x,))
+
+
+class Activation(_Unary):
+    """An activation by its name.
+
+    Parameters
+    ----------
+    activation : str
+        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu' or 'softsign'.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> Activation("relu")(np.array([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+
+    def __init__(self, activation: str) -> None:
+        super().__init__()
+        self._act_type = activation
+        self._op = get("activation").bind(act_type=activation)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._act_type})"
+
+
+class LeakyReLU(_Unary):
+    """``x`` where positive, ``alpha * x`` elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If ``alpha`` is negative.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        if alpha < 0:
+            raise ValueError(f"The slope of LeakyReLU must not be negative, got {alpha}.")
+        self._alpha = alpha
+        self._op = get("leaky_relu").bind(act_type="leaky", slope=float(alpha))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+
+class PReLU(HybridBlock):
+    """A leaky ReLU whose slope is learned.
+
+    Parameters
+    ----------
+    alpha_initializer : Initializer or str
+        How the slope begins; 0.25 by default.
+    in_channels : int
+        1 for one slope, or the size of axis 1 for one a channel.
+    """
+
+    def __init__(self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1) -> None:  # noqa: B008
+        super().__init__()
+        self._op = get("leaky_relu").bind(act_type="prelu")
+        self.alpha = Parameter("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function to each element."""
+        return invoke(self._op, (x, self.alpha.data()))
+
+
+class ELU(_Unary):
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self._alpha = alpha
+        self._op = get("leaky_relu").bind(act_type="elu", slope=float(alpha))
+
+
+class SELU(_Unary):
+    """The scaled ELU that keeps mean and variance of a self-normalizing net."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._op = get("leaky_relu").bind(act_type="selu")
+
+
+class GELU(_Unary):
+    """``x`` times the normal distribution function of ``x``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._op = get("leaky_relu").bind(act_type="gelu")
+
+
+class Swish(_Unary):
+    """``x * sigmoid(beta * x)``."""
+
+    def __init__(self, beta: float = 1.0) -> None:
+        super().__init__()
+        self._beta = beta
+        self._op = get("swish").bind(beta=float(beta))
+
+
+class SiLU(_Unary):
+    """``x * sigmoid(x)``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._op = get("silu").bind()

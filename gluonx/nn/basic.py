@@ -1,0 +1,201 @@
+"""Dense, Dropout, Embedding and Flatten."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gluonx.autograd import is_training
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.nn.activations import Activation
+from gluonx.ops import get
+from gluonx.parameter import Parameter
+
+__all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
+
+
+class Dense(HybridBlock):
+    """A fully connected layer: ``activation(x @ weight.T + bias)``.
+
+    Parameters
+    ----------
+    units : int
+        The size of the output.
+    activation : str, optional
+        The name of an activation; none by default.
+    use_bias : bool
+        Whether there is a bias.
+    flatten : bool
+        Whether all axes but the first are flattened before; otherwise the last axis alone is mapped.
+    dtype : dtype-like
+        Of the parameters.
+    weight_initializer, bias_initializer : Initializer or str, optional
+        How the parameters begin.
+    in_units : int
+        The size of the input; 0 leaves it to the first batch.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> layer = Dense(3, flatten=False)
+    >>> layer.initialize()
+    >>> layer(np.ones((2, 4, 5))).shape
+    (2, 4, 3)
+    >>> layer
+    Dense(5 -> 3, linear)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+    ) -> None:
+        super().__init__()
+        self._units, self._in_units, self._flatten = units, in_units, flatten
+        self._op = get("fully_connected").bind(num_hidden=units, no_bias=not use_bias, flatten=flatten)
+        self.weight = Parameter(
+            "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+        )
+        self.bias = None
+        if use_bias:
+            self.bias = Parameter("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
+        self.act = None if activation is None else Activation(activation)
+
+    def forward(self, x: Any) -> Any:
+        """Map an array of shape (batch, in_units), or (batch, ..., in_units) without flattening."""
+        bias = self.bias
+        if bias is None:
+            y = invoke(self._op, (x, self.weight.data()))
+        else:
+            y = invoke(self._op, (x, self.weight.data(), bias.data()))
+        return y if self.act is None else self.act(y)
+
+    def infer_shape(self, x: Any, *args: Any) -> None:
+        """Learn ``in_units`` from an input."""
+        self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
+
+    def __repr__(self) -> str:
+        shape = self.weight.shape
+        assert shape is not None, "Dense declares the rank of its weight"
+        return f"{type(self).__name__}({shape[1]} -> {shape[0]}, {self.act if self.act is not None else 'linear'})"
+
+
+class Dropout(HybridBlock):
+    """Sets elements to zero at random while training, and scales up the rest so that the mean stays.
+
+    Parameters
+    ----------
+    rate : float
+        The share that is dropped.
+    axes : tuple of int
+        The axes along which one decision holds for all.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in [0, 1].
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> Dropout(0.5)(np.ones((1, 3))).tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+
+    def __init__(self, rate: float, axes: int | tuple[int, ...] = ()) -> None:
+        super().__init__()
+        if not 0 <= rate <= 1:
+            raise ValueError(f"The rate of Dropout must be in [0, 1], got {rate}.")
+        self._rate, self._axes = rate, axes
+        axes = (axes,) if isinstance(axes, int) else tuple(axes)
+        op = get("dropout")
+        self._ops = tuple(op.bind(p=float(rate), axes=axes, training=training) for training in (False, True))
+
+    def forward(self, x: Any) -> Any:
+        """Drop, or outside training copy."""
+        return invoke(self._ops[is_training()], (x,))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """A table of vectors, looked up by number; a number out of range takes the nearest row.
+
+    Parameters
+    ----------
+    input_dim : int
+        The number of rows.
+    output_dim : int
+        The length of a vector.
+    dtype : dtype-like
+        Of the table.
+    weight_initializer : Initializer or str, optional
+        How the table begins.
+    sparse_grad : bool
+        Accepted for ported code; the gradient is dense.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> layer = Embedding(10, 4)
+    >>> layer.initialize()
+    >>> layer(np.array([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+    ) -> None:
+        super().__init__()
+        self._input_dim, self._output_dim = input_dim, output_dim
+        self._op = get("embedding").bind(input_dim=input_dim, output_dim=output_dim)
+        self.weight = Parameter(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
+        )
+
+    def forward(self, x: Any) -> Any:
+        """The vectors of the numbers: shape ``x.shape + (output_dim,)``."""
+        return invoke(self._op, (x, self.weight.data()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self.weight.dtype})"
+
+
+class Flatten(HybridBlock):
+    """Keeps the first axis and makes one of all others.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> Flatten()(np.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._op = get("batch_flatten").bind()
+
+    def forward(self, x: Any) -> Any:
+        """Flatten."""
+        return invoke(self._op, (x,))
+
+    def __repr__(self) -> str:
+        return type(self).__name__

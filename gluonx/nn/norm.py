@@ -1,0 +1,324 @@
+"""Normalization: by the statistics of a batch, of a sample, or of groups of channels.
+
+All layers scale and shift by ``gamma`` and ``beta``. Both are always there, also where they are fixed (``scale=False``,
+``center=False``), so that parameter files do not depend on that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.autograd import is_training
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+from gluonx.ops import get
+from gluonx.parameter import Parameter
+
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
+
+
+class _Norm(HybridBlock):
+    """The common part: scale and shift by channel, and a repr that tells the settings."""
+
+    _kwargs: dict[str, Any]
+    _channel_axis = 1
+
+    def _add_affine(
+        self,
+        in_channels: int,
+        scale: bool,
+        center: bool,
+        gamma_initializer: Any,
+        beta_initializer: Any,
+        final: bool = False,
+    ) -> None:
+        """Make gamma and beta; with ``final`` what is not trained cannot be made trainable later."""
+        self.gamma = self._vector("gamma", in_channels, gamma_initializer, scale, scale or not final)
+        self.beta = self._vector("beta", in_channels, beta_initializer, center, center or not final)
+
+    def _vector(self, name: str, size: int, init: Any, trained: bool, differentiable: bool) -> Parameter:
+        return Parameter(
+            name,
+            grad_req="write" if trained else "null",
+            shape=(size,),
+            init=init,
+            allow_deferred_init=True,
+            differentiable=differentiable,
+        )
+
+    def infer_shape(self, x: Any, *args: Any) -> None:
+        """Learn the number of channels from an input."""
+        axis = self._channel_axis
+        if not -len(x.shape) <= axis < len(x.shape):
+            raise ShapeError(
+                f"{type(self).__name__} has its channels in axis {axis}, but the input has shape {x.shape}."
+            )
+        for param in self._reg_params.values():
+            param.shape = (x.shape[axis],)
+
+    def __repr__(self) -> str:
+        shape = self.gamma.shape
+        said = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({said}, in_channels={shape[0] if shape else -1})"
+
+
+class BatchNorm(_Norm):
+    """Normalizes each channel by mean and variance over the batch.
+
+    In training the statistics are those of the batch, and moving averages of them are kept:
+    ``running = momentum * running + (1 - momentum) * batch``, with the variance divided by the number of elements. In
+    prediction the moving averages are used.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the channels.
+    momentum : float
+        How slowly the moving averages move.
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Whether there is a trained ``beta``, ``gamma``.
+    use_global_stats : bool
+        Whether the moving averages are used in training, too, and left alone.
+    beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer : Initializer or str
+        How the parameters begin.
+    in_channels : int
+        The number of channels; 0 leaves it to the first batch.
+
+    Notes
+    -----
+    The moving averages change in the forward pass (in MXNet, in the backward pass). The parameters stay in float32
+    when the net is cast to a half type.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> layer = BatchNorm()
+    >>> layer.initialize()
+    >>> with autograd.record():
+    ...     y = layer(np.array([[1.0], [3.0]]))
+    >>> y.tolist()
+    [[-1.0], [1.0]]
+    >>> layer.running_mean.data().tolist()
+    [0.20]
+    """
+
+    _fuse_relu = False
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        self._axis = self._channel_axis = axis
+        self.fuse_relu = self._fuse_relu
+        if in_channels:
+            self.in_channels = in_channels
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer, final=True)
+        self.running_mean = self._vector("running_mean", in_channels, running_mean_initializer, False, False)
+        self.running_var = self._vector("running_var", in_channels, running_variance_initializer, False, False)
+        op = get("batch_norm")
+        self._predict, self._train = (op.bind(**self._kwargs, training=training) for training in (False, True))
+        self._frozen = use_global_stats
+        self._relu = get("activation").bind(act_type="relu")
+
+    def forward(self, x: Any) -> Any:
+        """Normalize; in training, move the averages."""
+        mean, var = self.running_mean.data(), self.running_var.data()
+        args = (x, self.gamma.data(), self.beta.data(), mean, var)
+        if is_training() and not self._frozen:
+            y, new_mean, new_var = invoke(self._train, args)
+            mean._assign(new_mean)
+            var._assign(new_var)
+        else:
+            y = invoke(self._predict, args)
+        return invoke(self._relu, (y,)) if self._fuse_relu else y
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of the parameters; a half type leaves them in float32, as statistics need it."""
+        super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
+
+
+class SyncBatchNorm(BatchNorm):
+    """Batch normalization over all devices.
+
+    A net over several devices is one program here, and its batch is one batch, so this is `BatchNorm`.
+
+    Parameters
+    ----------
+    in_channels : int
+        The number of channels; 0 leaves it to the first batch.
+    num_devices : int, optional
+        Accepted for ported code.
+    momentum, epsilon, center, scale, use_global_stats
+        As in `BatchNorm`, and so are the initializers.
+    """
+
+    def __init__(
+        self,
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+    ) -> None:
+        super().__init__(
+            1,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+        )
+
+
+class BatchNormReLU(BatchNorm):
+    """`BatchNorm` and a ReLU after it."""
+
+    _fuse_relu = True
+
+
+class LayerNorm(_Norm):
+    """Normalizes along one axis, each sample for itself.
+
+    Parameters
+    ----------
+    axis : int
+        The axis along which.
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Whether ``beta`` and ``gamma`` are trained.
+    beta_initializer, gamma_initializer : Initializer or str
+        How they begin.
+    in_channels : int
+        The length of the axis; 0 leaves it to the first batch.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> layer = LayerNorm()
+    >>> layer.initialize()
+    >>> layer(np.array([[1.0, 3.0]])).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = self._channel_axis = axis
+        self._epsilon, self._center, self._scale = epsilon, center, scale
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("layer_norm").bind(axis=axis, eps=epsilon)
+
+    def forward(self, data: Any) -> Any:
+        """Normalize."""
+        return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
+
+
+class GroupNorm(_Norm):
+    """Normalizes groups of channels (axis 1) together with all space, each sample for itself.
+
+    Parameters
+    ----------
+    num_groups : int
+        Into how many groups the channels are divided.
+    epsilon, center, scale, beta_initializer, gamma_initializer, in_channels
+        As in `LayerNorm`.
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._num_groups, self._epsilon, self._center, self._scale = num_groups, epsilon, center, scale
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("group_norm").bind(num_groups=num_groups, eps=epsilon)
+
+    def forward(self, data: Any) -> Any:
+        """Normalize an array of shape (batch, channel, ...)."""
+        return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
+
+
+class InstanceNorm(_Norm):
+    """Normalizes each channel of each sample over space.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the channels; the first axis is the batch.
+    epsilon, center, scale, beta_initializer, gamma_initializer, in_channels
+        As in `LayerNorm`; ``gamma`` is not trained by default.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = self._channel_axis = axis
+        self._epsilon = epsilon
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("instance_norm").bind(eps=epsilon)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize."""
+        if self._axis == 1:
+            return invoke(self._op, (x, self.gamma.data(), self.beta.data()))
+        y = invoke(self._op, (x.swapaxes(1, self._axis), self.gamma.data(), self.beta.data()))
+        return y.swapaxes(1, self._axis)

@@ -1,0 +1,285 @@
+"""Pooling in one, two and three dimensions: the maximum or the mean of a window, or of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.nn.conv import Size, as_tuple
+from gluonx.ops import get
+
+__all__ = [
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+]
+
+_LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+class _Pooling(HybridBlock):
+    """The common layer. ``_ndim`` is the number of dimensions, ``_pool_type`` what is made of a window."""
+
+    _ndim: int
+    _pool_type: str
+    _global = False
+
+    def __init__(
+        self,
+        pool_size: Size,
+        strides: Size | None,
+        padding: Size,
+        ceil_mode: bool,
+        layout: str,
+        count_include_pad: bool | None = None,
+    ) -> None:
+        super().__init__()
+        n = self._ndim
+        if layout not in _LAYOUTS[n]:
+            raise ValueError(f"{type(self).__name__} knows the layouts {' and '.join(_LAYOUTS[n])}, not {layout!r}.")
+        kernel = as_tuple(pool_size, n, "pool_size")
+        self._kwargs: dict[str, Any] = {
+            "kernel": kernel,
+            "stride": kernel if strides is None else as_tuple(strides, n, "strides"),
+            "pad": as_tuple(padding, n, "padding", 0),
+            "global_pool": self._global,
+            "pool_type": self._pool_type,
+            "layout": layout,
+            "pooling_convention": "full" if ceil_mode else "valid",
+        }
+        if count_include_pad is not None:
+            self._kwargs["count_include_pad"] = count_include_pad
+        self._op = get("pooling").bind(**self._kwargs)
+
+    def forward(self, x: Any) -> Any:
+        """Pool a batch in the layer's layout."""
+        return invoke(self._op, (x,))
+
+    def __repr__(self) -> str:
+        said = self._kwargs
+        return (
+            f"{type(self).__name__}(size={said['kernel']}, stride={said['stride']}, padding={said['pad']}, "
+            f"ceil_mode={said['pooling_convention'] == 'full'}, global_pool={said['global_pool']}, "
+            f"pool_type={said['pool_type']}, layout={said['layout']})"
+        )
+
+
+class MaxPool1D(_Pooling):
+    """The maximum of each window of a line; see `MaxPool2D`."""
+
+    _ndim, _pool_type = 1, "max"
+
+    def __init__(
+        self,
+        pool_size: Size = 2,
+        strides: Size | None = None,
+        padding: Size = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+
+
+class MaxPool2D(_Pooling):
+    """The maximum of each window of an image.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The size of the window.
+    strides : int or tuple of int, optional
+        How far apart the windows are; their size by default.
+    padding : int or tuple of int
+        What is added on each side; it is never the maximum.
+    layout : {'NCHW', 'NHWC'}
+        The order of the axes.
+    ceil_mode : bool
+        Whether a window that only partly lies within counts.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> MaxPool2D(2)(np.ones((1, 3, 6, 8))).shape
+    (1, 3, 3, 4)
+    """
+
+    _ndim, _pool_type = 2, "max"
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2),
+        strides: Size | None = None,
+        padding: Size = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+
+
+class MaxPool3D(_Pooling):
+    """The maximum of each window of a volume; see `MaxPool2D`."""
+
+    _ndim, _pool_type = 3, "max"
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2, 2),
+        strides: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+
+
+class AvgPool1D(_Pooling):
+    """The mean of each window of a line; see `AvgPool2D`."""
+
+    _ndim, _pool_type = 1, "avg"
+
+    def __init__(
+        self,
+        pool_size: Size = 2,
+        strides: Size | None = None,
+        padding: Size = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+
+
+class AvgPool2D(_Pooling):
+    """The mean of each window of an image.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The size of the window.
+    strides : int or tuple of int, optional
+        How far apart the windows are; their size by default.
+    padding : int or tuple of int
+        The zeros added on each side.
+    ceil_mode : bool
+        Whether a window that only partly lies within counts.
+    layout : {'NCHW', 'NHWC'}
+        The order of the axes.
+    count_include_pad : bool
+        Whether the zeros count in the mean.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> AvgPool2D(3, strides=2, padding=1)(np.ones((1, 3, 6, 8))).shape
+    (1, 3, 3, 4)
+    """
+
+    _ndim, _pool_type = 2, "avg"
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2),
+        strides: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+
+
+class AvgPool3D(_Pooling):
+    """The mean of each window of a volume; see `AvgPool2D`."""
+
+    _ndim, _pool_type = 3, "avg"
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2, 2),
+        strides: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+
+
+class _GlobalPooling(_Pooling):
+    """One window over everything; each dimension keeps a length of 1."""
+
+    _global = True
+
+    def __init__(self, layout: str) -> None:
+        super().__init__(1, None, 0, True, layout)
+
+
+class GlobalMaxPool1D(_GlobalPooling):
+    """The maximum of a whole line, for each channel."""
+
+    _ndim, _pool_type = 1, "max"
+
+    def __init__(self, layout: str = "NCW") -> None:
+        super().__init__(layout)
+
+
+class GlobalMaxPool2D(_GlobalPooling):
+    """The maximum of a whole image, for each channel."""
+
+    _ndim, _pool_type = 2, "max"
+
+    def __init__(self, layout: str = "NCHW") -> None:
+        super().__init__(layout)
+
+
+class GlobalMaxPool3D(_GlobalPooling):
+    """The maximum of a whole volume, for each channel."""
+
+    _ndim, _pool_type = 3, "max"
+
+    def __init__(self, layout: str = "NCDHW") -> None:
+        super().__init__(layout)
+
+
+class GlobalAvgPool1D(_GlobalPooling):
+    """The mean of a whole line, for each channel."""
+
+    _ndim, _pool_type = 1, "avg"
+
+    def __init__(self, layout: str = "NCW") -> None:
+        super().__init__(layout)
+
+
+class GlobalAvgPool2D(_GlobalPooling):
+    """The mean of a whole image, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> GlobalAvgPool2D()(np.ones((1, 3, 6, 8))).shape
+    (1, 3, 1, 1)
+    """
+
+    _ndim, _pool_type = 2, "avg"
+
+    def __init__(self, layout: str = "NCHW") -> None:
+        super().__init__(layout)
+
+
+class GlobalAvgPool3D(_GlobalPooling):
+    """The mean of a whole volume, for each channel."""
+
+    _ndim, _pool_type = 3, "avg"
+
+    def __init__(self, layout: str = "NCDHW") -> None:
+        super().__init__(layout)

@@ -1,0 +1,151 @@
+"""From a row of the table to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
+with.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from gluonx.np import table
+from gluonx.np.calling import general
+from gluonx.np.rules import OWN, RENAMED, RULES
+from gluonx.np.wrapping import Param, binary, operator, read, unary
+from gluonx.ops.common import aligned
+from gluonx.ops.registry import OPS, Op
+
+__all__ = ["document", "fill", "make"]
+
+
+def document(
+    front: Callable[..., Any], name: str, summary: str, params: Sequence[Param], module: str = "gluonx.np"
+) -> Callable[..., Any]:
+    """Give a front its name, its signature and its page of documentation."""
+    front.__name__ = front.__qualname__ = name
+    front.__module__ = module
+    front.__doc__ = _page(name, summary, params, module)
+    front.__signature__ = _signature(params)  # type: ignore[attr-defined]
+    return front
+
+
+def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
+    arrays = ", ".join([p.name for p in params if p.role in ("array", "sequence", "star")])
+    statics = ", ".join([p.name for p in params if p.role == "static"])
+    lines = [summary, "", "Parameters", "----------"]
+    if arrays:
+        lines += [
+            f"{arrays} : ndarray or number",
+            "    Their values may change from call to call without a new program.",
+        ]
+    if statics:
+        lines += [f"{statics} : static", "    Part of the program: another value is another program."]
+    lines += ["out : ndarray, optional", "    Where to write the result.", "", "Notes", "-----"]
+    return "\n".join([*lines, f"The same as ``numpy.{name}``" + (f" ({module})." if module != "gluonx.np" else ".")])
+
+
+def _signature(params: Sequence[Param]) -> inspect.Signature:
+    kind = inspect.Parameter
+    shown = [p for p in params if p.role not in ("dropped", "out")]
+    rows: list[inspect.Parameter] = []
+    place = kind.POSITIONAL_OR_KEYWORD
+    for p in shown:
+        if p.role == "star":
+            rows.append(kind(p.name, kind.VAR_POSITIONAL))
+            place = kind.KEYWORD_ONLY
+        else:
+            if (
+                place is kind.POSITIONAL_OR_KEYWORD
+                and p.default is kind.empty
+                and any(r.default is not r.empty for r in rows)
+            ):
+                place = kind.KEYWORD_ONLY
+            rows.append(kind(p.name, place, default=p.default))
+    rows.append(kind("out", kind.KEYWORD_ONLY, default=None))
+    return inspect.Signature(rows)
+
+
+def make(
+    name: str,
+    fn: Callable[..., Any],
+    summary: str,
+    *,
+    listed: bool = False,
+    module: str = "gluonx.np",
+    register_as: str = "",
+) -> Callable[..., Any]:
+    """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
+
+    Where the core operators hold one of this name with these arrays and statics, that one computes, not `fn`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> twice = make("twice", lambda x: 2 * x, "Twice the input.")
+    >>> twice(np.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    """
+    params = read(fn, name)
+    name_in_registry = register_as or name
+    core = _core_operator(name_in_registry, params)
+    wide = (
+        None if core is not None and _covers(core, params) else operator(name_in_registry, fn, params, summary=summary)
+    )
+    front = general(
+        core, wide, f"{module.removeprefix('gluonx.')}.{name}", params, renamed=RENAMED.get(name), listed=listed
+    )
+    return document(front, name, summary, params, module)
+
+
+def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
+    """The operator that `gluonx.ops` has under this name, if its arrays are the first of ours and it needs no more."""
+    op = OPS.get(name)
+    if op is None or op.random or op.mode or name in OWN:
+        return None
+    collects = any(p.role in ("sequence", "star") for p in params)
+    further = [p for p in params if p.role == "array"][len(op.inputs) :]
+    fits = op.variadic if collects else not op.variadic and all(p.default is None for p in further)
+    return op if fits and {p.name for p in params if p.role == "static"}.issuperset(op.required) else None
+
+
+def _covers(core: Op, params: Sequence[Param]) -> bool:
+    """Whether the core operator has all of our parameters."""
+    arrays = sum(p.role == "array" for p in params)
+    return {p.name for p in params if p.role == "static"} <= core.attr_names and (
+        core.variadic or len(core.inputs) == arrays
+    )
+
+
+def _pure(name: str) -> Callable[..., Any]:
+    return RULES[name] if name in RULES else getattr(jnp, name)
+
+
+def _ufunc(name: str, summary: str, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
+    params = [Param(n, "array", positional_only=True) for n in names]
+    op = _core_operator(name, params)
+    if op is None:
+        op = operator(name, _broadcasting(_pure(name)), params, summary=summary, level=4)
+    return document(front(op, name), name, summary, params)
+
+
+def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` on arrays of one rank: JAX may be told to refuse others (``jax_numpy_rank_promotion``)."""
+
+    def elementwise(*arrays: Any) -> Any:
+        return fn(*arrays) if len(arrays) == 1 else fn(*aligned(*arrays))
+
+    return elementwise
+
+
+def fill(namespace: dict[str, Any]) -> list[str]:
+    """Put every function of the table into `namespace`; a name that this ``jax.numpy`` lacks is left out."""
+    made: dict[str, Any] = {}
+    for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
+        made.update({n: _ufunc(n, text, names, front) for n, text in rows.items() if n in RULES or hasattr(jnp, n)})
+    for name, text in table.GENERAL.items():
+        if name in RULES or hasattr(jnp, name):
+            made[name] = make(name, _pure(name), text, listed=name in table.LISTS)
+    namespace.update(made)
+    return list(made)

@@ -1,0 +1,279 @@
+"""The front of functions that take arrays and statics: from the arguments of a call to an operator and its leaves.
+
+A call is served on the first of three ways that fits. *Spelled*: the arrays come first and the statics are spelled as
+in a call before; one dict look-up finds the operator. *Laid out*: the same parameters are given as in a call before,
+by position or by name; a `_Layout` says which are leaves and which are statics. *Sorted*: everything else;
+`_Call.sort` reads the call by the parameters' roles, and leaves behind a spelling and a layout for the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as onp
+
+from gluonx.deferred import invoke
+from gluonx.ndarray import ndarray
+from gluonx.np import table
+from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, Param, as_leaf, as_static, store, write_out
+from gluonx.ops.registry import BoundOp, Op
+
+__all__ = ["general"]
+
+Front = Callable[..., Any]
+
+_MISSING: Any = inspect.Parameter.empty
+
+
+class _Layout:
+    """Where a call of one form (so many positional arguments, these keywords) has its leaves and statics.
+
+    A place is a position, a keyword, or None for a leaf that is not given. ``bound`` remembers the operators by the
+    values of the statics, and by which leaves are None: that may decide between a function's two operators.
+    """
+
+    __slots__ = ("bound", "leaves", "statics")
+
+    def __init__(self, leaves: Sequence[int | str | None], statics: Sequence[int | str]) -> None:
+        self.leaves, self.statics = tuple(leaves), tuple(statics)
+        self.bound: dict[Any, BoundOp] = {}
+
+    def take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
+        """The key into ``bound``, and the leaves."""
+        leaves = [args[w] if type(w) is int else None if w is None else kwargs[w] for w in self.leaves]
+        statics = [args[w] if type(w) is int else kwargs[w] for w in self.statics]
+        if not SEQUENCE_TYPES.isdisjoint(map(type, statics)):
+            statics = [as_static("", s) for s in statics]
+        if not SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
+            leaves = [as_leaf(leaf) for leaf in leaves]
+        absent = [leaf is None for leaf in leaves]
+        while leaves and leaves[-1] is None:
+            leaves.pop()
+        return (*statics, *absent), leaves
+
+
+class _Call:
+    """The parameters of one function, and the operators that compute it.
+
+    A function may have two operators: the core operator of its name, which knows the parameters that everybody uses,
+    and a wide one with all of them (``where=``, ``initial=``, ``precision=``), taken only if one of these is given.
+    """
+
+    def __init__(
+        self, core: Op | None, wide: Op | None, name: str, params: Sequence[Param], renamed: Mapping[str, str]
+    ) -> None:
+        self.core, self.wide, self.name, self.renamed = core, wide, name, renamed
+        self.params = tuple(params)
+        self.by_name = {p.name: p for p in params}
+        self.first = params[0].name if params else ""
+        self.collected = next((p for p in params if p.role in ("sequence", "star")), None)
+        self.arrays = tuple([p.name for p in params if p.role == "array"])
+        self.statics = tuple([p.name for p in params if p.role == "static"])
+        self.required = tuple([p.name for p in params if p.default is _MISSING and p.role != "star"])
+        self.defaults = {n: self.by_name[n].default for n in self.statics if self.by_name[n].default is not _MISSING}
+        self.beyond = () if core is None else self._beyond(core)
+
+    def _beyond(self, core: Op) -> tuple[str, ...]:
+        """The parameters that the core operator does not have."""
+        arrays = () if self.collected is not None else self.arrays[len(core.inputs) :]
+        return (*arrays, *[n for n in self.statics if n not in core.attr_names])
+
+    def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOp, tuple[Any, ...], Any, bool]:
+        """The bound operator, the leaves, ``out``, and whether the operator may be remembered for these statics."""
+        given = self._assign(args, kwargs)
+        statics = {n: given[n] for n in self.statics if n in given}
+        attrs = {**self.defaults, **{n: as_static(n, v) for n, v in statics.items()}}
+        op = self.core
+        if op is None or any(self._says_more(n, given) for n in self.beyond):
+            op = self.wide
+            assert op is not None, f"{self.name}: no operator takes {sorted(given)}"
+        else:
+            attrs = {n: v for n, v in attrs.items() if n not in self.beyond}
+        # A 64-bit dtype is another one while JAX's x64 switch is off; what can change is looked up anew each time.
+        steady = not any(n in DTYPES and v is not None and onp.dtype(v).itemsize >= 8 for n, v in statics.items())
+        return op.bind(**attrs), self._leaves(given), given.get("out"), steady
+
+    def _says_more(self, name: str, given: Mapping[str, Any]) -> bool:
+        return name in given and given[name] is not None and given[name] is not self.defaults.get(name)
+
+    def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if self.collected is not None and self.collected.role == "star":
+            given[self.collected.name] = args
+        elif len(args) > len(self.params):
+            raise TypeError(f"{self.name} takes at most {len(self.params)} arguments, got {len(args)}.")
+        else:
+            given.update(zip([p.name for p in self.params], args, strict=False))
+        for key, value in kwargs.items():
+            name = self.resolve(key)
+            if name in given:
+                raise TypeError(f"{self.name} got two values for the argument '{name}'.")
+            given[name] = value
+        missing = [n for n in self.required if n not in given]
+        if missing:
+            raise TypeError(f"{self.name} is missing the argument '{missing[0]}'.")
+        return given
+
+    def resolve(self, key: str) -> str:
+        """The parameter that a caller means by `key`."""
+        key = self.renamed.get(key, key)
+        if key in self.by_name:
+            return key
+        if key in table.SYNONYMS and self.first in table.SYNONYMS:
+            return self.first
+        if key in ("out", "name"):
+            return key
+        known = ", ".join([p.name for p in self.params if p.role != "dropped"])
+        raise TypeError(f"{self.name} got an unexpected keyword argument '{key}' (it has: {known}).")
+
+    def _leaves(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
+        if self.collected is not None:
+            leaves = tuple([as_leaf(v) for v in given[self.collected.name]])
+            if not leaves:
+                raise ValueError(f"{self.name}: at least one array was expected, got none.")
+            return leaves
+        leaves = [as_leaf(given.get(n)) for n in self.arrays]
+        while leaves and leaves[-1] is None:
+            leaves.pop()
+        return tuple(leaves)
+
+    def lay_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Layout:
+        """The layout of a call that `sort` has understood."""
+        places: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
+        places.update({self.resolve(key): key for key in kwargs})
+        return _Layout([places.get(n) for n in self.arrays], [places[n] for n in self.statics if n in places])
+
+
+def general(
+    core: Op | None,
+    wide: Op | None,
+    name: str,
+    params: Sequence[Param],
+    *,
+    renamed: Mapping[str, str] | None = None,
+    listed: bool = False,
+) -> Front:
+    """The front of a function of arrays and statics.
+
+    Parameters
+    ----------
+    core, wide : Op or None
+        The operators that compute it, one of them at least; see `_Call`.
+    name : str
+        The name that error messages use.
+    params : sequence of Param
+        The parameters in the order in which callers give them.
+    renamed : mapping of str to str, optional
+        Other names of parameters.
+    listed : bool
+        Whether several results come as a list.
+    """
+    call = _Call(core, wide, name, params, renamed or {})
+    front = _apart(call) if call.collected is None else _collecting(call)
+    return _listing(front) if listed else front
+
+
+def _listing(front: Front) -> Front:
+    def listing(*args: Any, **kwargs: Any) -> Any:
+        result = front(*args, **kwargs)
+        return list(result) if type(result) is tuple else result
+
+    return listing
+
+
+def _apart(call: _Call) -> Front:
+    """The front of a function whose arrays are parameters of their own."""
+    lead = 0
+    while lead < len(call.params) and call.params[lead].role == "array":
+        lead += 1
+    least = max(1, sum(p.default is _MISSING for p in call.params[:lead]))
+    spelled: dict[Any, BoundOp] = {}
+    layouts: dict[Any, _Layout] = {}
+
+    def front(*args: Any, **kwargs: Any) -> Any:
+        if len(args) >= least and isinstance(args[0], ndarray):
+            try:
+                bound = spelled.get((args[lead:], *kwargs.items()) if kwargs else (args[lead:],))
+            except TypeError:  # an unhashable spelling, such as axis=[0, 1]
+                bound = None
+            if bound is not None:
+                leaves = args[:lead]
+                try:
+                    return invoke(bound, leaves)
+                except TypeError:
+                    if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
+                        raise
+        layout = layouts.get((len(args), *kwargs))
+        if layout is not None:
+            try:
+                key, found = layout.take(args, kwargs)
+                bound = layout.bound.get(key)
+            except TypeError:  # an array in a static place
+                bound = None
+            if bound is not None:
+                return invoke(bound, found)
+        return thorough(args, kwargs)
+
+    def thorough(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        bound, leaves, out, steady = call.sort(args, kwargs)
+        if out is not None:
+            return write_out(call.name, out, invoke(bound, leaves))
+        if steady and "out" not in kwargs:
+            _remember(args, kwargs, bound, leaves)
+        return invoke(bound, leaves)
+
+    def _remember(args: tuple[Any, ...], kwargs: dict[str, Any], bound: BoundOp, leaves: tuple[Any, ...]) -> None:
+        form = (len(args), *kwargs)
+        if form not in layouts:
+            store(layouts, form, call.lay_out(args, kwargs))
+        with contextlib.suppress(TypeError):  # what cannot be hashed is not remembered
+            store(layouts[form].bound, layouts[form].take(args, kwargs)[0], bound)
+            if _same(leaves, args[:lead]):
+                store(spelled, (args[lead:], *kwargs.items()), bound)
+
+    return front
+
+
+def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
+    """Whether the leaves are just the leading arguments: only then may their spelling be remembered."""
+    return len(leaves) == len(given) and all(a is b for a, b in zip(leaves, given, strict=True))
+
+
+def _collecting(call: _Call) -> Front:
+    """The front of a function of any number of arrays: ``f([a, b], axis)`` or ``f(a, b)``."""
+    star = call.collected is not None and call.collected.role == "star"
+    spelled: dict[Any, BoundOp] = {}
+
+    def front(*args: Any, **kwargs: Any) -> Any:
+        given = args if star else args[0] if args else ()
+        rest = () if star else args[1:]
+        bound = None
+        if given and given.__class__ in SEQUENCE_TYPES:
+            try:
+                bound = spelled.get((rest, *kwargs.items()))
+            except TypeError:
+                bound = None
+        if bound is None:
+            return thorough(args, rest, kwargs)
+        leaves = tuple(given)
+        try:
+            return invoke(bound, leaves)
+        except TypeError:
+            if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
+                raise
+        return invoke(bound, tuple([as_leaf(v) for v in leaves]))
+
+    def thorough(args: tuple[Any, ...], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        bound, leaves, out, steady = call.sort(args, kwargs)
+        if out is not None:
+            return write_out(call.name, out, invoke(bound, leaves))
+        named = call.collected is not None and call.collected.name in kwargs
+        if steady and "out" not in kwargs and not named:
+            with contextlib.suppress(TypeError):
+                store(spelled, (rest, *kwargs.items()), bound)
+        return invoke(bound, leaves)
+
+    return front

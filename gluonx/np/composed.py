@@ -1,0 +1,451 @@
+"""Functions that are made of others: in-place ones, those that call a user's function, and those that mix lists and
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+from jax import Array
+
+from gluonx.deferred import DerivedOp, invoke
+from gluonx.deferred.core import new_handle
+from gluonx.ndarray import ndarray
+from gluonx.np import functions as F
+from gluonx.np.creation import asarray
+from gluonx.np.hosted import as_indices, keep_others, nonzero
+from gluonx.np.rules import histogram as _histogram_rule
+from gluonx.np.rules import histogram_edges as _edges_rule
+from gluonx.np.rules import whole
+from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
+from gluonx.ops.registry import get
+
+__all__ = [
+    "allclose",
+    "apply_along_axis",
+    "apply_over_axes",
+    "array_equal",
+    "array_equiv",
+    "block",
+    "c_",
+    "choose",
+    "delete",
+    "einsum",
+    "einsum_path",
+    "fill_diagonal",
+    "frompyfunc",
+    "histogram",
+    "histogram_bin_edges",
+    "insert",
+    "mgrid",
+    "ogrid",
+    "piecewise",
+    "place",
+    "pow",
+    "power",
+    "put",
+    "put_along_axis",
+    "r_",
+    "select",
+    "vectorize",
+    "where",
+]
+
+# -- powers and choices -----------------------------------------------------------------------------------------------
+
+
+_any_power = binary(get("power"), "power")
+_integer_power = get("integer_power")
+
+
+def power(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    """`x1` to the power `x2`, elementwise.
+
+    A whole number in Python's own type as the exponent is part of the program, and becomes multiplications; any other
+    exponent is a value.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.power(np.array([1.0, 2.0, 3.0]), 2).tolist()
+    [1.0, 4.0, 9.0]
+    """
+    if type(x2) is int and abs(x2) <= 64 and isinstance(x1, ndarray) and not kwargs:
+        result = invoke(_integer_power.bind(exponent=x2), (x1,))
+        return result if out is None else write_out("np.power", out, result)
+    return _any_power(x1, x2, out, **kwargs)
+
+
+pow = power
+
+_where = F.where
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Elements of `x` where `condition` holds and of `y` elsewhere; with `condition` alone, the indices where it holds.
+
+    Raises
+    ------
+    ValueError
+        If just one of `x` and `y` is given.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([-1.0, 2.0])
+    >>> np.where(x > 0, x, 0.0).tolist()
+    [0.0, 2.0]
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("np.where: give both x and y, or neither.")
+    return _where(condition, x, y)
+
+
+@core("select_first")
+def _select(*arrays: Array) -> Array:
+    half = len(arrays) // 2
+    return jnp.select([c != 0 for c in arrays[:half]], list(arrays[half:-1]), arrays[-1])
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
+    """From each place the first choice whose condition holds there, else `default`."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"np.select: {len(condlist)} conditions, but {len(choicelist)} choices.")
+    return invoke(_select.bind(), tuple([as_leaf(v) for v in (*condlist, *choicelist, default)]))
+
+
+@core("choose")
+def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
+    return jnp.choose(whole(a), list(choices), mode=mode)
+
+
+def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> ndarray:
+    """Elements picked from `choices` by the indices `a`; a compiled program cannot raise, so ``mode="raise"`` clips."""
+    bound = _choose.bind(mode="clip" if mode == "raise" else mode)
+    result = invoke(bound, (as_leaf(a), *[as_leaf(c) for c in choices]))
+    return result if out is None else write_out("np.choose", out, result)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
+    """Another function of `x` (or another number) wherever another condition holds."""
+    x = asarray(x)
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            f"np.piecewise: {len(conditions)} conditions need as many functions, or one more; got {len(funclist)}."
+        )
+    values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
+    result = values.pop() if len(values) > len(conditions) else 0
+    # The last condition that holds decides, as in NumPy.
+    for condition, value in zip(conditions, values, strict=True):
+        result = _where(condition, value, result)
+    return result.astype(x.dtype)
+
+
+# -- contractions -----------------------------------------------------------------------------------------------------
+
+
+@core("einsum", level=4)
+def _einsum(
+    *arrays: Array, subscripts: str, optimize: Any = "auto", precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    return jnp.einsum(
+        subscripts, *arrays, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def einsum(
+    subscripts: str,
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> ndarray:
+    """A sum of products, written in Einstein's notation.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.einsum("ij,j->i", np.ones((2, 3)), np.ones(3)).tolist()
+    [3.0, 3.0]
+    """
+    if not isinstance(subscripts, str):
+        raise TypeError(f"np.einsum: a string such as 'ij,jk->ik' was expected first, got {type(subscripts).__name__}.")
+    if optimize in (True, False, "auto") and precision is None and preferred_element_type is None:
+        bound = get("einsum").bind(subscripts=subscripts)
+    else:
+        bound = _einsum.bind(
+            subscripts=subscripts,
+            optimize="auto" if optimize in (True, False) else as_static("optimize", optimize),
+            precision=precision,
+            preferred_element_type=as_static("preferred_element_type", preferred_element_type),
+        )
+    result = invoke(bound, tuple([as_leaf(o) for o in operands]))
+    return result if out is None else write_out("np.einsum", out, result)
+
+
+def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
+    """The order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are looked at."""
+    return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
+
+
+@core("block")
+def _block(*arrays: Array, nesting: Any) -> Array:
+    parts = iter(arrays)
+
+    def build(level: Any) -> Any:
+        return next(parts) if level is None else [build(item) for item in level]
+
+    return jnp.block(build(nesting))
+
+
+def block(arrays: Any) -> ndarray:
+    """An array put together from nested lists of blocks."""
+    leaves: list[Any] = []
+
+    def nest(level: Any) -> Any:
+        if isinstance(level, list):
+            return tuple([nest(item) for item in level])
+        leaves.append(level)
+        return None
+
+    return invoke(_block.bind(nesting=nest(arrays)), tuple(leaves))
+
+
+# -- histograms -------------------------------------------------------------------------------------------------------
+
+_histogram = core("histogram", nout=2)(_histogram_rule)
+_histogram_edges = core("histogram_bin_edges")(_edges_rule)
+
+
+def _binned(op: Any, a: Any, bins: Any, range: Any, weights: Any, **statics: Any) -> Any:
+    counted = isinstance(bins, (int, onp.integer))
+    bound = op.bind(bins=int(bins) if counted else 10, range=as_static("range", range), **statics)
+    return invoke(
+        bound, (as_leaf(a), None if counted else as_leaf(bins), None if weights is None else as_leaf(weights))
+    )
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[ndarray, ndarray]:
+    """How many elements fall into each bin, and the edges of the bins.
+
+    Parameters
+    ----------
+    a : ndarray
+    bins : int or ndarray
+        How many bins, or their edges.
+    range : pair of float, optional
+        The outer edges; the least and the largest element by default.
+    weights : ndarray, optional
+        What each element counts.
+    density : bool, optional
+        Whether the areas are to sum to one.
+    """
+    return _binned(_histogram, a, bins, range, weights, density=density)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
+    """The edges that `histogram` would use."""
+    return _binned(_histogram_edges, a, bins, range, weights)
+
+
+# -- comparisons that answer with a bool ------------------------------------------------------------------------------
+
+
+@core("all_close")
+def _all_close(a: Array, b: Array, rtol: Array, atol: Array, *, equal_nan: bool = False) -> Array:
+    return jnp.allclose(a, b, rtol, atol, equal_nan)
+
+
+@core("all_equal")
+def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
+    return jnp.array_equal(a, b, equal_nan)
+
+
+@core("all_equivalent")
+def _all_equivalent(a: Array, b: Array) -> Array:
+    return jnp.array_equiv(a, b)
+
+
+def _answer(flag: ndarray) -> Any:
+    """A bool; in a traced block, where there are no values, the traced one."""
+    return flag if isinstance(flag.value, jax.core.Tracer) else bool(flag)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether two arrays agree within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
+    return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have the same shape and elements; the answer is read at once."""
+    return _answer(invoke(_all_equal.bind(equal_nan=bool(equal_nan)), (as_leaf(a1), as_leaf(a2))))
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays are equal after broadcasting; the answer is read at once."""
+    return _answer(invoke(_all_equivalent.bind(), (as_leaf(a1), as_leaf(a2))))
+
+
+# -- taking out and putting in ----------------------------------------------------------------------------------------
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
+    """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names."""
+    arr = asarray(arr)
+    if axis is None:
+        arr, axis = F.ravel(arr), 0
+    return F.take(arr, keep_others("delete", obj, arr.shape[axis]), axis=axis)
+
+
+@core("insert")
+def _insert(arr: Array, values: Array, *, obj: Any, axis: int | None = None) -> Array:
+    at = obj if isinstance(obj, int) else onp.asarray(obj)
+    return jnp.insert(arr, at, values.astype(arr.dtype), axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
+    """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names."""
+    arr = asarray(arr)
+    at = as_indices("insert", obj, arr.size if axis is None else arr.shape[axis])
+    return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
+
+
+@core("put")
+def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) -> Array:
+    return jnp.put(a, whole(indices), values.astype(a.dtype), mode=mode, inplace=False)
+
+
+@core("place")
+def _place(a: Array, mask: Array, values: Array) -> Array:
+    return jnp.place(a, mask != 0, values.astype(a.dtype), inplace=False)
+
+
+@core("put_along_axis")
+def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None) -> Array:
+    return jnp.put_along_axis(a, whole(indices), values.astype(a.dtype), axis, inplace=False)
+
+
+@core("fill_diagonal")
+def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
+    return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=wrap, inplace=False)
+
+
+def put(a: ndarray, ind: Any, v: Any, mode: str | None = None) -> None:
+    """Write `v` at the flat indices `ind` of `a`, in place."""
+    a[...] = invoke(_put.bind(mode=None if mode == "raise" else mode), (a, as_leaf(ind), as_leaf(v)))
+
+
+def place(arr: ndarray, mask: Any, vals: Any) -> None:
+    """Write `vals`, repeated as needed, where `mask` holds, in place."""
+    arr[...] = invoke(_place.bind(), (arr, as_leaf(mask), as_leaf(vals)))
+
+
+def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: int | None) -> None:
+    """Write `values` at indices along an axis, in place."""
+    arr[...] = invoke(_put_along_axis.bind(axis=axis), (arr, as_leaf(indices), as_leaf(values)))
+
+
+def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
+    """Write `val` on the diagonal, in place."""
+    a[...] = invoke(_fill_diagonal.bind(wrap=bool(wrap)), (a, as_leaf(val)))
+
+
+# -- users' functions -------------------------------------------------------------------------------------------------
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarray:
+    """`func(a, axis)` for one axis after the other."""
+    a = asarray(a)
+    for axis in as_static("axes", axes) if isinstance(axes, (list, tuple)) else (axes,):
+        axis = axis + a.ndim if axis < 0 else axis
+        result = func(a, axis)
+        a = result if result.ndim == a.ndim else F.expand_dims(result, axis)
+    return a
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> ndarray:
+    """`func1d`, a function of vectors, for every vector along an axis; it is called once for each of them."""
+    arr = asarray(arr)
+    axis = axis + arr.ndim if axis < 0 else axis
+    arr = F.moveaxis(arr, axis, -1)
+    outer = arr.shape[:-1]
+    rows = F.reshape(arr, (-1, arr.shape[-1]))
+    results = F.stack([asarray(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])])
+    inner = results.shape[1:]
+    results = F.reshape(results, outer + inner)
+    if not inner:
+        return results
+    return F.moveaxis(results, tuple(range(len(outer), results.ndim)), tuple(range(axis, axis + len(inner))))
+
+
+def _opened(result: Any) -> Any:
+    return jax.tree.map(
+        lambda h: h.value if isinstance(h, ndarray) else h, result, is_leaf=lambda h: isinstance(h, ndarray)
+    )
+
+
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
+) -> Callable[..., Any]:
+    """`pyfunc`, a function of scalars (or of what `signature` says), as one of arrays (see ``jax.numpy.vectorize``)."""
+
+    def scalars(*raw: Any) -> Any:
+        return _opened(pyfunc(*[new_handle(r) if isinstance(r, jax.Array) else r for r in raw]))
+
+    over = jnp.vectorize(scalars, excluded=excluded, signature=signature)
+    run = DerivedOp(getattr(pyfunc, "__name__", "vectorized"), lambda *arrays: over(*arrays))
+    return lambda *args: invoke(run, tuple([as_leaf(a) for a in args]))
+
+
+def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: Any = None) -> Callable[..., Any]:
+    """`func`, a function of `nin` scalars with `nout` results, as one of arrays."""
+    return vectorize(func)
+
+
+# -- index tricks -----------------------------------------------------------------------------------------------------
+
+
+def _slice_key(item: Any) -> Any:
+    return ("slice", item.start, item.stop, item.step) if isinstance(item, slice) else None
+
+
+@core("concatenated_ranges")
+def _ranges(*arrays: Array, items: Any, name: str) -> Any:
+    parts = iter(arrays)
+    build = lambda i: next(parts) if i is None else slice(*i[1:]) if isinstance(i, tuple) else i  # noqa: E731
+    single, key = items[0] == "single", [build(i) for i in items[1:]]
+    result = getattr(jnp, name)[key[0] if single else tuple(key)]
+    return tuple(result) if isinstance(result, list) else result
+
+
+class _Ranges:
+    """``np.r_``, ``np.c_``, ``np.mgrid``, ``np.ogrid``: arrays written as an index of slices, numbers and arrays."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = key if isinstance(key, tuple) else (key,)
+        items = [k if isinstance(k, str) else _slice_key(k) for k in keys]
+        leaves = tuple([as_leaf(k) for k, i in zip(keys, items, strict=True) if i is None])
+        kind = "many" if isinstance(key, tuple) else "single"
+        return invoke(_ranges.bind(items=(kind, *items), name=self._name), leaves)
+
+    def __repr__(self) -> str:
+        return f"gluonx.np.{self._name}"
+
+
+r_ = _Ranges("r_")
+c_ = _Ranges("c_")
+mgrid = _Ranges("mgrid")
+ogrid = _Ranges("ogrid")

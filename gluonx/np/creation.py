@@ -1,0 +1,511 @@
+"""Arrays from nothing, from numbers and from what other libraries hold.
+
+Two rules of MXNet's run through all of them. The default dtype is float32, for lists of integers and for NumPy arrays
+of any kind too; who wants another says so (``dtype=``), and only an ndarray or a JAX array keeps its own. And
+``device=`` (or ``ctx=``, its older name) says where the array lives; without it, that is the innermost ``with
+device:`` or JAX's default.
+
+Sizes and dtypes are part of the program; what fills an array (``full``, the start of ``arange``) is a value and may
+change without a new one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+from jax import Array
+
+from gluonx.deferred import invoke
+from gluonx.deferred.core import new_handle
+from gluonx.device import resolve
+from gluonx.dtype import canonical
+from gluonx.ndarray import ndarray
+from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.ops.registry import get
+
+__all__ = [
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "bartlett",
+    "blackman",
+    "diag_indices",
+    "diag_indices_from",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+    "full",
+    "full_like",
+    "genfromtxt",
+    "geomspace",
+    "hamming",
+    "hanning",
+    "identity",
+    "indices",
+    "kaiser",
+    "linspace",
+    "logspace",
+    "mask_indices",
+    "ones",
+    "ones_like",
+    "tri",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "zeros",
+    "zeros_like",
+]
+
+Shape = int | Sequence[int]
+
+
+def placed(result: Any, device: Any, ctx: Any = None) -> Any:
+    """`result` on the device that the caller or the context names."""
+    target = resolve(ctx if device is None else device)
+    if target is None or target == jax.local_devices()[0]:
+        return result
+    return result.to_device(target)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    value = as_static("shape", shape)
+    return value if isinstance(value, tuple) else (value,)
+
+
+# -- from values ------------------------------------------------------------------------------------------------------
+
+
+def array(
+    object: Any, dtype: Any = None, device: Any = None, *, ctx: Any = None, copy: bool = True, ndmin: int = 0
+) -> ndarray:
+    """An array that holds a copy of `object`.
+
+    Parameters
+    ----------
+    object : ndarray, jax.Array, numpy.ndarray, number or nested sequence
+        Sequences may hold ndarrays; gradients flow through those.
+    dtype : dtype, optional
+        float32 by default, but for ndarrays and JAX arrays, which keep theirs.
+    device, ctx : Device, optional
+        Where the array goes.
+    copy : bool
+        Ignored: an ndarray's value never changes under another's hands, so a copy costs nothing that matters.
+    ndmin : int
+        The least number of axes.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array([1, 2, 3]).dtype
+    dtype('float32')
+    >>> np.array([1, 2, 3], dtype="int32").tolist()
+    [1, 2, 3]
+    """
+    result = _from_any(object, dtype, device, ctx)
+    return result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+
+
+def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
+    if isinstance(value, ndarray):
+        return placed(value.copy() if dtype is None else value.astype(canonical(dtype)), device, ctx)
+    if isinstance(value, jax.Array):
+        return placed(new_handle(jnp.array(value, dtype=None if dtype is None else canonical(dtype))), device, ctx)
+    if isinstance(value, (list, tuple)) and _holds_arrays(value):
+        return placed(_stacked(value).astype(canonical(dtype)), device, ctx)
+    host = onp.array(value)
+    if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
+        raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")
+    wanted = canonical(onp.complex64 if host.dtype.kind == "c" and dtype is None else dtype)
+    return new_handle(jax.device_put(host.astype(wanted), resolve(ctx if device is None else device)))
+
+
+def _holds_arrays(value: Sequence[Any]) -> bool:
+    return any(
+        isinstance(v, (ndarray, jax.Array)) or (isinstance(v, (list, tuple)) and _holds_arrays(v)) for v in value
+    )
+
+
+def _stacked(value: Sequence[Any]) -> ndarray:
+    """Nested sequences with ndarrays in them, by stacking: nothing is read, gradients flow."""
+    parts = [_stacked(v) if isinstance(v, (list, tuple)) and _holds_arrays(v) else as_leaf(v) for v in value]
+    return invoke(get("stack").bind(), tuple(parts))
+
+
+def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None = None, *, ctx: Any = None) -> ndarray:
+    """`obj` as an ndarray: itself if it is one of the wanted dtype, else as `array` makes it.
+
+    Parameters
+    ----------
+    obj, dtype, device, ctx
+        As for `array`.
+    copy : bool, optional
+        True for a new array in any case.
+
+    Raises
+    ------
+    ValueError
+        If `copy` is False and a copy cannot be avoided.
+    """
+    if isinstance(obj, ndarray) and not copy and (dtype is None or obj.dtype == canonical(dtype)):
+        return placed(obj, device, ctx)
+    if copy is False:
+        raise ValueError(f"np.asarray: copy=False, but {type(obj).__name__} cannot become this ndarray without a copy.")
+    return array(obj, dtype, device, ctx=ctx)
+
+
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """`a` as an ndarray (every one is contiguous)."""
+    return asarray(a, dtype)
+
+
+def from_dlpack(x: Any) -> ndarray:
+    """An ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
+    return new_handle(jnp.from_dlpack(x))
+
+
+def _host_reader(name: str) -> Callable[..., ndarray]:
+    reader = getattr(onp, name)
+
+    def read(*args: Any, device: Any = None, ctx: Any = None, **kwargs: Any) -> ndarray:
+        host = reader(*args, **kwargs)
+        return array(host, canonical(host.dtype), device, ctx=ctx)
+
+    read.__name__ = read.__qualname__ = name
+    read.__doc__ = f"An ndarray of what ``numpy.{name}`` reads, with the same arguments, and ``device``."
+    return read
+
+
+frombuffer = _host_reader("frombuffer")
+fromfile = _host_reader("fromfile")
+fromiter = _host_reader("fromiter")
+fromstring = _host_reader("fromstring")
+genfromtxt = _host_reader("genfromtxt")
+
+
+# -- constants --------------------------------------------------------------------------------------------------------
+
+
+@core("zeros")
+def _zeros(*, shape: Any, dtype: Any) -> Array:
+    return jnp.zeros(shape, dtype)
+
+
+@core("ones")
+def _ones(*, shape: Any, dtype: Any) -> Array:
+    return jnp.ones(shape, dtype)
+
+
+@core("full")
+def _full(fill_value: Array, *, shape: Any, dtype: Any) -> Array:
+    return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
+
+
+def zeros(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Zeros of a shape, float32 by default."""
+    return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=canonical(dtype)), ()), device, ctx)
+
+
+def ones(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Ones of a shape, float32 by default."""
+    return placed(invoke(_ones.bind(shape=_shape(shape), dtype=canonical(dtype)), ()), device, ctx)
+
+
+def empty(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+    """An array of a shape whose contents do not matter (they are zeros)."""
+    return zeros(shape, dtype, order, device, ctx=ctx)
+
+
+def full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """An array of a shape, filled with a number or with an array that broadcasts to it.
+
+    The default dtype is that of `fill_value`: bool, int32 and float32 for Python's numbers.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.full((2, 2), 7.0).tolist()
+    [[7.0, 7.0], [7.0, 7.0]]
+    """
+    fill_value = as_leaf(fill_value)
+    wanted = canonical(_dtype_of(fill_value) if dtype is None else dtype)
+    result = placed(invoke(_full.bind(shape=_shape(shape), dtype=wanted), (fill_value,)), device, ctx)
+    return result if out is None else write_out("np.full", out, result)
+
+
+def _dtype_of(value: Any) -> Any:
+    found = getattr(value, "dtype", None)
+    return onp.result_type(value) if found is None else onp.float32 if found == onp.float64 else found
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """An array of the shape and dtype of `a`, filled with `fill_value`."""
+    bound = get("full_like").bind(dtype=as_static("dtype", dtype))
+    result = placed(invoke(bound, (as_leaf(a), as_leaf(fill_value))), device, ctx)
+    return result if out is None else write_out("np.full_like", out, result)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "C", device: Any = None, out: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Zeros of the shape and dtype of `a`."""
+    result = placed(invoke(get("zeros_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
+    return result if out is None else write_out("np.zeros_like", out, result)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "C", device: Any = None, out: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Ones of the shape and dtype of `a`."""
+    result = placed(invoke(get("ones_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
+    return result if out is None else write_out("np.ones_like", out, result)
+
+
+def empty_like(prototype: Any, dtype: Any = None, device: Any = None, order: str = "C", *, ctx: Any = None) -> ndarray:
+    """An array of the shape and dtype of `prototype` whose contents do not matter."""
+    return zeros_like(prototype, dtype, order, device, ctx=ctx)
+
+
+# -- ranges -----------------------------------------------------------------------------------------------------------
+
+
+@core("arange")
+def _arange(start: Array, step: Array, *, num: int, dtype: Any) -> Array:
+    return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Evenly spaced numbers from `start` up to, and not with, `stop`; float32 by default.
+
+    How many there are is part of the program; where they start and how far apart they are is not.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.arange(3).tolist()
+    [0.0, 1.0, 2.0]
+    >>> np.arange(5, 0, -2, dtype="int32").tolist()
+    [5, 3, 1]
+    """
+    start, stop, step = (as_static("", v) for v in (start, stop, step))
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("np.arange: the step must not be zero.")
+    num = max(0, math.ceil((stop - start) / step))
+    return placed(invoke(_arange.bind(num=num, dtype=canonical(dtype)), (start, step)), device, ctx)
+
+
+def _space_op(name: str, fn: Callable[..., Array]) -> Any:
+    @core(name)
+    def space(
+        start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: Any, axis: int
+    ) -> Array:
+        extra = {} if base is None else {"base": base}
+        return fn(start, stop, num, endpoint=endpoint, dtype=dtype, axis=axis, **extra)
+
+    return space
+
+
+_linspace = _space_op("linspace", jnp.linspace)
+_logspace = _space_op("logspace", jnp.logspace)
+_geomspace = _space_op("geomspace", jnp.geomspace)
+
+
+def _space(
+    op: Any, ends: tuple[Any, ...], num: Any, endpoint: bool, dtype: Any, axis: int, device: Any, ctx: Any
+) -> ndarray:
+    bound = op.bind(num=int(num), endpoint=bool(endpoint), dtype=canonical(dtype), axis=axis)
+    # Ends that are whole numbers are floats all the same: the points between them are not whole.
+    leaves = tuple([float(e) if isinstance(e, (int, onp.integer)) else as_leaf(e) for e in ends])
+    return placed(invoke(bound, leaves), device, ctx)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, device: Any = None, *, ctx: Any = None,
+) -> Any:  # fmt: skip
+    """`num` evenly spaced numbers from `start` to `stop`; float32 by default.
+
+    Returns
+    -------
+    ndarray, or (ndarray, step) with ``retstep=True``
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    points = _space(_linspace, (start, stop), num, endpoint, dtype, axis, device, ctx)
+    if not retstep:
+        return points
+    gaps = num - 1 if endpoint else num
+    return points, (stop - start) / gaps if gaps > 0 else math.nan
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0,
+    device: Any = None, *, ctx: Any = None,
+) -> ndarray:  # fmt: skip
+    """`num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced."""
+    return _space(_logspace, (start, stop, base), num, endpoint, dtype, axis, device, ctx)
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0,
+    device: Any = None, *, ctx: Any = None,
+) -> ndarray:  # fmt: skip
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    return _space(_geomspace, (start, stop), num, endpoint, dtype, axis, device, ctx)
+
+
+# -- matrices, indices, windows ---------------------------------------------------------------------------------------
+
+
+@core("eye")
+def _eye(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
+    return jnp.eye(N, M, k, dtype)
+
+
+@core("tri")
+def _tri(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
+    return jnp.tri(N, M, k, dtype)
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None, **kwargs: Any
+) -> ndarray:
+    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=canonical(dtype))
+    return placed(invoke(bound, ()), device, ctx)
+
+
+def identity(n: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """The n by n identity matrix."""
+    return eye(n, dtype=dtype, device=device, ctx=ctx)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Ones on and below the k-th diagonal, zeros above."""
+    bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=canonical(dtype))
+    return placed(invoke(bound, ()), device, ctx)
+
+
+def _index_arrays(host: Sequence[onp.ndarray], device: Any = None) -> tuple[ndarray, ...]:
+    return tuple([array(h, onp.int64, device) for h in host])
+
+
+def indices(
+    dimensions: Sequence[int], dtype: Any = onp.int64, device: Any = None, *, ctx: Any = None, sparse: bool = False
+) -> Any:
+    """The indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
+    found = onp.indices(_shape(dimensions), sparse=sparse)
+    if sparse:
+        return tuple([array(f, dtype, device, ctx=ctx) for f in found])
+    return array(found, dtype, device, ctx=ctx)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
+    """The indices of the diagonal of an n by n (by n ...) array."""
+    return _index_arrays(onp.diag_indices(int(n), int(ndim)))
+
+
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+    """The indices of the diagonal of `arr`, whose axes are all of one length."""
+    if arr.ndim < 2 or len(set(arr.shape)) != 1:
+        raise ValueError(f"np.diag_indices_from: two or more axes of one length were expected, got shape {arr.shape}.")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of an n by m matrix."""
+    return _index_arrays(onp.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None, device: Any = None) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of an n by m matrix."""
+    return _index_arrays(onp.triu_indices(n, k, m), device)
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+    """The indices of the lower triangle of the matrix `arr`."""
+    return tril_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+    """The indices of the upper triangle of the matrix `arr`."""
+    return triu_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[ndarray, ...]:
+    """The indices of the elements that `mask_func` (``np.triu``, ``np.tril``) leaves in an n by n matrix."""
+    return _index_arrays(onp.nonzero(mask_func(ones((n, n)), k).asnumpy()))
+
+
+def _window(name: str) -> Callable[..., ndarray]:
+    make = getattr(onp, name)
+
+    def window(M: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+        return array(make(int(M)), dtype, device, ctx=ctx)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"The {name.capitalize()} window of M points, float32 by default."
+    return window
+
+
+bartlett = _window("bartlett")
+blackman = _window("blackman")
+hamming = _window("hamming")
+hanning = _window("hanning")
+
+
+def kaiser(M: int, beta: float, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """The Kaiser window of M points with the shape parameter `beta`."""
+    return array(onp.kaiser(int(M), float(beta)), dtype, device, ctx=ctx)
+
+
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **kwargs: Any) -> Any:
+    """`function` of the coordinates of a grid, given as one array an axis."""
+    grid = indices(shape, dtype=canonical(dtype))
+    return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)

@@ -1,0 +1,33 @@
+"""Discrete Fourier transforms: ``gluonx.np.fft``, with NumPy's parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as onp
+
+from gluonx.np.building import make
+from gluonx.np.creation import array
+from gluonx.np.table import FFT
+
+__all__ = ["fftfreq", "rfftfreq"]
+
+for _name, _summary in FFT.items():
+    globals()[_name] = make(
+        _name, getattr(jnp.fft, _name), _summary, module="gluonx.np.fft", register_as=f"fft_{_name}"
+    )
+    __all__ += [_name]  # noqa: PLE0604
+
+
+def fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies that the elements of `fft` stand for; float32 by default."""
+    return array(onp.fft.fftfreq(n, d), dtype, device)
+
+
+def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies that the elements of `rfft` stand for; float32 by default."""
+    return array(onp.fft.rfftfreq(n, d), dtype, device)
+
+
+del _name, _summary

@@ -1,0 +1,261 @@
+"""What can be said of arrays and dtypes without computing: constants, dtypes, shapes, promotion, printing, ``.npy``
+files.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as onp
+
+from gluonx.deferred.core import Handle
+from gluonx.dtype import bfloat16 as _bfloat16
+from gluonx.dtype import canonical
+from gluonx.np.creation import array
+
+_DTYPES = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool_",
+    "complex64",
+    "complex128",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e4m3",
+    "float8_e3m4",
+    "float8_e8m0fnu",
+    "int2",
+    "int4",
+    "uint2",
+    "uint4",
+    "float4_e2m1fn",
+]
+_KINDS = [
+    "generic",
+    "number",
+    "integer",
+    "signedinteger",
+    "unsignedinteger",
+    "inexact",
+    "floating",
+    "complexfloating",
+    "flexible",
+    "character",
+    "object_",
+]
+_CONSTANTS = {
+    "pi": onp.pi,
+    "e": onp.e,
+    "euler_gamma": onp.euler_gamma,
+    "inf": onp.inf,
+    "nan": onp.nan,
+    "newaxis": None,
+    "NAN": onp.nan,
+    "NaN": onp.nan,
+    "NINF": -onp.inf,
+    "PINF": onp.inf,
+    "NZERO": -0.0,
+    "PZERO": 0.0,
+}
+
+__all__ = [
+    "array_repr",
+    "array_str",
+    "astype",
+    "bfloat16",
+    "bool",
+    "boolean_dtypes",
+    "broadcast_shapes",
+    "can_cast",
+    "cdouble",
+    "complex_",
+    "csingle",
+    "double",
+    "dtype",
+    "finfo",
+    "float_",
+    "floating_dtypes",
+    "get_printoptions",
+    "iinfo",
+    "index_exp",
+    "int_",
+    "integer_dtypes",
+    "iscomplexobj",
+    "isdtype",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "iterable",
+    "load",
+    "may_share_memory",
+    "min_scalar_type",
+    "ndim",
+    "numeric_dtypes",
+    "printoptions",
+    "promote_types",
+    "result_type",
+    "s_",
+    "save",
+    "savez",
+    "set_printoptions",
+    "shape",
+    "shares_memory",
+    "single",
+    "size",
+    "uint",
+]
+
+_space = globals()
+for _name in _DTYPES:
+    _kind = getattr(onp, _name, None) or getattr(ml_dtypes, _name, None)
+    if _kind is not None:
+        _space[_name] = onp.dtype(_kind)
+        __all__ += [_name]  # noqa: PLE0604
+for _name in _KINDS:
+    _space[_name] = getattr(onp, _name)
+__all__ += [*_KINDS]  # noqa: PLE0604
+_space.update(_CONSTANTS)
+__all__ += list(_CONSTANTS)
+
+bfloat16 = _bfloat16
+bool = onp.dtype(onp.bool_)
+single, double, csingle, cdouble = (onp.dtype(c) for c in "fdFD")
+float_, complex_, int_, uint = onp.dtype("float32"), onp.dtype("complex64"), onp.dtype("int32"), onp.dtype("uint32")
+dtype = onp.dtype
+
+boolean_dtypes = [bool]
+integer_dtypes = [onp.dtype(n) for n in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]
+floating_dtypes = [onp.dtype(n) for n in ("float16", "float32", "float64")] + [bfloat16]
+numeric_dtypes = integer_dtypes + floating_dtypes
+
+s_, index_exp = onp.s_, onp.index_exp
+get_printoptions, printoptions, set_printoptions = onp.get_printoptions, onp.printoptions, onp.set_printoptions
+iterable, min_scalar_type = onp.iterable, onp.min_scalar_type
+finfo, iinfo, issubdtype, isdtype = jnp.finfo, jnp.iinfo, jnp.issubdtype, jnp.isdtype
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The shape of an array, number or nested sequence; nothing is computed."""
+    return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """The number of axes; nothing is computed."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements, of all axes or of one; nothing is computed."""
+    lengths = shape(a)
+    return int(onp.prod(lengths, dtype=onp.int64)) if axis is None else lengths[axis]
+
+
+def _typed(value: Any) -> Any:
+    return value.dtype if isinstance(value, Handle) else value
+
+
+def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
+    """The dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
+    return onp.dtype(jnp.result_type(*[_typed(a) for a in arrays_and_dtypes]))
+
+
+def promote_types(type1: Any, type2: Any) -> onp.dtype:
+    """The least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
+    return onp.dtype(jnp.promote_types(type1, type2))
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
+    """Whether one dtype can be turned into another under NumPy's rule `casting`."""
+    return onp.can_cast(_typed(from_), to, casting)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+    """`x` in another dtype."""
+    result = x.astype(dtype, copy=copy)
+    return result if device is None else result.to_device(device)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that these shapes broadcast to."""
+    return onp.broadcast_shapes(*shapes)
+
+
+def isscalar(element: Any) -> Any:
+    """Whether `element` is a number rather than an array."""
+    return onp.isscalar(element)
+
+
+def iscomplexobj(x: Any) -> Any:
+    """Whether `x` is of a complex dtype."""
+    return x.dtype.kind == "c" if isinstance(x, Handle) else onp.iscomplexobj(x)
+
+
+def isrealobj(x: Any) -> Any:
+    """Whether `x` is not of a complex dtype."""
+    return not iscomplexobj(x)
+
+
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> Any:
+    """Whether writing to one of two arrays shows in the other: they are the same array, or slices of one."""
+    return _base(a) is _base(b)
+
+
+may_share_memory = shares_memory
+
+
+def _base(a: Any) -> Any:
+    while getattr(a, "base", None) is not None:
+        a = a.base
+    return a
+
+
+def array_repr(
+    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+) -> str:
+    """The text that ``repr`` of the values as a NumPy array gives."""
+    return onp.array_repr(onp.asarray(arr), max_line_width, precision, suppress_small)
+
+
+def array_str(
+    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+) -> str:
+    """The values as text."""
+    return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
+
+
+def save(file: Any, arr: Any) -> None:
+    """Write one array to a ``.npy`` file (see ``npx.savez`` for several)."""
+    onp.save(file, onp.asarray(arr), allow_pickle=False)
+
+
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    """Write arrays to an ``.npz`` file."""
+    onp.savez(file, *[onp.asarray(a) for a in args], allow_pickle=False, **{k: onp.asarray(v) for k, v in kwds.items()})
+
+
+def load(file: str | os.PathLike[str] | Any) -> Any:
+    """What `save` or `savez` wrote: an ndarray, or a dict of them."""
+    found = onp.load(file, allow_pickle=False)
+    if isinstance(found, onp.ndarray):
+        return array(found, canonical(found.dtype))
+    with found:
+        return {key: array(found[key], canonical(found[key].dtype)) for key in found.files}
+
+
+del _name, _kind, _space, jax

@@ -1,0 +1,163 @@
+"""Linear algebra: ``gluonx.np.linalg``, with the parameters of MXNet's and NumPy's functions of these names.
+
+Batches of matrices go through all of them. `eig` and `eigvals` of general matrices, which XLA knows on CPUs only, are
+computed by NumPy outside traced blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as onp
+from jax import Array
+
+from gluonx.np.building import make
+from gluonx.np.hosted import on_host, to_device
+
+__all__ = ["LinAlgError", "eig", "eigvals"]
+
+LinAlgError = onp.linalg.LinAlgError
+
+_SUMMARIES = {
+    "cholesky": "The triangular factor of a positive definite matrix.",
+    "cond": "The condition number.",
+    "cross": "The vector product of 3-vectors along an axis.",
+    "det": "The determinant.",
+    "diagonal": "The diagonal of the last two axes.",
+    "eigh": "Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.",
+    "eigvalsh": "The eigenvalues of a symmetric or Hermitian matrix, ascending.",
+    "inv": "The inverse.",
+    "lstsq": "The least-squares solution of a linear system: solution, residuals, rank, singular values.",
+    "matmul": "The matrix product.",
+    "matrix_norm": "A norm of the matrices in two axes.",
+    "matrix_power": "A square matrix to a whole power.",
+    "matrix_rank": "The number of singular values above a tolerance.",
+    "matrix_transpose": "The last two axes exchanged.",
+    "multi_dot": "The product of several matrices in the cheapest order.",
+    "norm": "A vector or matrix norm.",
+    "outer": "The product of all pairs of two vectors.",
+    "pinv": "The Moore-Penrose inverse.",
+    "qr": "The factors of an orthogonal and a triangular matrix.",
+    "slogdet": "Sign and logarithm of the absolute value of the determinant.",
+    "solve": "The solution of a linear system.",
+    "svd": "The singular value decomposition, in its reduced form.",
+    "svdvals": "The singular values, descending.",
+    "tensordot": "The sum of products over given axes.",
+    "tensorinv": "The inverse for `tensordot`.",
+    "tensorsolve": "The solution of a linear system of tensors.",
+    "trace": "The sum of the diagonal of the last two axes.",
+    "vecdot": "The inner product of vectors along an axis.",
+    "vector_norm": "A norm of the vectors in given axes.",
+}
+
+
+def _square(a: Array) -> Array:
+    """Integer matrices become float32, as in MXNet."""
+    return a if jnp.issubdtype(a.dtype, jnp.inexact) else a.astype(jnp.float32)
+
+
+def cholesky(a: Array, upper: bool = False) -> Array:
+    return jnp.linalg.cholesky(_square(a), upper=upper)
+
+
+def cross(a: Array, b: Array, axis: int = -1) -> Array:
+    return jnp.linalg.cross(a, b, axis=axis)
+
+
+def diagonal(a: Array, offset: int = 0) -> Array:
+    return jnp.diagonal(a, offset, -2, -1)
+
+
+def _triangle(upper: Any, uplo: str | None) -> str:
+    return uplo if uplo is not None else "U" if upper in (True, "U") else "L"
+
+
+def eigh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> tuple[Array, Array]:
+    return tuple(jnp.linalg.eigh(_square(a), _triangle(upper, UPLO), symmetrize_input=False))
+
+
+def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
+    return jnp.linalg.eigvalsh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
+
+
+def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
+    return tuple(jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond))
+
+
+def matrix_norm(x: Array, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False) -> Array:
+    return jnp.linalg.norm(_square(x), ord=ord, axis=axis, keepdims=keepdims)
+
+
+def matrix_rank(M: Array, rtol: Any = None, hermitian: bool = False) -> Array:
+    return jnp.linalg.matrix_rank(_square(M), rtol)
+
+
+def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
+    return jnp.linalg.multi_dot(arrays, precision=precision)
+
+
+def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    return jnp.linalg.norm(_square(x), ord=ord, axis=axis, keepdims=keepdims)
+
+
+def pinv(a: Array, rtol: Any = None, hermitian: bool = False) -> Array:
+    return jnp.linalg.pinv(_square(a), rtol, hermitian)
+
+
+def qr(a: Array, mode: str = "reduced") -> Any:
+    result = jnp.linalg.qr(_square(a), mode)
+    return tuple(result) if isinstance(result, tuple) else result
+
+
+def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    result = jnp.linalg.svd(_square(a), full_matrices, compute_uv)
+    return tuple(result) if isinstance(result, tuple) else result
+
+
+def trace(a: Array, offset: int = 0, *, dtype: Any = None) -> Array:
+    return jnp.trace(a, offset, -2, -1, dtype)
+
+
+def vecdot(a: Array, b: Array, axis: int | None = None) -> Array:
+    return jnp.linalg.vecdot(a, b, axis=-1 if axis is None else axis)
+
+
+def vector_norm(x: Array, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Array:
+    return jnp.linalg.vector_norm(_square(x), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        cholesky, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr, svd,
+        trace, vecdot, vector_norm,
+    )
+}  # fmt: skip
+
+for _name, _summary in _SUMMARIES.items():
+    _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
+    globals()[_name] = make(_name, _fn, _summary, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
+    __all__ += [_name]  # noqa: PLE0604
+
+
+def eig(a: Any) -> tuple[Any, Any]:
+    """Eigenvalues and right eigenvectors of a general matrix; real where all of them are.
+
+    The matrix is read: outside traced blocks only, and no gradient flows.
+    """
+    values, vectors = onp.linalg.eig(onp.asarray(on_host("linalg.eig", a), onp.float64))
+    return to_device((_real(values), _real(vectors)))
+
+
+def eigvals(a: Any) -> Any:
+    """The eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
+    return to_device(_real(onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))))
+
+
+def _real(found: onp.ndarray) -> onp.ndarray:
+    return found.real.astype(onp.float32) if not onp.any(found.imag) else found.astype(onp.complex64)
+
+
+del _name, _fn, _summary

@@ -1,0 +1,435 @@
+"""Random numbers: ``gluonx.np.random``.
+
+Every distribution is an operator that takes a key, which the engine supplies: the n-th draw after `seed` is the same
+whether it runs at once, deferred or inside a hybridized block, and drawing never compiles anew. Parameters of a
+distribution are values (numbers or ndarrays, broadcast against each other); only the size and the dtype are part of the
+program. Where a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+from jax import Array
+
+from gluonx.deferred import invoke
+from gluonx.dtype import canonical
+from gluonx.ndarray import ndarray
+from gluonx.np.creation import arange, asarray, placed
+from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.ops.registry import get
+from gluonx.random import seed
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multinomial",
+    "multivariate_normal",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_sample",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "standard_normal",
+    "triangular",
+    "uniform",
+    "weibull",
+]
+
+Draw = Callable[..., Array]
+
+
+_EXTRA: dict[str, Draw] = {
+    "geometric": lambda key, p: jax.random.geometric(key, p, p.shape),
+    "triangular": lambda key, left, mode, right: jax.random.triangular(key, left, mode, right, left.shape, left.dtype),
+}
+
+
+def _register(name: str, draw: Draw) -> None:
+    """A distribution that the core operators lack; `draw(key, *parameters)` gets its parameters spread out."""
+
+    def drawn(key: Array, *parameters: Array, size: Any = None, dtype: Any = None) -> Array:
+        wanted = canonical(dtype)
+        shape = jnp.broadcast_shapes(*[p.shape for p in parameters]) if size is None else size
+        work = jnp.promote_types(wanted, jnp.float32)
+        return draw(key, *[jnp.broadcast_to(p.astype(work), shape) for p in parameters]).astype(wanted)
+
+    drawn.__name__ = f"random_{name}"
+    core(f"random_{name}", random=True)(drawn)
+
+
+for _name, _draw in _EXTRA.items():
+    _register(_name, _draw)
+
+
+def _size(size: Any) -> Any:
+    """None, or the size as a tuple."""
+    size = as_static("size", size)
+    return size if size is None or isinstance(size, tuple) else (size,)
+
+
+def sample(
+    name: str,
+    parameters: tuple[Any, ...],
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> ndarray:
+    """A draw from the distribution `name`: what the functions of this module share."""
+    bound = get(f"random_{name}").bind(size=_size(size), dtype=canonical(dtype))
+    result = placed(invoke(bound, tuple([as_leaf(p) for p in parameters])), device, ctx)
+    return result if out is None else write_out(f"np.random.{name}", out, result)
+
+
+def _not_negative(name: str, parameter: str, value: Any) -> None:
+    """Numbers are checked here; what an ndarray holds is not read."""
+    if isinstance(value, (int, float)) and value < 0:
+        raise ValueError(f"np.random.{name}: {parameter} must not be negative, got {value}.")
+
+
+def uniform(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Draws from the uniform distribution on [low, high).
+
+    Parameters
+    ----------
+    low, high : number or ndarray
+        The bounds; gradients flow to them.
+    size : int or tuple of int, optional
+        The shape; that of the bounds by default.
+    dtype : dtype, optional
+        float32 by default.
+    device, ctx : Device, optional
+    out : ndarray, optional
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.seed(1)
+    >>> x = np.random.uniform(2.0, 3.0, size=(2, 2))
+    >>> bool(np.all((x >= 2) & (x < 3)))
+    True
+    """
+    return sample("uniform", (low, high), size, dtype, device, ctx, out)
+
+
+def normal(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Draws from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
+
+    Raises
+    ------
+    ValueError
+        If `scale` is a negative number.
+    """
+    _not_negative("normal", "scale", scale)
+    return sample("normal", (loc, scale), size, dtype, device, ctx, out)
+
+
+def standard_normal(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+    """Draws from the normal distribution of mean 0 and standard deviation 1."""
+    return sample("normal", (0.0, 1.0), size, dtype, device)
+
+
+def randn(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
+    """Draws from the standard normal distribution, of the shape given as arguments."""
+    return sample("normal", (0.0, 1.0), size, dtype, device, ctx)
+
+
+def rand(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
+    """Draws from the uniform distribution on [0, 1), of the shape given as arguments."""
+    return sample("uniform", (0.0, 1.0), size, dtype, device, ctx)
+
+
+def random(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+    """Draws from the uniform distribution on [0, 1)."""
+    return sample("uniform", (0.0, 1.0), size, dtype, device)
+
+
+random_sample = random
+
+
+def laplace(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Draws from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
+    _not_negative("laplace", "scale", scale)
+    return sample("laplace", (loc, scale), size, dtype, device, ctx, out)
+
+
+def logistic(
+    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Draws from the logistic distribution of mean `loc`; gradients flow to both parameters."""
+    return sample("logistic", (loc, scale), size, None, device, ctx, out)
+
+
+def gumbel(
+    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Draws from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
+    return sample("gumbel", (loc, scale), size, None, device, ctx, out)
+
+
+def lognormal(
+    mean: Any = 0.0,
+    sigma: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Draws whose logarithm is normal with this mean and standard deviation."""
+    return sample("lognormal", (mean, sigma), size, dtype, device, ctx, out)
+
+
+def exponential(
+    scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None, dtype: Any = None
+) -> ndarray:
+    """Draws from the exponential distribution of mean `scale`; gradients flow to it."""
+    _not_negative("exponential", "scale", scale)
+    return sample("exponential", (scale,), size, dtype, device, ctx, out)
+
+
+def gamma(
+    shape: Any,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Draws from the gamma distribution of this shape and scale; gradients flow to both."""
+    return sample("gamma", (shape, scale), size, dtype, device, ctx, out)
+
+
+def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the beta distribution with these two parameters."""
+    return sample("beta", (a, b), size, dtype, device, ctx)
+
+
+def chisquare(df: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the chi-square distribution of `df` degrees of freedom."""
+    return sample("chisquare", (df,), size, dtype, device, ctx)
+
+
+def f(dfnum: Any, dfden: Any, size: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the F distribution of these degrees of freedom above and below."""
+    return sample("f", (dfnum, dfden), size, None, device, ctx)
+
+
+def pareto(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the Pareto II (Lomax) distribution of this shape, from zero on."""
+    return sample("pareto", (a,), size, None, device, ctx, out)
+
+
+def power(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from [0, 1] with density ``a * x**(a - 1)``."""
+    return sample("power", (a,), size, None, device, ctx, out)
+
+
+def rayleigh(scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the Rayleigh distribution."""
+    return sample("rayleigh", (scale,), size, None, device, ctx, out)
+
+
+def weibull(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the Weibull distribution of this shape and scale 1."""
+    return sample("weibull", (a,), size, None, device, ctx, out)
+
+
+def triangular(left: Any, mode: Any, right: Any, size: Any = None, device: Any = None) -> ndarray:
+    """Draws from the triangular distribution between `left` and `right` with its peak at `mode`."""
+    return sample("triangular", (left, mode, right), size, None, device)
+
+
+def poisson(lam: Any = 1.0, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """Draws from the Poisson distribution of mean `lam`, as float32 by default."""
+    return sample("poisson", (lam,), size, dtype, device, ctx)
+
+
+def binomial(n: Any, p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """How many of `n` trials of probability `p` succeed, as float32 by default."""
+    return sample("binomial", (n, p), size, dtype, device, ctx)
+
+
+def geometric(p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """How many trials of probability `p` it takes to the first success, as float32 by default."""
+    return sample("geometric", (p,), size, dtype, device, ctx)
+
+
+def bernoulli(prob: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    """One with probability `prob`, else zero; float32 by default."""
+    return sample("bernoulli", (prob,), size, dtype, device, ctx)
+
+
+# -- whole numbers and choices ----------------------------------------------------------------------------------------
+
+
+def randint(
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Whole numbers from `low` up to, and not with, `high` (from 0 up to `low`, without `high`).
+
+    Raises
+    ------
+    ValueError
+        If the bounds are numbers and there is nothing between them.
+    """
+    if high is None:
+        low, high = 0, low
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
+        raise ValueError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
+    wanted = canonical(onp.int64 if dtype is None or dtype is int else dtype)
+    result = placed(
+        invoke(get("random_randint").bind(size=_size(size), dtype=wanted), (as_leaf(low), as_leaf(high))), device, ctx
+    )
+    return result if out is None else write_out("np.random.randint", out, result)
+
+
+def choice(
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """Elements of `a` (or of 0, 1, ..., a - 1) drawn with or without putting back.
+
+    Parameters
+    ----------
+    a : int or ndarray
+        What to draw from: along the first axis.
+    size : int or tuple of int, optional
+        The shape of the draw; one element by default.
+    replace : bool
+        Whether an element may come twice.
+    p : ndarray, optional
+        The probability of each; equal by default.
+
+    Raises
+    ------
+    ValueError
+        If more elements are wanted than there are, without putting back.
+    """
+    pool = arange(int(a), dtype=onp.int64) if isinstance(a, (int, onp.integer)) else asarray(a)
+    shape = _size(size) or ()
+    count = pool.shape[0]
+    if not replace and int(onp.prod(shape, dtype=onp.int64)) > count:
+        raise ValueError(f"np.random.choice: {shape} elements cannot be drawn from {count} without putting back.")
+    bound = get("random_choice").bind(size=shape, replace=bool(replace))
+    result = placed(invoke(bound, (pool, None if p is None else as_leaf(p))), device, ctx)
+    return result if out is None else write_out("np.random.choice", out, result)
+
+
+def permutation(x: Any, device: Any = None) -> ndarray:
+    """0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis."""
+    if isinstance(x, (int, onp.integer)):
+        x = arange(int(x), dtype=onp.int64)
+    return placed(invoke(get("random_permutation").bind(), (as_leaf(x),)), device)
+
+
+def shuffle(x: ndarray) -> None:
+    """Put the slices of `x` along its first axis into random order, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.arange(5)
+    >>> np.random.shuffle(x)
+    >>> sorted(x.tolist())
+    [0.0, 1.0, 2.0, 3.0, 4.0]
+    """
+    if not isinstance(x, ndarray):
+        raise TypeError(f"np.random.shuffle works in place and needs an ndarray, got {type(x).__name__}.")
+    x[...] = permutation(x)
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+    """How often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
+    bound = get("random_multinomial").bind(
+        n=as_static("n", n), size=_size(size), dtype=canonical(onp.int64 if dtype is None else dtype)
+    )
+    return placed(invoke(bound, (asarray(pvals),)), device)
+
+
+def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
+    """Draws of vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
+    return invoke(get("random_multivariate_normal").bind(size=_size(size)), (asarray(mean), asarray(cov)))
+
+
+@core("random_dirichlet", random=True)
+def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
+    shape = alpha.shape[:-1] if size is None else (*size, *alpha.shape[:-1])
+    return jax.random.dirichlet(key, alpha, shape, jnp.promote_types(alpha.dtype, jnp.float32))
+
+
+def dirichlet(alpha: Any, size: Any = None) -> ndarray:
+    """Draws of vectors of probabilities from the Dirichlet distribution."""
+    return invoke(_dirichlet.bind(size=_size(size)), (asarray(alpha),))

@@ -1,0 +1,241 @@
+"""Where MXNet's function and ``jax.numpy``'s differ: pure functions on JAX arrays, read like ``jax.numpy``'s own.
+
+An entry stands here for one of four reasons: MXNet's parameters come in another order or under other names; indices
+may be floats (``np.array([0, 1])`` holds float32 in MXNet, and a Python number beside a float array arrives as a
+float); JAX wants a concrete value where MXNet is content with a traced one; or the name is an older one.
+"""
+
+# ruff: noqa: D103 - what each function computes stands in gluonx.np.table
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = ["OWN", "RENAMED", "RULES", "histogram", "histogram_edges", "whole"]
+
+RENAMED: dict[str, dict[str, str]] = {
+    "clip": {"min": "a_min", "max": "a_max"},
+    "reshape": {"shape": "newshape"},
+    "unravel_index": {"dims": "shape"},
+    "percentile": {"interpolation": "method"},
+    "quantile": {"interpolation": "method"},
+    "nanpercentile": {"interpolation": "method"},
+    "nanquantile": {"interpolation": "method"},
+    "polyder": {"m": "order"},
+    "polyint": {"m": "order", "k": "k_values"},
+    "average": {"keep_dims": "keepdims"},
+    "concatenate": {"seq": "arrays"},
+    "concat": {"seq": "arrays"},
+    "vstack": {"arrays": "tup"},
+    "hstack": {"arrays": "tup"},
+    "dstack": {"arrays": "tup"},
+    "row_stack": {"arrays": "tup"},
+    "where": {"cond": "condition"},
+}
+"""Further names of parameters, a function."""
+
+
+OWN = frozenset({"copy", "pad"})
+"""Names that core operators have too, with another meaning."""
+
+
+def whole(x: Any) -> Array:
+    """Indices and counts as integers, whatever dtype they came in."""
+    x = jnp.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
+
+
+def argsort(a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
+    return jnp.argsort(a, axis=axis, descending=descending, stable=stable)
+
+
+def sort(a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
+    return jnp.sort(a, axis=axis, descending=descending, stable=stable)
+
+
+def msort(a: Array) -> Array:
+    return jnp.sort(a, axis=0)
+
+
+def average(
+    a: Array,
+    axis: Any = None,
+    weights: Array | None = None,
+    returned: bool = False,
+    out: None = None,
+    keepdims: bool = False,
+) -> Any:
+    return jnp.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
+
+
+def std(
+    a: Array, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
+    *, correction: float | None = None, where: Array | None = None,
+) -> Array:  # fmt: skip
+    return jnp.std(a, axis=axis, dtype=dtype, ddof=_freedom(ddof, correction), keepdims=keepdims, where=where)
+
+
+def var(
+    a: Array, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
+    *, correction: float | None = None, where: Array | None = None,
+) -> Array:  # fmt: skip
+    return jnp.var(a, axis=axis, dtype=dtype, ddof=_freedom(ddof, correction), keepdims=keepdims, where=where)
+
+
+def _freedom(ddof: Any, correction: Any) -> Any:
+    return ddof if correction is None else correction
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def concatenate(arrays: Sequence[Array], axis: int | None = 0, out: None = None, *, dtype: Any = None) -> Array:
+    return jnp.concatenate(arrays, axis=axis, dtype=dtype)
+
+
+def vstack(tup: Sequence[Array], out: None = None, *, dtype: Any = None) -> Array:
+    return jnp.vstack(tup, dtype=dtype)
+
+
+def copy(a: Array, out: None = None, *, order: str | None = None) -> Array:
+    return jnp.copy(a)
+
+
+def pad(
+    x: Array, pad_width: Any, mode: str = "constant", *, constant_values: Array | None = None,
+    end_values: Array | None = None, stat_length: Any = None, reflect_type: str | None = None,
+) -> Array:  # fmt: skip
+    options = {
+        "constant_values": constant_values,
+        "end_values": end_values,
+        "stat_length": stat_length,
+        "reflect_type": reflect_type,
+    }
+    return jnp.pad(x, pad_width, mode, **{k: v for k, v in options.items() if v is not None})
+
+
+def permute_dims(a: Array, axes: Any = None) -> Array:
+    return jnp.transpose(a, axes)
+
+
+def ravel(x: Array, order: str = "C") -> Array:
+    return jnp.ravel(x, order=order)
+
+
+def roll(a: Array, shift: Array, axis: Any = None) -> Array:
+    return jnp.roll(a, whole(shift), axis)
+
+
+# -- indices ----------------------------------------------------------------------------------------------------------
+
+
+def take_along_axis(arr: Array, indices: Array, axis: int | None = -1, *, mode: str | None = None) -> Array:
+    return jnp.take_along_axis(arr, whole(indices), axis, mode=mode)
+
+
+def unravel_index(indices: Array, shape: Any, order: str = "C") -> tuple[Array, ...]:
+    shape = (shape,) if isinstance(shape, int) else shape
+    if order == "F":
+        return tuple(reversed(jnp.unravel_index(whole(indices), tuple(reversed(shape)))))
+    return jnp.unravel_index(whole(indices), shape)
+
+
+def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+    parts = [whole(part) for part in arrays]
+    return jnp.ravel_multi_index(parts, dims, mode="clip" if mode == "raise" else mode, order=order)
+
+
+def ix_(*args: Array) -> tuple[Array, ...]:
+    return jnp.ix_(*args)
+
+
+def lexsort(keys: Sequence[Array], axis: int = -1) -> Array:
+    return jnp.lexsort(keys, axis)
+
+
+def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Array:
+    return jnp.isin(jnp.ravel(ar1), ar2, invert=invert)
+
+
+def isin(element: Array, test_elements: Array, assume_unique: bool = False, invert: bool = False) -> Array:
+    return jnp.isin(element, test_elements, invert=invert)
+
+
+# -- linear algebra, polynomials, statistics --------------------------------------------------------------------------
+
+
+def dot(a: Array, b: Array, out: None = None, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    return jnp.dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def matmul(a: Array, b: Array, out: None = None, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    return jnp.matmul(a, b, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def corrcoef(
+    x: Array, y: Array | None = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None
+) -> Array:
+    return jnp.corrcoef(x, y, rowvar, dtype=dtype)
+
+
+def polyder(p: Array, order: int = 1) -> Array:
+    return jnp.polyder(p, order)
+
+
+def polyint(p: Array, order: int = 1, k_values: Array | None = None) -> Array:
+    return jnp.polyint(p, order, k_values)
+
+
+def polyval(p: Array, x: Array) -> Array:
+    return jnp.polyval(p, x)
+
+
+def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> Any:
+    return jnp.gradient(args[0], *args[1:], axis=axis, edge_order=edge_order)
+
+
+def histogram_edges(
+    a: Array, edges: Array | None = None, weights: Array | None = None, *, bins: int = 10, range: Any = None
+) -> Array:
+    return jnp.histogram_bin_edges(
+        a, bins if edges is None else edges, None if range is None else jnp.asarray(range), weights
+    )
+
+
+def histogram(
+    a: Array,
+    edges: Array | None = None,
+    weights: Array | None = None,
+    *,
+    bins: int = 10,
+    range: Any = None,
+    density: bool | None = None,
+) -> tuple[Array, Array]:
+    at = histogram_edges(a, edges, weights, bins=bins, range=range)
+    counts, at = jnp.histogram(a, at, None, weights, density)
+    return (counts if density or weights is not None else counts.astype(jnp.int32)), at
+
+
+_OLD_NAMES: dict[str, Callable[..., Any]] = {
+    "alltrue": jnp.all,
+    "concat": concatenate,
+    "fix": jnp.trunc,
+    "product": jnp.prod,
+    "round_": jnp.round,
+    "row_stack": vstack,
+    "sometrue": jnp.any,
+    "trapz": jnp.trapezoid,
+}
+
+RULES: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (
+        argsort, average, concatenate, copy, corrcoef, dot, gradient, in1d, isin, ix_,
+        lexsort, matmul, msort, pad, permute_dims, polyder, polyint, polyval, ravel, ravel_multi_index,
+        roll, sort, std, take_along_axis, unravel_index, var, vstack,
+    )},
+    **_OLD_NAMES,
+}  # fmt: skip
+"""The functions that stand in for ``jax.numpy``'s, by name."""

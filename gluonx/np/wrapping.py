@@ -1,0 +1,297 @@
+"""How a pure function on JAX arrays becomes a function on ndarrays.
+
+Three steps, each done once, at import: *read* the signature into `Param` rows (array, sequence of arrays, static,
+...), *register* an operator whose positional parameters are the arrays and whose keywords are the statics, and
+*front* it with a function that sorts a call's arguments into the two and hands them to ``invoke``.
+
+The invariant: whatever stands in an array's place, a number too, goes to the engine as a leaf and never into the
+identity of the program; whatever stands in a static place is made hashable and picks one interned `BoundOp`. So
+``np.clip(x, 0, t)`` with a new ``t`` each step compiles once, and ``np.sum(x, axis=[0, 1])`` and ``np.sum(x, (0,
+1))`` are one operator.
+
+Fronts are closures and not methods, and know the plain call: arrays first, statics as before. It costs one dict
+look-up.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as onp
+
+from gluonx.deferred import invoke
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+from gluonx.ndarray import ndarray
+from gluonx.np import table
+from gluonx.ops.registry import OPS, BoundOp, Op, register
+
+__all__ = [
+    "DTYPES",
+    "SEQUENCE_TYPES",
+    "Param",
+    "as_leaf",
+    "as_static",
+    "binary",
+    "core",
+    "operator",
+    "read",
+    "store",
+    "unary",
+    "write_out",
+]
+
+Front = Callable[..., Any]
+
+SEQUENCE_TYPES = frozenset({list, tuple})
+_NUMBERS = (bool, int, float, complex, onp.generic)
+DTYPES = frozenset({"dtype", "out_dtype", "preferred_element_type"})
+_UFUNC_DEFAULTS = {
+    "where": (None, True),
+    "casting": ("same_kind",),
+    "order": ("K", "C"),
+    "dtype": (None,),
+    "subok": (True,),
+}
+_MISSING: Any = inspect.Parameter.empty
+_SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt anew
+
+
+class Param(NamedTuple):
+    """One parameter of a function as the front reads it: its name, its role and its default."""
+
+    name: str
+    role: str  # array, sequence, star, static, out or dropped
+    default: Any = _MISSING
+    positional_only: bool = False
+
+
+def _role(name: str, function: str) -> str:
+    """What the parameter `name` is to the function called `function`."""
+    if name == "out":
+        return "out"
+    if name in table.DROPPED:
+        return "dropped"
+    if name in table.ARRAYS and name not in table.STATIC_IN.get(function, ()):
+        return "array"
+    return "sequence" if name in table.SEQUENCES else "static"
+
+
+def read(fn: Callable[..., Any], name: str = "") -> tuple[Param, ...]:
+    """The parameters of `fn`, the function called `name`, with their roles; ``**kwargs`` is left out."""
+    if name in table.CALLED:
+        return tuple([Param(p, _role(p, name), default) for p, default in table.CALLED[name].items()])
+    rows: list[Param] = []
+    for p in inspect.signature(fn).parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            rows.append(Param(p.name, "star"))
+        elif p.kind is not p.VAR_KEYWORD:
+            rows.append(Param(p.name, _role(p.name, name), p.default, p.kind is p.POSITIONAL_ONLY))
+    return tuple(rows)
+
+
+def operator(
+    name: str, fn: Callable[..., Any], params: Sequence[Param], *, summary: str = "", level: int = 3, **traits: Any
+) -> Op:
+    """Register `fn` as the core operator `name` and return it.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the registry; ``np.`` is put before it if that name is taken by another function.
+    fn : callable
+        A pure function on JAX arrays.
+    params : sequence of Param
+        What `read` said of it.
+    summary : str
+        One line that says what it computes.
+    level : int
+        The operator level, see `gluonx.ops.registry`.
+    **traits
+        Handed to `gluonx.ops.registry.register`.
+    """
+    adapter = _adapter(fn, params)
+    adapter.__name__ = adapter.__qualname__ = name
+    adapter.__doc__ = summary
+    return core(name, level=level, **traits)(adapter)
+
+
+def core(name: str, *, level: int = 3, **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+    """`gluonx.ops.registry.register` for an operator of ``gluonx.np``: a name that is taken gets ``np.`` before it."""
+    return register(name if name not in OPS else f"np.{name}", level=level, **traits)
+
+
+def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., Any]:
+    """`fn` in the form of a core operator: arrays by position (None: not given), statics by keyword, tuples out."""
+    arrays = [p for p in params if p.role == "array"]
+    leading = sum(p.positional_only for p in arrays)
+    names = [p.name for p in arrays[leading:]]
+    collect = [p for p in params if p.role in ("sequence", "star")]
+
+    def on_collected(*leaves: Any, **attrs: Any) -> Any:
+        result = fn(*leaves, **attrs) if collect[0].role == "star" else fn(leaves, **attrs)
+        return _plain(result)
+
+    def on_arrays(*leaves: Any, **attrs: Any) -> Any:
+        given = {n: leaf for n, leaf in zip(names, leaves[leading:], strict=False) if leaf is not None}
+        return _plain(fn(*leaves[:leading], **given, **attrs))
+
+    adapter = on_collected if collect else on_arrays
+    adapter.__signature__ = _operator_signature(params, collect)  # type: ignore[attr-defined]
+    return adapter
+
+
+def _operator_signature(params: Sequence[Param], collect: Sequence[Param]) -> inspect.Signature:
+    kind = inspect.Parameter
+    if collect:
+        rows = [kind("arrays", kind.VAR_POSITIONAL)]
+    else:
+        arrays = [p for p in params if p.role == "array"]
+        rows = [
+            kind(p.name, kind.POSITIONAL_OR_KEYWORD, default=_MISSING if p.default is _MISSING else None)
+            for p in arrays
+        ]
+        rows.sort(key=lambda p: p.default is not _MISSING)
+        assert [p.name for p in rows] == [p.name for p in arrays], f"a required array follows an optional one: {params}"
+    rows += [kind(p.name, kind.KEYWORD_ONLY, default=p.default) for p in params if p.role == "static"]
+    return inspect.Signature(rows)
+
+
+def _plain(result: Any) -> Any:
+    """Lists and named tuples become tuples: an operator gives one array or a tuple of them."""
+    return tuple(result) if isinstance(result, (list, tuple)) else result
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def as_leaf(value: Any) -> Any:
+    """What the engine takes as a leaf for `value`: lists become arrays (of MXNet's default dtype), the rest stays."""
+    if type(value) in SEQUENCE_TYPES:
+        from gluonx.np.creation import array
+
+        return array(value)
+    return value
+
+
+def as_static(name: str, value: Any) -> Any:
+    """The hashable form of a static argument: tuples for lists, Python numbers for NumPy's and for small arrays."""
+    if name in DTYPES:
+        return None if value is None else canonical(value)
+    if isinstance(value, (ndarray, jax.Array)):
+        value = onp.asarray(value.asnumpy() if isinstance(value, ndarray) else value)
+    if isinstance(value, onp.ndarray):
+        # np.array([2, 3]) holds floats in MXNet; where an axis or a shape is meant, whole numbers are.
+        whole = value.dtype.kind == "f" and bool(onp.all(value == onp.floor(value)))
+        return as_static(name, (value.astype(onp.int64) if whole else value).tolist())
+    if type(value) in SEQUENCE_TYPES:
+        return tuple([as_static("", item) for item in value])
+    return value.item() if isinstance(value, onp.generic) else value
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Put `result` into the handle that the caller gave as ``out=`` and return that handle.
+
+    Raises
+    ------
+    TypeError
+        If `out` is not an ndarray (or a tuple of as many as there are results).
+    ShapeError
+        If the shapes differ.
+    """
+    if isinstance(result, (tuple, list)):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(
+                f"{name} has {len(result)} results; `out` must be a tuple of as many ndarrays, got {out!r}."
+            )
+        return type(out)([write_out(name, o, r) for o, r in zip(out, result, strict=True)])
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, ndarray):
+        raise TypeError(f"{name}: `out` must be an ndarray, got {type(out).__name__}.")
+    if out.shape != result.shape:
+        raise ShapeError(f"{name}: `out` has shape {out.shape}, but the result has shape {result.shape}.")
+    out[...] = result
+    return out
+
+
+def store(memory: dict[Any, Any], key: Any, value: Any) -> None:
+    """Remember a spelling, in bounded memory."""
+    if len(memory) >= _SPELLINGS:
+        memory.clear()
+    memory[key] = value
+
+
+# -- elementwise fronts -----------------------------------------------------------------------------------------------
+
+
+def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
+    for key, value in kwargs.items():
+        if key not in _UFUNC_DEFAULTS:
+            raise TypeError(f"np.{name} got an unexpected keyword argument '{key}'.")
+        if not any(value is default or (type(value) is str and value == default) for default in _UFUNC_DEFAULTS[key]):
+            hint = (
+                "; use np.where on the result"
+                if key == "where"
+                else "; use .astype on the result"
+                if key == "dtype"
+                else ""
+            )
+            raise TypeError(f"np.{name} does not support {key}={value!r}{hint}.")
+
+
+def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
+    """The thorough form of a ufunc call: keywords, numbers only (NumPy's answer, as in MXNet), lists, ``out``."""
+    if kwargs:
+        _check_ufunc_keywords(name, kwargs)
+    if out is None and host is not None and all(isinstance(a, _NUMBERS) for a in args):
+        return host(*args)
+    for a in args:
+        if a is None or isinstance(a, str):
+            raise TypeError(f"np.{name}: an array or a number was expected, got {a!r}.")
+    result = invoke(bound, tuple([as_leaf(a) for a in args]))
+    return result if out is None else write_out(f"np.{name}", out, result)
+
+
+def unary(op: Op, name: str) -> Front:
+    """The front of an elementwise function of one array."""
+    bound, host = op.bind(), getattr(onp, name, None)
+
+    def front(x: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(x, ndarray) and out is None and not kwargs:
+            return invoke(bound, (x,))
+        if x is _MISSING:
+            x = _by_name(name, kwargs, ("a", "z", "val"))
+        return _elementwise(name, bound, host, (x,), out, kwargs)
+
+    return front
+
+
+def binary(op: Op, name: str) -> Front:
+    """The front of an elementwise function of two arrays."""
+    bound, host = op.bind(), getattr(onp, name, None)
+
+    def front(x1: Any = _MISSING, x2: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
+        if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
+            try:
+                return invoke(bound, (x1, x2))
+            except TypeError:
+                if x1.__class__ not in SEQUENCE_TYPES and x2.__class__ not in SEQUENCE_TYPES:
+                    raise
+        if x1 is _MISSING:
+            x1 = _by_name(name, kwargs, ("x", "a"))
+        if x2 is _MISSING:
+            x2 = _by_name(name, kwargs, ("y", "b"))
+        return _elementwise(name, bound, host, (x1, x2), out, kwargs)
+
+    return front
+
+
+def _by_name(name: str, kwargs: dict[str, Any], names: Iterable[str]) -> Any:
+    for spelling in names:
+        if spelling in kwargs:
+            return kwargs.pop(spelling)
+    raise TypeError(f"np.{name} is missing an array argument.")

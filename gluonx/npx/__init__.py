@@ -1,0 +1,46 @@
+"""``gluonx.npx``: what neural networks need beyond NumPy, as ``mxnet.npx`` has it.
+
+Every core operator (`gluonx.ops`) is a function here, under its name and its older names: ``npx.fully_connected`` and
+``npx.FullyConnected``. They are made when first used; the few that are more than an operator are written out in
+`gluonx.npx.composed`.
+"""
+# ruff: noqa: E402, PLE0604
+
+from typing import Any as _Any
+
+from gluonx.ops import OPS as _OPS
+
+
+# This stands before the imports: gluonx.np, which they lead to, gives ndarray its methods, and takes some from here.
+def __getattr__(name: str) -> _Any:
+    if name not in _OPS:
+        raise AttributeError(f"gluonx.npx has no function '{name}'")
+    from gluonx.npx.functions import make_function
+
+    made = globals()[name] = make_function(name)
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *[name for name in _OPS if "." not in name]})
+
+
+from gluonx.npx import composed, random
+from gluonx.npx.composed import *  # noqa: F403
+from gluonx.npx.composed import batch_norm as BatchNorm
+from gluonx.npx.control_flow import cond as cond
+from gluonx.npx.control_flow import foreach as foreach
+from gluonx.npx.control_flow import while_loop as while_loop
+from gluonx.npx.random import scalar_poisson as scalar_poisson
+from gluonx.npx.random import tensor_poisson as tensor_poisson
+
+__all__ = [
+    "BatchNorm",
+    "cond",
+    "foreach",
+    "random",
+    "scalar_poisson",
+    "tensor_poisson",
+    "while_loop",
+    *composed.__all__,
+]

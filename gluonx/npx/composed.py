@@ -1,0 +1,325 @@
+"""``npx`` functions that are more than one operator: they write to their arguments, read values, or ask the machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as onp
+
+from gluonx import np, serialize
+from gluonx.deferred import invoke
+from gluonx.deferred.core import current_state
+from gluonx.device import Device as Device
+from gluonx.device import cpu as cpu
+from gluonx.device import cpu_pinned as cpu_pinned
+from gluonx.device import current_context as current_context
+from gluonx.device import current_device as current_device
+from gluonx.device import gpu as gpu
+from gluonx.device import num_gpus as num_gpus
+from gluonx.device import resolve
+from gluonx.device import tpu as tpu
+from gluonx.ndarray import ndarray
+from gluonx.ops.registry import get
+from gluonx.random import seed as seed
+
+__all__ = [
+    "Device",
+    "batch_norm",
+    "batch_norm_with_relu",
+    "broadcast_greater",
+    "constraint_check",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "from_dlpack",
+    "from_numpy",
+    "get_cuda_compute_capability",
+    "gpu",
+    "gpu_memory_info",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "load",
+    "nonzero",
+    "num_gpus",
+    "reset_np",
+    "save",
+    "savez",
+    "seed",
+    "set_np",
+    "set_np_default_dtype",
+    "set_np_shape",
+    "sync_batch_norm",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "tpu",
+    "waitall",
+]
+
+# -- batch normalization ----------------------------------------------------------------------------------------------
+
+
+def batch_norm(
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    running_mean: Any,
+    running_var: Any,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: Any = None,
+    max_calib_range: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Normalize over all axes but that of the channels; in train mode the moving statistics are renewed in place.
+
+    Parameters
+    ----------
+    x : ndarray
+    gamma, beta : ndarray, shape (channels,)
+        Scale and shift.
+    running_mean, running_var : ndarray, shape (channels,)
+        The moving statistics: used in predict mode, written to in train mode.
+    eps : float
+        Added to the variance.
+    momentum : float
+        How much of the old moving statistics stays.
+    fix_gamma : bool
+        Take `gamma` as one.
+    use_global_stats : bool
+        Use the moving statistics in train mode, too.
+    output_mean_var : bool
+        Also return the mean and the inverse standard deviation.
+    axis : int
+        The axis of the channels.
+    cudnn_off, min_calib_range, max_calib_range
+        Ignored.
+
+    Returns
+    -------
+    ndarray, or a list of three with `output_mean_var`
+    """
+    training = current_state().training
+    bound = get("batch_norm").bind(
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=bool(fix_gamma),
+        use_global_stats=bool(use_global_stats),
+        output_mean_var=bool(output_mean_var),
+        axis=axis,
+        training=training,
+    )
+    result = invoke(bound, (x, gamma, beta, running_mean, running_var))
+    if not isinstance(result, tuple):
+        return result
+    out, mean, var, *moments = result
+    if training and not use_global_stats:
+        running_mean[...] = mean
+        running_var[...] = var
+    return [out, *moments] if output_mean_var else out
+
+
+def batch_norm_with_relu(*args: Any, **kwargs: Any) -> Any:
+    """`batch_norm`, and of its result what is above zero."""
+    result = batch_norm(*args, **kwargs)
+    relu = get("relu").bind()
+    if isinstance(result, list):
+        return [invoke(relu, (result[0],)), *result[1:]]
+    return invoke(relu, (result,))
+
+
+def sync_batch_norm(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving_mean: Any,
+    moving_var: Any,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str = "",
+    axis: int = 1,
+    **kwargs: Any,
+) -> Any:
+    """`batch_norm`: on a mesh of devices the batch is one array, so its statistics are those of all devices."""
+    return batch_norm(
+        data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis
+    )
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def nonzero(a: Any) -> ndarray:
+    """The indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis)."""
+    return np.argwhere(a)
+
+
+def broadcast_greater(lhs: Any, rhs: Any) -> ndarray:
+    """Where ``lhs > rhs``."""
+    return np.greater(lhs, rhs)
+
+
+def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
+    """Raise if an element of the boolean `x` is False; else return True.
+
+    Inside a traced block, where there are no values, nothing is checked.
+
+    Raises
+    ------
+    ValueError
+        With `msg`.
+    """
+    held = np.all(x)
+    if not isinstance(held.value, jax.core.Tracer) and not bool(held):
+        raise ValueError(msg)
+    return held
+
+
+# -- other libraries and files ----------------------------------------------------------------------------------------
+
+
+def from_numpy(array: onp.ndarray, zero_copy: bool = True) -> ndarray:
+    """An ndarray of the values of a NumPy array, of its dtype; always a copy."""
+    return np.array(array, dtype=array.dtype)
+
+
+def from_dlpack(dlpack: Any) -> ndarray:
+    """An ndarray on the memory of another library's array: anything with ``__dlpack__``."""
+    return np.from_dlpack(dlpack)
+
+
+def to_dlpack_for_read(data: ndarray) -> Any:
+    """The array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``.
+
+    An array never changes the memory that it gives away, so others may only read it.
+    """
+    data.wait_to_read()
+    return data
+
+
+to_dlpack_for_write = to_dlpack_for_read
+
+
+def save(file: str | os.PathLike[str], arr: Any) -> None:
+    """Write an array (``.npy``), or a list or dict of arrays (``.npz``), to a file.
+
+    Raises
+    ------
+    TypeError
+        If `arr` holds anything else.
+    """
+    if isinstance(arr, Mapping):
+        serialize.save_arrays(file, {str(k): onp.asarray(v) for k, v in arr.items()})
+    elif isinstance(arr, (list, tuple)):
+        savez(file, *arr)
+    elif isinstance(arr, (ndarray, onp.ndarray, jax.Array)):
+        serialize.save_arrays(file, {"arr_0": onp.asarray(arr)}, format="npy")
+    else:
+        raise TypeError(f"npx.save: an ndarray, or a list or dict of them, was expected, got {type(arr).__name__}.")
+
+
+def savez(file: str | os.PathLike[str], *args: Any, **kwds: Any) -> None:
+    """Write arrays to an ``.npz`` file: those without a name as ``arr_0``, ``arr_1`` and so on."""
+    named = {f"arr_{i}": a for i, a in enumerate(args)}
+    twice = sorted(set(named) & set(kwds))
+    if twice:
+        raise ValueError(f"npx.savez: the name {twice[0]!r} is that of an array given without a name.")
+    serialize.save_arrays(file, {k: onp.asarray(v) for k, v in {**named, **kwds}.items()})
+
+
+def load(file: str | os.PathLike[str]) -> Any:
+    """What `save` or `savez`, or MXNet, wrote: the array of a ``.npy`` file, else a dict of arrays.
+
+    Raises
+    ------
+    FormatError
+        If the file is none of these.
+    """
+    found = {name: np.array(value, dtype=value.dtype) for name, value in serialize.load_arrays(file).items()}
+    with open(file, "rb") as stream:
+        single = stream.read(6) == b"\x93NUMPY"
+    return next(iter(found.values())) if single else found
+
+
+# -- the machine and the mode -----------------------------------------------------------------------------------------
+
+
+def waitall() -> None:
+    """Compute what is pending and wait for all devices."""
+    from gluonx.engine import waitall as wait
+
+    wait()
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total bytes of a GPU, as far as its allocator tells."""
+    stats = resolve(gpu(device_id)).memory_stats() or {}
+    total = int(stats.get("bytes_limit", 0))
+    return total - int(stats.get("bytes_in_use", 0)), total
+
+
+def get_cuda_compute_capability(device: Any) -> int:
+    """The compute capability of a GPU as a whole number: 90 for 9.0."""
+    return int(str(resolve(device).compute_capability).replace(".", ""))
+
+
+def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
+    """Kept for ported code: NumPy's semantics are the only ones here.
+
+    Raises
+    ------
+    ValueError
+        With ``dtype=True``: the default dtype is float32, as MXNet's is without it.
+    """
+    set_np_default_dtype(dtype)
+
+
+def reset_np() -> None:
+    """Kept for ported code: there is no other mode to go back to."""
+
+
+def set_np_shape(active: bool = True) -> bool:
+    """Kept for ported code: shapes have NumPy's semantics always."""
+    return True
+
+
+def set_np_default_dtype(is_np_default_dtype: bool = True) -> None:
+    """Kept for ported code: float32 stays the default dtype.
+
+    Raises
+    ------
+    ValueError
+        If NumPy's float64 is asked for.
+    """
+    if is_np_default_dtype:
+        raise ValueError(
+            "float32 is the default dtype of gluonx; pass dtype='float64' where you need it, with jax_enable_x64 on."
+        )
+
+
+def is_np_array() -> bool:
+    """True: arrays have NumPy's semantics."""
+    return True
+
+
+def is_np_shape() -> bool:
+    """True: shapes have NumPy's semantics."""
+    return True
+
+
+def is_np_default_dtype() -> bool:
+    """False: the default dtype is float32."""
+    return False

@@ -1,0 +1,277 @@
+"""Loops and branches over values: ``foreach``, ``while_loop`` and ``cond`` on ``jax.lax``.
+
+The Python functions given are traced once; arrays that they capture (parameters too) become inputs, so gradients
+reach them. The whole loop is one operator: it can be recorded, deferred, and used inside a hybridized forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.core import Handle, current_state
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
+from gluonx.errors import TracedValueError
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+_WRITES = (
+    "{name}: its function writes to an array from outside (a running average?), which a compiled loop cannot do. "
+    "Make it a "
+    "loop state, or use a Python loop."
+)
+_interned: dict[Any, DerivedOp] = {}
+
+
+def _flatten(tree: Any) -> tuple[list[Handle], Any]:
+    leaves, treedef = jax.tree.flatten(tree, is_leaf=is_handle)
+    return [as_handle(leaf) for leaf in leaves], treedef
+
+
+def _struct(handle: Handle, drop_axis: bool = False) -> jax.ShapeDtypeStruct:
+    if handle.aval is None and isinstance(handle.value, jax.core.Tracer):
+        shape, dtype = handle.value.shape, handle.value.dtype
+    else:
+        struct = aval_or_unknown(handle)
+        shape, dtype = struct.shape, struct.dtype
+    return jax.ShapeDtypeStruct(shape[1:] if drop_axis else shape, dtype)
+
+
+def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
+    traced = trace_function(fn, name, structs, [])
+    if traced.writes:
+        raise TracedValueError(_WRITES.format(name=name))
+    return traced
+
+
+def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
+    """The traced function on (root, index, captured...) and its own inputs."""
+
+    def run(root: Any, index: Any, *inputs: Any) -> list[Any]:
+        head = (root, index) if traced.n_random else ()
+        return list(traced.op.fn(*head, *captured, *inputs))
+
+    return run
+
+
+def _loop(name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int) -> Any:
+    """Invokes `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
+    captured = [h for b in bodies for h in b.handles]
+    n_random = sum(b.n_random for b in bodies)
+    texts = [b.op.extra for b in bodies]
+    op: DerivedOp | None = None
+    if all(t is not None for t in texts) and current_state().trace is None:
+        key = (name, key, tuple(texts), tuple([len(b.handles) for b in bodies]))
+        op = _interned.get(key)
+    if op is None:
+        op = DerivedOp(name, fn)
+        if all(t is not None for t in texts) and current_state().trace is None:
+            _interned[key] = op
+    head = random_inputs(current_state(), n_random * steps) if n_random else (np.zeros((2,), np.uint32), 0)
+    return invoke(op, (*head, *captured, *inputs))
+
+
+def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+    """Runs `body` over the first axis of `data`, carrying states: one ``lax.scan``.
+
+    Parameters
+    ----------
+    body : callable
+        ``body(item, states) -> (outputs, new_states)``, on the nesting of `data` and `init_states`.
+    data : ndarray or list of ndarray
+        Sliced along axis 0.
+    init_states : ndarray or (nested) list of ndarray
+
+    Returns
+    -------
+    outputs, states
+        Outputs stacked along a new axis 0; the last states.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> outs, last = npx.foreach(lambda x, s: (x + s, x + s), np.array([1.0, 2.0, 3.0]), np.array(0.0))
+    >>> outs.tolist(), last.item()
+    ([1.0, 3.0, 6.0], 6.0)
+    """
+    items, data_tree = _flatten(data)
+    states, state_tree = _flatten(init_states)
+    steps = items[0].shape[0]  # type: ignore[attr-defined]
+    n, m = len(items), len(states)
+    box: dict[str, Any] = {}
+
+    def flat(*handles: Any) -> Any:
+        outs, new = body(jax.tree.unflatten(data_tree, handles[:n]), jax.tree.unflatten(state_tree, handles[n:]))
+        out_leaves, box["tree"] = jax.tree.flatten(outs, is_leaf=is_handle)
+        new_leaves, tree = jax.tree.flatten(new, is_leaf=is_handle)
+        if len(new_leaves) != m:
+            raise ValueError(
+                f"foreach: the body must return as many states as it got ({m}), returned {len(new_leaves)}: {tree}"
+            )
+        casted = [as_handle(s).astype(h.dtype) for s, h in zip(new_leaves, handles[n:], strict=True)]  # type: ignore[attr-defined]
+        return [*out_leaves, *casted]
+
+    traced = _trace(flat, name, [*[_struct(i, True) for i in items], *[_struct(s) for s in states]])
+    n_caught, stride = len(traced.handles), traced.n_random
+
+    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+        caught, xs, init = args[:n_caught], args[n_caught : n_caught + n], args[n_caught + n :]
+        step = _parts(traced, caught)
+
+        def scan(carry: Any, slices: Any) -> Any:
+            i, state = carry
+            outs = step(root, i, *slices, *state)
+            return (i + stride, tuple(outs[len(outs) - m :])), tuple(outs[: len(outs) - m])
+
+        (_, last), stacked = jax.lax.scan(scan, (jnp.asarray(index, jnp.int32), tuple(init)), tuple(xs))
+        return (*stacked, *last)
+
+    outs = _loop(name, (n, m), run, [traced], [*items, *states], steps)
+    k = len(outs) - m
+    return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:
+    """Runs `func` while `cond` holds, at most `max_iterations` times; differentiable.
+
+    Parameters
+    ----------
+    cond : callable
+        ``cond(*loop_vars) -> scalar``.
+    func : callable
+        ``func(*loop_vars) -> (step_output, new_loop_vars)``.
+    loop_vars : list of ndarray
+    max_iterations : int
+        Needed: it is the length of the stacked outputs, whose rest is zeros.
+
+    Returns
+    -------
+    outputs, loop_vars
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> outs, (i, s) = npx.while_loop(
+    ...     lambda i, s: i < 3, lambda i, s: (s, [i + 1, s * 2]), [np.array(0.0), np.array(1.0)], max_iterations=4
+    ... )
+    >>> outs.tolist(), s.item()
+    ([1.0, 2.0, 4.0, 0.0], 8.0)
+    """
+    if max_iterations is None:
+        raise ValueError("while_loop needs max_iterations, the length of its stacked outputs")
+    states, state_tree = _flatten(loop_vars)
+    m = len(states)
+    box: dict[str, Any] = {}
+
+    def unpack(handles: Any) -> Any:
+        values = jax.tree.unflatten(state_tree, handles)
+        return values if isinstance(values, (list, tuple)) else (values,)
+
+    def flat(*handles: Any) -> Any:
+        outs, new = func(*unpack(handles))
+        out_leaves, box["tree"] = jax.tree.flatten(outs, is_leaf=is_handle)
+        new_leaves = jax.tree.leaves(new, is_leaf=is_handle)
+        if len(new_leaves) != m:
+            raise ValueError(f"while_loop: func must return {m} loop variables, returned {len(new_leaves)}")
+        return [*out_leaves, *[as_handle(s).astype(h.dtype) for s, h in zip(new_leaves, handles, strict=True)]]  # type: ignore[attr-defined]
+
+    structs = [_struct(s) for s in states]
+    test = _trace(lambda *h: cond(*unpack(h)), f"{name}_condition", structs)
+    body = _trace(flat, name, structs)
+    run = _bounded_loop(test, body, m, max_iterations)
+    outs = _loop(name, (m, max_iterations), run, [test, body], states, max_iterations)
+    k = len(outs) - m
+    return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
+
+
+def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Callable[..., Any]:
+    """A scan of fixed length that idles once the condition has failed; unlike ``lax.while_loop`` it has a gradient."""
+    n_test, n_body, stride = len(test.handles), len(body.handles), body.n_random
+
+    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+        check, step = _parts(test, args[:n_test]), _parts(body, args[n_test : n_test + n_body])
+
+        def scan(carry: Any, _: Any) -> Any:
+            i, going, state = carry
+            going = going & jnp.asarray(check(root, i, *state)[0]).reshape(()).astype(bool)
+            shapes = jax.eval_shape(lambda *s: step(root, i, *s), *state)
+
+            def idle(*state: Any) -> list[Any]:
+                return [*[jnp.zeros(s.shape, s.dtype) for s in shapes[: len(shapes) - m]], *state]
+
+            outs = jax.lax.cond(going, lambda *s: step(root, i, *s), idle, *state)
+            return (i + stride, going, tuple(outs[len(outs) - m :])), tuple(outs[: len(outs) - m])
+
+        first = (jnp.asarray(index, jnp.int32), jnp.asarray(True), tuple(args[n_test + n_body :]))
+        (_, _, last), stacked = jax.lax.scan(scan, first, None, length=max_iterations)
+        return (*stacked, *last)
+
+    return run
+
+
+def cond(
+    pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = (), name: str = "cond"
+) -> Any:
+    """Runs `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
+
+    Parameters
+    ----------
+    pred : ndarray or callable
+        A scalar, or a function of the inputs that gives one.
+    then_func, else_func : callable
+        Functions of the inputs that return the same nesting, shapes and dtypes.
+    inputs : ndarray or list of ndarray
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.cond(lambda x: x > 0, lambda x: x * 2, lambda x: -x, [np.array(-3.0)]).item()
+    3.0
+    """
+    handles, tree = _flatten(inputs if isinstance(inputs, (list, tuple)) else [inputs])
+    structs = [_struct(h) for h in handles]
+    trees: list[Any] = []
+
+    def branch(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def flat(*hs: Any) -> Any:
+            leaves, treedef = jax.tree.flatten(fn(*jax.tree.unflatten(tree, hs)), is_leaf=is_handle)
+            trees.append(treedef)
+            return leaves
+
+        return flat
+
+    if callable(pred):
+        chooser = pred
+        pred = chooser(*jax.tree.unflatten(tree, handles))
+    then, other = _trace(branch(then_func), f"{name}_then", structs), _trace(branch(else_func), f"{name}_else", structs)
+    if trees[0] != trees[-1]:
+        raise ValueError(f"cond: both branches must return the same nesting of arrays, got {trees[0]} and {trees[-1]}")
+    n_then, n_else = len(then.handles), len(other.handles)
+
+    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+        first, second = _parts(then, args[:n_then]), _parts(other, args[n_then : n_then + n_else])
+        flag, *rest = args[n_then + n_else :]
+        shift = then.n_random
+        return tuple(
+            jax.lax.cond(
+                jnp.asarray(flag).reshape(()).astype(bool),
+                lambda *x: first(root, index, *x),
+                lambda *x: second(root, index + shift, *x),
+                *rest,
+            )
+        )
+
+    outs = _loop(name, len(handles), run, [then, other], [as_handle(pred), *handles], 1)
+    return jax.tree.unflatten(trees[0], outs)

@@ -1,0 +1,105 @@
+"""``npx`` functions from core operators: every operator can be called as a function on ndarrays by each of its names.
+
+The signature is the operator's (arrays, then statics, in the order of declaration) or, where MXNet has another, the
+row of `gluonx.npx.signatures`. A function is made when it is first looked up.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gluonx.np.building import document
+from gluonx.np.calling import general
+from gluonx.np.wrapping import Param
+from gluonx.npx.signatures import IGNORED, NONE_IS_DEFAULT, ORDER, RENAMED
+from gluonx.ops.registry import OPS, Op
+
+__all__ = ["make_function", "parameters_of"]
+
+_NEEDED: Any = inspect.Parameter.empty
+
+
+def _declared(op: Op) -> dict[str, Param]:
+    """The operator's own parameters, in the order of declaration."""
+    rows: dict[str, Param] = {}
+    for p in inspect.signature(op.fn).parameters.values():
+        if p.name in op.inputs:
+            default = None if p.name in op.optional else _NEEDED
+            rows[p.name] = Param(p.name, "star" if op.variadic else "array", default)
+        elif p.name in op.attr_names:
+            rows[p.name] = Param(p.name, "static", op.defaults.get(p.name, _NEEDED))
+    return rows
+
+
+def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
+    """The parameters of the function `name` in the order in which callers give them.
+
+    Raises
+    ------
+    KeyError
+        If a row of `gluonx.npx.signatures` names a parameter that the operator does not have.
+    """
+    declared = _declared(op)
+    order = ORDER.get(name, "").split() or list(declared)
+    rows: list[Param] = []
+    for word in order:
+        key, _, default = word.partition("=")
+        if key in IGNORED:
+            rows.append(Param(key, "dropped", None))
+            continue
+        param = declared.pop(key)
+        rows.append(param._replace(default=_value(default)) if default else param)
+    rows += declared.values()
+    seen = {p.name for p in rows}
+    rows += [Param(key, "dropped", None) for key in sorted(IGNORED - seen)]
+    return tuple(rows)
+
+
+def _value(text: str) -> Any:
+    return {"True": True, "False": False}[text] if text in ("True", "False") else float(text)
+
+
+def make_function(name: str) -> Callable[..., Any]:
+    """The function for the core operator called `name`.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such operator.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> make_function("relu")(np.array([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    op = OPS.get(name)
+    if op is None:
+        raise AttributeError(f"gluonx.npx has no function '{name}'")
+    params = parameters_of(op, name)
+    front = general(op, None, f"npx.{name}", params, renamed=_renamed(op, name, params), listed=op.nout != 1)
+    if op.name in NONE_IS_DEFAULT:
+        front = _without_none(front, params, NONE_IS_DEFAULT[op.name])
+    summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."
+    return document(front, name, summary, [p for p in params if p.role != "dropped"], "gluonx.npx")
+
+
+def _renamed(op: Op, name: str, params: tuple[Param, ...]) -> Mapping[str, str]:
+    first = params[0].name
+    common = {key: first for key in ("data", "x", "a") if key not in {p.name for p in params}}
+    return {**common, **RENAMED.get(op.name, {}), **RENAMED.get(name, {})}
+
+
+def _without_none(front: Callable[..., Any], params: tuple[Param, ...], optional: frozenset[str]) -> Callable[..., Any]:
+    """`front`, for which None in some parameters means that they are not given."""
+    names = [p.name for p in params]
+
+    def cleaned(*args: Any, **kwargs: Any) -> Any:
+        if None in args[1:] or (kwargs and None in kwargs.values()):
+            kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
+            return front(**{k: v for k, v in kwargs.items() if v is not None or k not in optional})
+        return front(*args, **kwargs)
+
+    return cleaned

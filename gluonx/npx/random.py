@@ -1,0 +1,120 @@
+"""Random numbers in MXNet's extended forms: ``gluonx.npx.random``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from gluonx.deferred import invoke
+from gluonx.dtype import canonical
+from gluonx.ndarray import ndarray
+from gluonx.np.creation import placed
+from gluonx.np.random import normal, uniform
+from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.ops.registry import get
+from gluonx.random import seed
+
+__all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "uniform_n"]
+
+
+def _tuple(size: Any) -> Any:
+    size = as_static("size", size)
+    return size if size is None or isinstance(size, tuple) else (size,)
+
+
+def bernoulli(
+    prob: Any = None,
+    logit: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    out: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """One with a probability, else zero; float32 by default.
+
+    Parameters
+    ----------
+    prob, logit : number or ndarray
+        The probability of a one, or its logit: just one of the two.
+    size : int or tuple of int, optional
+        The shape; that of the parameter by default.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `prob` and `logit` are given.
+    """
+    if (prob is None) == (logit is None):
+        raise ValueError(f"npx.random.bernoulli: give prob or logit, and not both; got prob={prob}, logit={logit}.")
+    bound = get("random_bernoulli").bind(size=_tuple(size), dtype=canonical(dtype))
+    leaves = (as_leaf(prob),) if logit is None else (None, as_leaf(logit))
+    result = placed(invoke(bound, leaves), device, ctx)
+    return result if out is None else write_out("npx.random.bernoulli", out, result)
+
+
+def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **kwargs: Any) -> Any:
+    """Indices drawn with the probabilities in the last axis of `data`; with `get_prob`, their log-probabilities too."""
+    bound = get("random_categorical").bind(size=_tuple(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
+    result = invoke(bound, (as_leaf(data),))
+    return list(result) if isinstance(result, tuple) else result
+
+
+@core("random_multinomial_counts", random=True)
+def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
+    full = (*n.shape, *shape, p.shape[-1])
+    padded = (*n.shape, *(1,) * len(shape))
+    chances = jnp.broadcast_to(p.astype(jnp.float32).reshape(*padded, p.shape[-1]), full)
+    trials = jnp.broadcast_to(n.astype(jnp.float32).reshape(padded), full[:-1])
+    return jax.random.multinomial(key, trials, chances).astype(dtype)
+
+
+def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+    """How often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
+
+    Returns
+    -------
+    ndarray, shape n.shape + shape + (outcomes,)
+    """
+    bound = _counts.bind(shape=_tuple(shape) or (), dtype=canonical(dtype))
+    return placed(invoke(bound, (as_leaf(n), as_leaf(p))), None, ctx)
+
+
+def _batched(batch_shape: Any, *parameters: Any) -> Any:
+    if batch_shape is None:
+        return None
+    shapes = [getattr(p, "shape", ()) for p in parameters]
+    return (*_tuple(batch_shape), *jnp.broadcast_shapes(*shapes))
+
+
+def normal_n(
+    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Normal draws of shape `batch_shape` for every element of the parameters, whose axes come after."""
+    return normal(loc, scale, _batched(batch_shape, loc, scale), dtype, device, ctx=ctx)
+
+
+def uniform_n(
+    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None
+) -> ndarray:
+    """Uniform draws of shape `batch_shape` for every element of the bounds, whose axes come after."""
+    return uniform(low, high, _batched(batch_shape, low, high), dtype, device, ctx=ctx)
+
+
+def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+    """Poisson draws of shape `shape` for each element of `lam`, whose axes come first."""
+    extra = _tuple(shape) or ()
+    lam = as_leaf(lam)
+    lengths = tuple(getattr(lam, "shape", ()))
+    spread = invoke(get("reshape").bind(newshape=(*lengths, *(1,) * len(extra))), (lam,))
+    return invoke(get("random_poisson").bind(size=(*lengths, *extra), dtype=canonical(dtype)), (spread,))
+
+
+def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+    """Poisson draws of mean `lam`, a number."""
+    bound = get("random_poisson").bind(size=_tuple(shape), dtype=canonical(dtype))
+    return placed(invoke(bound, (lam,)), None, ctx)

@@ -1,0 +1,34 @@
+"""The core operator set: pure functions on JAX arrays, one file a family, one registry.
+
+Every operator is an attribute of this package, by its name or alias: ``ops.softmax`` is ``ops.get("softmax")``.
+"""
+
+from typing import Any as _Any
+
+from gluonx.ops import conv as conv
+from gluonx.ops import elementwise as elementwise
+from gluonx.ops import indexing as indexing
+from gluonx.ops import layers as layers
+from gluonx.ops import losses as losses
+from gluonx.ops import metrics as metrics
+from gluonx.ops import nn as nn
+from gluonx.ops import normalization as normalization
+from gluonx.ops import pool as pool
+from gluonx.ops import random as random
+from gluonx.ops import reduce as reduce
+from gluonx.ops import tensor as tensor
+from gluonx.ops.registry import HINTS as HINTS
+from gluonx.ops.registry import OPS as OPS
+from gluonx.ops.registry import BoundOp as BoundOp
+from gluonx.ops.registry import Op as Op
+from gluonx.ops.registry import get as get
+from gluonx.ops.registry import register as register
+
+__all__ = ["HINTS", "OPS", "BoundOp", "Op", "get", "register"]
+
+
+def __getattr__(name: str) -> _Any:
+    try:
+        return OPS[name]
+    except KeyError:
+        raise AttributeError(f"module '{__name__}' has no attribute or operator '{name}'") from None

@@ -1,0 +1,171 @@
+"""What the families of operators share: axes, element types and the arithmetic of shapes.
+
+Shape rules (``infer``) see input shapes with gaps: ``None`` where nothing is known, 0 or -1 in a place that is not. A
+rule states what an input must look like with `filled`, which completes what is open and refuses what contradicts.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+
+__all__ = [
+    "aligned",
+    "axes_of",
+    "axis_of",
+    "channels",
+    "choose",
+    "filled",
+    "float_dtype",
+    "index_dtype",
+    "narrow",
+    "per_axis",
+    "same_dtype",
+    "size_of",
+    "vector_rule",
+    "wide",
+]
+
+Shape = tuple[int, ...]
+
+
+def axis_of(axis: int, ndim: int, name: str) -> int:
+    """The axis counted from the front.
+
+    Raises
+    ------
+    ShapeError
+        If an array of `ndim` axes has none such; `name` names the operator.
+    """
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{name}: axis {axis} does not exist in an array of {ndim} axes.")
+    return axis % ndim
+
+
+def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str) -> Shape:
+    """The axes counted from the front; all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        return tuple(axis_of(a, ndim, name) for a in axis)
+    return (axis_of(axis, ndim, name),)  # type: ignore[arg-type]
+
+
+def per_axis(value: int | Sequence[int] | None, ndim: int, default: int, name: str) -> Shape:
+    """One number for each spatial axis: ``2`` and ``(2,)`` stand for ``(2, 2)``, None and ``()`` for the default."""
+    if value is None or value == ():
+        return (default,) * ndim
+    if isinstance(value, int):
+        return (value,) * ndim
+    if len(value) == 1:
+        return tuple(value) * ndim
+    if len(value) != ndim:
+        raise ShapeError(f"{name}: expected {ndim} numbers, one for each spatial axis, but {tuple(value)} came.")
+    return tuple(value)
+
+
+def choose(table: dict[str, Any], value: str, operator_name: str, attribute: str) -> Any:
+    """The entry of a table of modes, or a ValueError that lists them."""
+    try:
+        return table[value]
+    except KeyError:
+        known = ", ".join(repr(k) for k in sorted(table))
+        raise ValueError(f"{operator_name}: {attribute} is {value!r}, but must be one of {known}.") from None
+
+
+def float_dtype(x: Array) -> np.dtype:
+    """The element type of a real-valued result: that of a floating `x`, else float32."""
+    return x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else canonical(None)
+
+
+def wide(x: Array) -> Array:
+    """The array in a type fit for sums: half precision and integers become float32."""
+    keep = jnp.issubdtype(x.dtype, jnp.inexact) and x.dtype.itemsize >= 4
+    return x if keep else x.astype(jnp.float32)
+
+
+def narrow(x: Array, dtype: Any) -> Array:
+    """The array in `dtype`; untouched if it has it."""
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def same_dtype(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays in their common element type."""
+    first = arrays[0].dtype
+    if all(a.dtype == first for a in arrays):
+        return arrays
+    dtype = jnp.result_type(*arrays)
+    return tuple(narrow(a, dtype) for a in arrays)
+
+
+def aligned(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays with equally many axes, as NumPy's broadcasting adds them in front; scalars stay scalars.
+
+    Operators broadcast in the open, so that they also work under ``jax_numpy_rank_promotion='raise'``.
+    """
+    ndim = max(a.ndim for a in arrays)
+    return tuple(a if a.ndim in (0, ndim) else lax.expand_dims(a, range(ndim - a.ndim)) for a in arrays)
+
+
+def channels(vector: Array, ndim: int, axis: int) -> Array:
+    """A vector of one value a channel, shaped to broadcast along `axis` of an array of `ndim` axes."""
+    return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """The number of elements, or -1 if a dimension is unknown."""
+    return math.prod(shape) if all(d > 0 for d in shape) else -1
+
+
+def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -> Shape:
+    """The shape that is `given` as far as it is known, completed by what is `wanted`.
+
+    Parameters
+    ----------
+    given : tuple of int or None
+        The shape as known; 0 or -1 stand for an unknown dimension.
+    wanted : sequence of int
+        The shape by the operator's rule; 0 or -1 where the rule cannot tell either.
+    what, reason : str
+        Operator and input, and why it must look so, for the message.
+
+    Raises
+    ------
+    ShapeError
+        If the two contradict each other.
+    """
+    wanted = tuple(wanted)
+    if given is None:
+        return tuple(d if d > 0 else -1 for d in wanted)
+    if len(given) != len(wanted) or any(g > 0 and w > 0 and g != w for g, w in zip(given, wanted, strict=True)):
+        shown = "(" + ", ".join(str(w) if w > 0 else "?" for w in wanted) + ("," if len(wanted) == 1 else "") + ")"
+        raise ShapeError(f"{what} has shape {tuple(given)}, but {reason} needs {shown}.")
+    return tuple(g if g > 0 else (w if w > 0 else -1) for g, w in zip(given, wanted, strict=True))
+
+
+def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable[..., list[Shape | None]]:
+    """A shape rule for normalizations: every input after the first is a vector along one axis of the first."""
+
+    def infer(shapes: list[Shape | None], attrs: Any) -> list[Shape | None]:
+        data = shapes[0]
+        if data is None:
+            return shapes
+        place = axis_of(attrs[attribute] if axis is None else axis, len(data), "a normalization")
+        return [data, *(filled(s, (data[place],), "its parameter", f"data of shape {data}") for s in shapes[1:])]
+
+    return infer
+
+
+def index_dtype() -> np.dtype:
+    """The element type of positions: int64 where JAX's x64 switch is on, else int32."""
+    return canonical(np.int64)

@@ -1,0 +1,254 @@
+"""Convolutions and their transposes, over one to three spatial axes.
+
+Layouts are named as in MXNet: ``N`` batch, ``C`` channel, ``D H W`` space. The weight follows the data's layout:
+(filters, channels / groups, kernel...) where channels come first, (filters, kernel..., channels / groups) where they
+come last; a deconvolution's weight has its input channels where a convolution has its filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
+from gluonx.ops.registry import Shape, register
+
+__all__ = ["convolution", "deconvolution", "layout_of"]
+
+_FIRST = ("NCW", "NCHW", "NCDHW")
+_LAST = ("NWC", "NHWC", "NDHWC")
+
+
+def layout_of(layout: str | None, ndim: int, name: str) -> str:
+    """The layout of an array of `ndim` axes; channels first by default.
+
+    Raises
+    ------
+    ShapeError
+        If the number of axes is not that of the layout, or not 3 to 5.
+    ValueError
+        If the layout is unknown.
+    """
+    if layout is not None and layout not in _FIRST + _LAST:
+        raise ValueError(f"{name}: layout is {layout!r}, but must be one of {', '.join(_FIRST + _LAST)}.")
+    if not 3 <= ndim <= 5 or (layout is not None and len(layout) != ndim):
+        wanted = f"{len(layout)} axes ({layout})" if layout else "3 to 5 axes (batch, channel and space)"
+        raise ShapeError(f"{name}: data has {ndim} axes, but {wanted} are needed.")
+    return layout or _FIRST[ndim - 3]
+
+
+def _weight_layout(layout: str) -> str:
+    return layout.replace("C", "I").replace("N", "O")
+
+
+def _weight_shape(layout: str, out: int, inner: int, kernel: Sequence[int]) -> Shape:
+    return (out, inner, *kernel) if layout[1] == "C" else (out, *kernel, inner)
+
+
+def _kernel_of(weight: Shape, layout: str) -> Shape:
+    return weight[2:] if layout[1] == "C" else weight[1:-1]
+
+
+def _infer(name: str, transposed: bool) -> Any:
+    def infer(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+        data, weight, *bias = shapes
+        if data is None:
+            return shapes
+        layout = layout_of(attrs["layout"], len(data), name)
+        filters, groups, inputs = attrs["num_filter"] or 0, attrs["num_group"], data[layout.index("C")]
+        if inputs > 0 and inputs % groups:
+            raise ShapeError(
+                f"{name}: data of shape {data} has {inputs} channels, which num_group={groups} does not divide."
+            )
+        space = len(data) - 2
+        kernel = (0,) * space if attrs["kernel"] is None else per_axis(attrs["kernel"], space, 1, name)
+        if not filters and weight is not None and not transposed:
+            filters = weight[0]
+        out, inner = (inputs, filters // groups) if transposed else (filters, inputs // groups if inputs > 0 else 0)
+        reason = (
+            f"data of shape {data} with kernel={attrs['kernel']}, num_filter={attrs['num_filter']}, num_group={groups}"
+        )
+        weight = filled(weight, _weight_shape(layout, out, inner, kernel), f"{name}: weight", reason)
+        if attrs["no_bias"]:
+            return [data, weight, *bias]
+        return [data, weight, *(filled(b, (filters,), f"{name}: bias", f"num_filter={filters}") for b in bias)]
+
+    return infer
+
+
+def _checked(
+    name: str, x: Array, weight: Array, layout: str, groups: int, kernel: Any, filters: int | None, transposed: bool
+) -> Shape:
+    """The kernel's shape, after a comparison of everything that was said with everything that came."""
+    inputs = x.shape[layout.index("C")]
+    expected_ndim = len(layout)
+    if weight.ndim == expected_ndim:
+        found = _kernel_of(weight.shape, layout)
+        outer, inner = weight.shape[0], weight.shape[1 if layout[1] == "C" else -1]
+        made, taken = (inner * groups, outer) if transposed else (outer, inner * groups)
+        named = per_axis(kernel, len(found), 1, name) if kernel is not None else found
+        if taken == inputs and found == named and filters in (None, made) and made % groups == 0:
+            return found
+    raise ShapeError(
+        f"{name}: weight has shape {weight.shape}, which does not fit data of shape {x.shape} ({layout}) with "
+        f"kernel={kernel}, num_filter={filters}, num_group={groups}."
+    )
+
+
+def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: str) -> Array:
+    if bias is None or no_bias:
+        return y
+    axis = layout.index("C")
+    if bias.shape != (y.shape[axis],):
+        raise ShapeError(f"{name}: bias has shape {bias.shape}, but {y.shape[axis]} filters need ({y.shape[axis]},).")
+    return y + channels(narrow(bias, y.dtype), y.ndim, axis)
+
+
+@register(level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False))
+def convolution(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    *,
+    kernel: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilate: Sequence[int] | None = None,
+    pad: Sequence[int] | None = None,
+    num_filter: int | None = None,
+    num_group: int = 1,
+    no_bias: bool = False,
+    layout: str | None = None,
+) -> Array:
+    """A convolution (a cross-correlation, as in every deep-learning library) over one to three spatial axes.
+
+    Parameters
+    ----------
+    x : array, shape by `layout`
+    weight : array, shape (num_filter, channels / num_group, *kernel), or channels last as the data
+    bias : array, shape (num_filter,), optional
+    stride, dilate, pad : tuple of int
+        One number for each spatial axis: 1, 1 and 0 by default.
+    num_group : int
+        Filters see only the channels of their own group.
+    layout : str, optional
+        'NCW', 'NCHW' or 'NCDHW' by default; 'NWC', 'NHWC' or 'NDHWC' with channels last.
+
+    Raises
+    ------
+    ShapeError
+        If data, weight and attributes do not fit each other; the message shows them all.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> convolution(jnp.ones((1, 3, 8, 8)), jnp.ones((4, 3, 3, 3)), pad=(1, 1), stride=(2, 2)).shape
+    (1, 4, 4, 4)
+    """
+    name = "convolution"
+    layout = layout_of(layout, x.ndim, name)
+    found = _checked(name, x, weight, layout, num_group, kernel, num_filter, transposed=False)
+    space = len(found)
+    x, weight = same_dtype(x, weight)
+    padding = per_axis(pad, space, 0, name)
+    y = lax.conv_general_dilated(
+        x,
+        weight,
+        window_strides=per_axis(stride, space, 1, name),
+        padding=[(p, p) for p in padding],
+        rhs_dilation=per_axis(dilate, space, 1, name),
+        dimension_numbers=(layout, _weight_layout(layout), layout),
+        feature_group_count=num_group,
+    )
+    return _with_bias(name, y, bias, no_bias, layout)
+
+
+def _target_padding(
+    x: Array, layout: str, reach: Shape, stride: Shape, target: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The padding and adjustment that make the output the target's size: as even on both sides as possible."""
+    sizes = [x.shape[layout.index(c)] for c in layout if c not in "NC"]
+    excess = [s * (n - 1) + r - t for s, n, r, t in zip(stride, sizes, reach, target, strict=True)]
+    if min(excess) < 0:
+        raise ShapeError(
+            f"deconvolution: target_shape {tuple(target)} is larger than data of shape {x.shape} can give."
+        )
+    return tuple((e + 1) // 2 for e in excess), tuple(e % 2 for e in excess)
+
+
+def _filters_first(weight: Array, layout: str, groups: int) -> Array:
+    """A deconvolution's weight as a convolution's: filters in front, the kernel turned round."""
+    channel = 1 if layout[1] == "C" else weight.ndim - 1
+    weight = jnp.flip(weight, [i for i in range(1, weight.ndim) if i != channel])
+    if groups == 1:
+        return jnp.swapaxes(weight, 0, channel)
+    weight = jnp.moveaxis(weight, channel, 1)
+    inputs, inner, *kernel = weight.shape
+    weight = weight.reshape(groups, inputs // groups, inner, *kernel).swapaxes(1, 2)
+    weight = weight.reshape(groups * inner, inputs // groups, *kernel)
+    return jnp.moveaxis(weight, 1, channel)
+
+
+@register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True))
+def deconvolution(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    *,
+    kernel: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilate: Sequence[int] | None = None,
+    pad: Sequence[int] | None = None,
+    adj: Sequence[int] | None = None,
+    target_shape: Sequence[int] | None = None,
+    num_filter: int | None = None,
+    num_group: int = 1,
+    no_bias: bool = False,
+    layout: str | None = None,
+) -> Array:
+    """The transpose of a convolution: what `convolution` does to gradients, as a layer.
+
+    Parameters
+    ----------
+    x : array, shape by `layout`
+    weight : array, shape (channels, num_filter / num_group, *kernel), or (channels, *kernel, num_filter / num_group)
+    bias : array, shape (num_filter,), optional
+    adj : tuple of int
+        Places added at the end of each spatial axis, where several sizes are possible.
+    target_shape : tuple of int, optional
+        The spatial size of the result, in place of `pad` and `adj`.
+
+    Returns
+    -------
+    array
+        Of size ``(n - 1) * stride - 2 * pad + dilate * (kernel - 1) + 1 + adj`` along each spatial axis.
+
+    Raises
+    ------
+    ShapeError
+        If data, weight and attributes do not fit each other.
+    """
+    name = "deconvolution"
+    layout = layout_of(layout, x.ndim, name)
+    found = _checked(name, x, weight, layout, num_group, kernel, num_filter, transposed=True)
+    space = len(found)
+    stride, dilate = per_axis(stride, space, 1, name), per_axis(dilate, space, 1, name)
+    pad, adj = per_axis(pad, space, 0, name), per_axis(adj, space, 0, name)
+    reach = tuple(d * (k - 1) + 1 for d, k in zip(dilate, found, strict=True))
+    if target_shape is not None and any(target_shape):
+        pad, adj = _target_padding(x, layout, reach, stride, per_axis(target_shape, space, 0, name))
+    x, weight = same_dtype(x, weight)
+    y = lax.conv_general_dilated(
+        x,
+        _filters_first(weight, layout, num_group),
+        window_strides=(1,) * space,
+        padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pad, adj, strict=True)],
+        lhs_dilation=stride,
+        rhs_dilation=dilate,
+        dimension_numbers=(layout, _weight_layout(layout), layout),
+        feature_group_count=num_group,
+    )
+    return _with_bias(name, y, bias, no_bias, layout)

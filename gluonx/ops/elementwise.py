@@ -1,0 +1,370 @@
+"""Element-wise mathematics: one result for each element, or for each pair of elements after broadcasting.
+
+Most of these are one line over `jax.numpy`, so they stand in tables. Gradients at kinks are MXNet's: ``maximum`` gives
+a tie to its first argument, ``clip`` passes the gradient on its bounds, ``relu`` stops it at 0.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+from jax.scipy import special
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
+from gluonx.ops.registry import Shape, register
+
+__all__ = [
+    "activation",
+    "around",
+    "clip",
+    "elu",
+    "gelu",
+    "hard_sigmoid",
+    "integer_power",
+    "leaky_relu",
+    "maximum",
+    "minimum",
+    "smooth_l1",
+]
+
+
+def _mish(x: Array) -> Array:
+    return x * jnp.tanh(jax.nn.softplus(x))
+
+
+@jax.custom_jvp
+def _absolute(x: Array) -> Array:
+    return jnp.abs(x)
+
+
+@_absolute.defjvp
+def _absolute_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (t,) = primals, tangents
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return jax.jvp(jnp.abs, primals, tangents)
+    return jnp.abs(x), t * jnp.sign(x)
+
+
+def _half_away(x: Array) -> Array:
+    return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
+
+
+def _straight_through(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A step function with the gradient of the identity."""
+
+    @jax.custom_jvp
+    def step(x: Array) -> Array:
+        return compute(x)
+
+    step.defjvp(lambda primals, tangents: (compute(*primals), tangents[0]))
+    return step
+
+
+# name: (level, function, meaning, aliases)
+_UNARY: dict[str, tuple[int, Callable[[Array], Array], str, tuple[str, ...]]] = {
+    "relu": (1, jax.nn.relu, "``max(x, 0)``, with gradient 0 at 0.", ()),
+    "sigmoid": (1, jax.nn.sigmoid, "``1 / (1 + exp(-x))``.", ()),
+    "log_sigmoid": (1, jax.nn.log_sigmoid, "The logarithm of the sigmoid, without overflow.", ()),
+    "softrelu": (1, jax.nn.softplus, "``log(1 + exp(x))``, without overflow.", ("softplus",)),
+    "softsign": (1, jax.nn.soft_sign, "``x / (1 + |x|)``.", ()),
+    "tanh": (1, jnp.tanh, "Hyperbolic tangent.", ()),
+    "mish": (1, _mish, "``x tanh(log(1 + exp(x)))``.", ()),
+    "silu": (1, jax.nn.silu, "``x sigmoid(x)``.", ()),
+    "selu": (1, jax.nn.selu, "The scaled exponential linear unit of self-normalizing networks.", ()),
+    "exp": (1, jnp.exp, "Exponential.", ()),
+    "log": (1, jnp.log, "Natural logarithm.", ()),
+    "sqrt": (1, jnp.sqrt, "Square root.", ()),
+    "square": (1, jnp.square, "``x * x``.", ()),
+    "negative": (1, jnp.negative, "``-x``.", ()),
+    "absolute": (1, _absolute, "Absolute value, with gradient 0 at 0.", ("abs", "fabs")),
+    "sign": (3, jnp.sign, "-1, 0 or 1.", ()),
+    "floor": (3, jnp.floor, "The largest integer not above.", ()),
+    "ceil": (3, jnp.ceil, "The smallest integer not below.", ()),
+    "trunc": (3, jnp.trunc, "The nearest integer towards zero.", ("fix",)),
+    "rint": (3, jnp.rint, "The nearest integer, halves to even (MXNet sends halves down).", ()),
+    "cbrt": (3, jnp.cbrt, "Cube root.", ()),
+    "rsqrt": (3, lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", ()),
+    "rcbrt": (3, lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", ()),
+    "reciprocal": (3, lambda x: 1 / x, "``1 / x``.", ()),
+    "expm1": (3, jnp.expm1, "``exp(x) - 1``, exact near 0.", ()),
+    "exp2": (3, jnp.exp2, "``2 ** x``.", ()),
+    "log1p": (3, jnp.log1p, "``log(1 + x)``, exact near 0.", ()),
+    "log2": (3, jnp.log2, "Logarithm to base 2.", ()),
+    "log10": (3, jnp.log10, "Logarithm to base 10.", ()),
+    "sin": (3, jnp.sin, "Sine.", ()),
+    "cos": (3, jnp.cos, "Cosine.", ()),
+    "tan": (3, jnp.tan, "Tangent.", ()),
+    "arcsin": (3, jnp.arcsin, "Inverse sine.", ("asin",)),
+    "arccos": (3, jnp.arccos, "Inverse cosine.", ("acos",)),
+    "arctan": (3, jnp.arctan, "Inverse tangent.", ("atan",)),
+    "sinh": (3, jnp.sinh, "Hyperbolic sine.", ()),
+    "cosh": (3, jnp.cosh, "Hyperbolic cosine.", ()),
+    "arcsinh": (3, jnp.arcsinh, "Inverse hyperbolic sine.", ("asinh",)),
+    "arccosh": (3, jnp.arccosh, "Inverse hyperbolic cosine.", ("acosh",)),
+    "arctanh": (3, jnp.arctanh, "Inverse hyperbolic tangent.", ("atanh",)),
+    "degrees": (3, jnp.degrees, "Radians in degrees.", ("rad2deg",)),
+    "radians": (3, jnp.radians, "Degrees in radians.", ("deg2rad",)),
+    "erf": (3, lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.", ()),
+    "erfinv": (3, lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.", ()),
+    "gamma": (3, lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", ()),
+    "gammaln": (3, lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", ()),
+    "digamma": (3, lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", ()),
+    "logical_not": (3, jnp.logical_not, "Whether an element is zero.", ()),
+    "bitwise_not": (3, jnp.bitwise_not, "All bits flipped.", ("invert", "bitwise_invert")),
+    "isnan": (3, jnp.isnan, "Whether an element is not a number.", ()),
+    "isinf": (3, jnp.isinf, "Whether an element is infinite.", ()),
+    "isfinite": (3, jnp.isfinite, "Whether an element is neither infinite nor not a number.", ()),
+    "isposinf": (3, jnp.isposinf, "Whether an element is positive infinity.", ()),
+    "isneginf": (3, jnp.isneginf, "Whether an element is negative infinity.", ()),
+    "copy": (3, lambda x: x, "The same values.", ("identity",)),
+    "stop_gradient": (3, lax.stop_gradient, "The same values, through which no gradient flows.", ("BlockGrad",)),
+    "round_ste": (3, _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.", ()),
+    "sign_ste": (3, _straight_through(jnp.sign), "The sign, with gradient 1.", ()),
+}
+
+
+def _maximum(x: Array, y: Array) -> Array:
+    return jnp.where((x >= y) | (x != x), x, y)
+
+
+def _minimum(x: Array, y: Array) -> Array:
+    return jnp.where((x <= y) | (x != x), x, y)
+
+
+_BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, ...]]] = {
+    "add": (1, jnp.add, "``x1 + x2``.", ()),
+    "subtract": (1, jnp.subtract, "``x1 - x2``.", ()),
+    "multiply": (1, jnp.multiply, "``x1 * x2``.", ()),
+    "true_divide": (1, jnp.true_divide, "``x1 / x2``, a float also for integers.", ("divide",)),
+    "power": (4, jnp.power, "``x1 ** x2``.", ("pow",)),
+    "floor_divide": (4, jnp.floor_divide, "``floor(x1 / x2)``.", ()),
+    "mod": (4, jnp.remainder, "The remainder, with the sign of the divisor.", ("remainder",)),
+    "fmod": (4, jnp.fmod, "The remainder, with the sign of the dividend.", ()),
+    "maximum": (4, _maximum, "The larger; the gradient of a tie goes to ``x1``.", ()),
+    "minimum": (4, _minimum, "The smaller; the gradient of a tie goes to ``x1``.", ()),
+    "fmax": (4, jnp.fmax, "The larger; a number before one that is not.", ()),
+    "fmin": (4, jnp.fmin, "The smaller; a number before one that is not.", ()),
+    "arctan2": (4, jnp.arctan2, "The angle of the point ``(x2, x1)``.", ("atan2",)),
+    "hypot": (4, jnp.hypot, "``sqrt(x1**2 + x2**2)``, without overflow.", ()),
+    "copysign": (4, jnp.copysign, "The magnitude of ``x1`` with the sign of ``x2``.", ()),
+    "logaddexp": (4, jnp.logaddexp, "``log(exp(x1) + exp(x2))``, without overflow.", ()),
+    "ldexp": (4, lambda x, y: x * jnp.exp2(y), "``x1 * 2**x2``.", ()),
+    "gcd": (4, jnp.gcd, "Greatest common divisor.", ()),
+    "lcm": (4, jnp.lcm, "Least common multiple.", ()),
+    "equal": (4, jnp.equal, "Whether ``x1 == x2``.", ()),
+    "not_equal": (4, jnp.not_equal, "Whether ``x1 != x2``.", ()),
+    "greater": (4, jnp.greater, "Whether ``x1 > x2``.", ()),
+    "greater_equal": (4, jnp.greater_equal, "Whether ``x1 >= x2``.", ()),
+    "less": (4, jnp.less, "Whether ``x1 < x2``.", ()),
+    "less_equal": (4, jnp.less_equal, "Whether ``x1 <= x2``.", ()),
+    "logical_and": (4, jnp.logical_and, "Whether both are non-zero.", ()),
+    "logical_or": (4, jnp.logical_or, "Whether one of the two is non-zero.", ()),
+    "logical_xor": (4, jnp.logical_xor, "Whether exactly one of the two is non-zero.", ()),
+    "bitwise_and": (4, jnp.bitwise_and, "The bits that both have.", ()),
+    "bitwise_or": (4, jnp.bitwise_or, "The bits that one of the two has.", ()),
+    "bitwise_xor": (4, jnp.bitwise_xor, "The bits that exactly one of the two has.", ()),
+    "left_shift": (4, jnp.left_shift, "The bits moved up by ``x2``.", ("bitwise_left_shift",)),
+    "right_shift": (4, jnp.right_shift, "The bits moved down by ``x2``.", ("bitwise_right_shift",)),
+}
+
+
+def _register_unary(
+    name: str, level: int, compute: Callable[[Array], Array], doc: str, aliases: tuple[str, ...]
+) -> None:
+    def unary(x: Array) -> Array:
+        return compute(x)
+
+    unary.__name__, unary.__doc__ = name, doc
+    register(name, level=level, aliases=aliases)(unary)
+
+
+def _register_binary(
+    name: str, level: int, compute: Callable[[Array, Array], Array], doc: str, aliases: tuple[str, ...]
+) -> None:
+    def binary(x1: Array, x2: Array) -> Array:
+        if x1.ndim != x2.ndim:
+            x1, x2 = aligned(x1, x2)
+        return compute(x1, x2)
+
+    binary.__name__, binary.__doc__ = name, doc
+    register(name, level=level, aliases=aliases)(binary)
+
+
+for _name, _row in _UNARY.items():
+    _register_unary(_name, *_row)
+for _name, _row in _BINARY.items():
+    _register_binary(_name, *_row)
+
+maximum, minimum = _maximum, _minimum
+
+
+@register(level=4)
+def integer_power(x: Array, *, exponent: int) -> Array:
+    """``x ** exponent`` for a fixed integer: a few products in place of a general power."""
+    return lax.integer_pow(narrow(x, float_dtype(x)) if exponent < 0 else x, exponent)
+
+
+@register(level=3, aliases=("round",))
+def around(x: Array, *, decimals: int = 0) -> Array:
+    """The nearest number of so many decimals, halves to even."""
+    return jnp.round(x, decimals)
+
+
+@register(level=4)
+def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
+    """The values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
+
+    Scalar bounds take the element type of `x`.
+    """
+    for bound, keep in ((a_min, _maximum), (a_max, _minimum)):
+        if bound is not None:
+            bound = jnp.asarray(bound)
+            x = keep(*aligned(x, narrow(bound, x.dtype) if bound.ndim == 0 else bound))
+    return x
+
+
+@register(level=1)
+def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
+    """``alpha * x + beta``, cut to the range 0 to 1."""
+    return jnp.clip(alpha * x + beta, 0, 1)
+
+
+@register(level=1)
+def elu(x: Array, *, alpha: float = 1.0) -> Array:
+    """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
+    return jax.nn.elu(x, alpha)
+
+
+@register(level=1)
+def gelu(x: Array, *, approximate: bool = False) -> Array:
+    """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
+    return jax.nn.gelu(x, approximate=approximate)
+
+
+_ACTIVATIONS = {
+    n: _UNARY[n][1] for n in ("log_sigmoid", "mish", "relu", "sigmoid", "softrelu", "softsign", "tanh", "silu")
+}
+
+
+@register(level=1, aliases=("Activation",))
+def activation(x: Array, *, act_type: str = "relu") -> Array:
+    """An activation function by its name.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    act_type : {'relu', 'sigmoid', 'log_sigmoid', 'tanh', 'softrelu', 'softsign', 'mish', 'silu'}
+        Which one.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> activation(jnp.array([-1.0, 2.0]), act_type="relu")
+    Array([0., 2.], dtype=float32)
+    """
+    return choose(_ACTIVATIONS, act_type, "activation", "act_type")(x)
+
+
+def _leaky(x: Array, slope: float) -> Array:
+    return jnp.where(x > 0, x, x * slope)
+
+
+_LEAKY = {
+    "leaky": _leaky,
+    "elu": lambda x, slope: jnp.where(x > 0, x, slope * jnp.expm1(jnp.where(x > 0, 0, x))),
+    "selu": lambda x, slope: jax.nn.selu(x),
+    "gelu": lambda x, slope: jax.nn.gelu(x, approximate=False),
+    "gelu_erf": lambda x, slope: jax.nn.gelu(x, approximate=False),
+    "gelu_tanh": lambda x, slope: jax.nn.gelu(x, approximate=True),
+    "prelu": None,
+    "rrelu": None,
+}
+
+
+def _prelu_shape(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+    data = shapes[0]
+    if data is None or len(shapes) < 2 or attrs["act_type"] != "prelu":
+        return shapes
+    gamma = shapes[1]
+    if gamma is not None and (gamma == (1,) or len(gamma) == len(data) > 1):
+        return shapes
+    wanted = (data[min(1, len(data) - 1)],)
+    return [data, filled(gamma, wanted, "leaky_relu: gamma", f"act_type='prelu' with data of shape {data}")]
+
+
+def _prelu(x: Array, gamma: Array | None) -> Array:
+    if gamma is None:
+        raise ValueError("leaky_relu: act_type='prelu' needs the slopes as a second array, gamma.")
+    if gamma.ndim == 1 and x.ndim > 1:
+        if gamma.shape[0] not in (1, x.shape[1]):
+            raise ShapeError(
+                f"leaky_relu: gamma has shape {gamma.shape}, but data of shape {x.shape} has {x.shape[1]} channels."
+            )
+        gamma = channels(gamma, x.ndim, 1)
+    return jnp.where(x > 0, x, x * gamma)
+
+
+def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
+    return attrs["act_type"] == "rrelu" and attrs["training"] is not False
+
+
+@register(level=1, aliases=("LeakyReLU",), random=_is_rrelu, mode=_is_rrelu, infer=_prelu_shape)
+def leaky_relu(
+    key: Array | None,
+    x: Array,
+    gamma: Array | None = None,
+    *,
+    act_type: str = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    training: bool | None = None,
+) -> Array:
+    """Units that stay open a little below zero.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    gamma : array, optional
+        The learned slopes of ``'prelu'``: one for each channel (axis 1), or one in all.
+    act_type : {'leaky', 'elu', 'selu', 'gelu', 'gelu_tanh', 'prelu', 'rrelu'}
+        ``'rrelu'`` draws each slope between the bounds when training, and takes their mean when not.
+    slope : float
+        The slope of ``'leaky'``, the scale of ``'elu'``.
+    """
+    compute = choose(_LEAKY, act_type, "leaky_relu", "act_type")
+    if act_type == "prelu":
+        return _prelu(x, gamma)
+    if act_type != "rrelu":
+        return compute(x, slope)
+    if not training:
+        return _leaky(x, (lower_bound + upper_bound) / 2)
+    return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
+
+
+@register(level=1)
+def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
+    """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
+    border = 1.0 / scalar**2
+    size = jnp.abs(x)
+    return jnp.where(size < border, 0.5 * scalar**2 * x * x, size - 0.5 * border)
+
+
+@register(level=4, aliases=("ElementWiseSum",))
+def add_n(*arrays: Array) -> Array:
+    """The sum of several arrays of one shape."""
+    return functools.reduce(jnp.add, same_dtype(*arrays))
+
+
+@register(level=1)
+def swiglu(x: Array, gate: Array) -> Array:
+    """``silu(gate) * x``, the gated unit of current transformers."""
+    return narrow(jax.nn.silu(wide(gate)), x.dtype) * x

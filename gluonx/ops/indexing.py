@@ -1,0 +1,187 @@
+"""Indexing by arrays, and sequences of different lengths.
+
+Indices may be floats with integer values, as everywhere in MXNet. No operator here fails on an index out of range,
+since an XLA program cannot: each says what such an index means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import aligned, axis_of, choose
+from gluonx.ops.registry import register
+
+__all__ = [
+    "gather_nd",
+    "index_add",
+    "index_update",
+    "scatter_nd",
+    "sequence_last",
+    "sequence_mask",
+    "sequence_reverse",
+    "take",
+]
+
+
+def _whole(indices: Array) -> Array:
+    return indices if jnp.issubdtype(indices.dtype, jnp.integer) else indices.astype(jnp.int32)
+
+
+@register(level=3)
+def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
+    """The elements of `x` at `indices` along an axis (None: of the flattened array).
+
+    Parameters
+    ----------
+    mode : {'clip', 'wrap', 'raise'}
+        An index out of range takes the nearest element, counts on from the other end, or gives NaN (for integers, the
+        smallest number; negative indices count from the end): a compiled program cannot raise.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> take(jnp.array([1.0, 2.0, 3.0]), jnp.array([-1, 0, 5]))
+    Array([1., 1., 3.], dtype=float32)
+    """
+    how = choose({"clip": "clip", "wrap": "wrap", "raise": "fill"}, mode, "take", "mode")
+    return jnp.take(x, _whole(indices), axis, mode=how)
+
+
+@register(level=3)
+def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1) -> Array:
+    """For each vector along an axis its elements at `indices`."""
+    return jnp.take_along_axis(x, _whole(indices), axis)
+
+
+def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
+    if indices.ndim < 1 or indices.shape[0] > x.ndim:
+        raise ShapeError(f"{name}: indices of shape {indices.shape} name more axes than data of shape {x.shape} has.")
+    return tuple(_whole(indices))
+
+
+@register(level=3)
+def gather_nd(x: Array, indices: Array) -> Array:
+    """The elements of `x` whose coordinates stand in the columns of `indices`.
+
+    Parameters
+    ----------
+    indices : array, shape (m, ...)
+        Coordinates along the first ``m`` axes; negative ones count from the end, others are kept within the array.
+
+    Returns
+    -------
+    array, shape indices.shape[1:] + x.shape[m:]
+    """
+    return x.at[_places("gather_nd", x, indices)].get(mode="clip")
+
+
+@register(level=3)
+def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
+    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`)."""
+    target = jnp.zeros(tuple(shape), x.dtype)
+    return target.at[_places("scatter_nd", target, indices)].set(x)
+
+
+def _spread(x: Array, places: tuple[Array, ...], value: Array) -> Array:
+    shape = places[0].shape + x.shape[len(places) :]
+    _, value = aligned(jnp.empty((1,) * len(shape)), value)
+    return jnp.broadcast_to(value.astype(x.dtype), shape)
+
+
+@register(level=3)
+def index_add(x: Array, ind: Array, val: Array) -> Array:
+    """The array with `val` added at the coordinates in the columns of `ind`; repeated ones add up."""
+    places = _places("index_add", x, ind)
+    return x.at[places].add(_spread(x, places, val))
+
+
+@register(level=3)
+def index_update(x: Array, ind: Array, val: Array) -> Array:
+    """The array with `val` put at the coordinates in the columns of `ind`."""
+    places = _places("index_update", x, ind)
+    return x.at[places].set(_spread(x, places, val))
+
+
+@register(level=3)
+def index_copy(x: Array, index: Array, new: Array) -> Array:
+    """The array with the rows of `new` put at `index`."""
+    return x.at[_whole(index)].set(new)
+
+
+# -- sequences ------------------------------------------------------------------------------------------------------
+
+
+def _sequence_axes(name: str, x: Array, axis: int, lengths: Array | None, use: bool) -> tuple[int, int]:
+    """The axes of time and of batch, which are the first two."""
+    axis = axis_of(axis, x.ndim, name)
+    if axis > 1 or x.ndim < 2:
+        raise ShapeError(
+            f"{name}: axis, that of time, must be 0 or 1 and the batch the other, but is {axis} for {x.shape}."
+        )
+    if use:
+        if lengths is None:
+            raise ValueError(f"{name}: use_sequence_length=True needs the lengths as a second array.")
+        if lengths.shape != (x.shape[1 - axis],):
+            raise ShapeError(
+                f"{name}: sequence_length has shape {lengths.shape}, but data of shape {x.shape} has another batch."
+            )
+    return axis, 1 - axis
+
+
+def _along(vector: Array, ndim: int, axis: int) -> Array:
+    return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+@register(level=6, aliases=("SequenceMask",))
+def sequence_mask(
+    x: Array,
+    sequence_length: Array | None = None,
+    *,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+) -> Array:
+    """The sequences with `value` in place of what lies beyond their lengths.
+
+    Parameters
+    ----------
+    x : array, shape (time, batch, ...), or (batch, time, ...) with ``axis=1``
+    sequence_length : array, shape (batch,), optional
+    use_sequence_length : bool
+        Without it the data comes back as it is.
+    """
+    time, batch = _sequence_axes("sequence_mask", x, axis, sequence_length, use_sequence_length)
+    if not use_sequence_length:
+        return x
+    step = lax.broadcasted_iota(jnp.int32, [n if i == time else 1 for i, n in enumerate(x.shape)], time)
+    inside = step < _along(_whole(sequence_length), x.ndim, batch)
+    return jnp.where(inside, x, jnp.asarray(value, x.dtype))
+
+
+@register(level=6, aliases=("SequenceLast",))
+def sequence_last(
+    x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
+) -> Array:
+    """The last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first."""
+    time, batch = _sequence_axes("sequence_last", x, axis, sequence_length, use_sequence_length)
+    if not use_sequence_length:
+        return lax.index_in_dim(x, -1, time, keepdims=False)
+    last = _along(jnp.clip(_whole(sequence_length) - 1, 0, x.shape[time] - 1), x.ndim, batch)
+    return jnp.take_along_axis(x, last, time).squeeze(time)
+
+
+@register(level=6, aliases=("SequenceReverse",))
+def sequence_reverse(
+    x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
+) -> Array:
+    """Each sequence turned round within its length; the layout is that of `sequence_mask`."""
+    time, batch = _sequence_axes("sequence_reverse", x, axis, sequence_length, use_sequence_length)
+    if not use_sequence_length:
+        return jnp.flip(x, time)
+    step = lax.broadcasted_iota(jnp.int32, [n if i < 2 else 1 for i, n in enumerate(x.shape)], time)
+    length = _along(_whole(sequence_length), x.ndim, batch)
+    return jnp.take_along_axis(x, jnp.where(step < length, length - 1 - step, step), time)

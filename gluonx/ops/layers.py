@@ -1,0 +1,36 @@
+"""Operators that exist for one layer each: what would otherwise be several nodes of the graph is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import jax
+from jax import Array
+
+from gluonx.errors import ShapeError
+from gluonx.ops.registry import register
+
+__all__ = ["pixel_shuffle", "swish"]
+
+
+@register(level=1)
+def swish(x: Array, *, beta: float = 1.0) -> Array:
+    """``x * sigmoid(beta * x)``."""
+    return x * jax.nn.sigmoid(beta * x)
+
+
+@register(level=2)
+def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
+    """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``."""
+    n = len(factors)
+    batch, channels, *space = x.shape
+    if len(space) != n or channels % math.prod(factors):
+        raise ShapeError(
+            f"pixel_shuffle by {tuple(factors)} needs an input of {n + 2} axes whose second is a multiple of "
+            f"{math.prod(factors)}, not {x.shape}."
+        )
+    x = x.reshape(batch, channels // math.prod(factors), *factors, *space)
+    order = [axis for i in range(n) for axis in (2 + n + i, 2 + i)]
+    x = x.transpose(0, 1, *order)
+    return x.reshape(*x.shape[:2], *[s * f for s, f in zip(space, factors)])

@@ -1,0 +1,399 @@
+"""Losses as operators: each is one pure function, so that a loss is one node of the recorded graph.
+
+All follow one scheme. An element-wise penalty of prediction and label is multiplied by ``sample_weight`` (an array that
+broadcasts to it) and by ``weight`` (a number), then averaged over every axis but ``batch_axis``: one value a sample
+remains. Labels may have another shape than the prediction as long as they hold as many elements.
+
+Half-precision predictions are widened to float32 inside and narrowed at the end: a sum over a large vocabulary in
+float16 would be worth nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from gluonx.errors import ShapeError
+from gluonx.ops.registry import register
+
+__all__ = [
+    "cosine_embedding_loss",
+    "ctc_batch_loss",
+    "hinge_loss",
+    "huber_loss",
+    "kl_div_loss",
+    "l1_loss",
+    "l2_loss",
+    "logistic_loss",
+    "poisson_nll_loss",
+    "sdml_loss",
+    "sigmoid_bce_loss",
+    "softmax_cross_entropy_loss",
+    "squared_hinge_loss",
+    "triplet_loss",
+]
+
+_TINY = 1e-12  # keeps logarithms and quotients finite, as in MXNet
+
+
+def _wide(x: Array) -> Array:
+    """The array in a type fit for sums: half precision becomes float32, integers too."""
+    x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.floating) or x.dtype.itemsize < 4:
+        return x.astype(jnp.float32)
+    return x
+
+
+def _result_dtype(pred: Array) -> jnp.dtype:
+    return pred.dtype if jnp.issubdtype(pred.dtype, jnp.floating) else jnp.dtype(jnp.float32)
+
+
+def _like(label: Array, pred: Array, name: str = "label") -> Array:
+    """The label in the shape of the prediction."""
+    if label.shape == pred.shape:
+        return label
+    if label.size != pred.size:
+        raise ShapeError(
+            f"{name} has shape {label.shape} ({label.size} elements) and cannot take the shape of the prediction, "
+            f"{pred.shape} ({pred.size} elements)."
+        )
+    return label.reshape(pred.shape)
+
+
+def _pair(pred: Array, label: Array) -> tuple[Array, Array]:
+    return _wide(pred), _wide(_like(label, pred))
+
+
+def _weighted(loss: Array, sample_weight: Array | None, weight: float | None) -> Array:
+    if sample_weight is not None:
+        if not _broadcasts(sample_weight.shape, loss.shape):
+            raise ShapeError(
+                f"sample_weight has shape {sample_weight.shape} and cannot be broadcast to the loss, which has shape "
+                f"{loss.shape} before the mean; give one weight a sample as {loss.shape[:1] + (1,) * (loss.ndim - 1)}."
+            )
+        loss = loss * _wide(sample_weight.reshape((1,) * (loss.ndim - sample_weight.ndim) + sample_weight.shape))
+    return loss if weight is None else loss * weight
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    if len(shape) > len(target):
+        return False
+    return all(have in (1, want) for have, want in zip(shape[::-1], target[::-1]))
+
+
+def _other_axes(x: Array, batch_axis: int) -> tuple[int, ...]:
+    """Every axis but the batch axis; a scalar has none."""
+    if x.ndim == 0:
+        return ()
+    if not -x.ndim <= batch_axis < x.ndim:
+        raise ShapeError(f"batch_axis={batch_axis} does not exist in a loss of shape {x.shape}.")
+    return tuple(axis for axis in range(x.ndim) if axis != batch_axis % x.ndim)
+
+
+def _finish(loss: Array, pred: Array, sample_weight: Array | None, weight: float | None, batch_axis: int) -> Array:
+    """Weight the penalty, average it a sample, and give it the type of the prediction."""
+    loss = _weighted(loss, sample_weight, weight)
+    return loss.mean(_other_axes(loss, batch_axis)).astype(_result_dtype(pred))
+
+
+def _pick(x: Array, label: Array, axis: int) -> Array:
+    """``x`` at the label's place along an axis, which stays with length 1; labels out of range are clipped.
+
+    A comparison with the positions, not a gather: it fuses with its surroundings and its gradient needs no scatter.
+    """
+    axis %= x.ndim
+    kept = x.shape[:axis] + (1,) + x.shape[axis + 1 :]
+    if label.size != math.prod(kept):
+        raise ShapeError(
+            f"a sparse label of shape {label.shape} does not fit a prediction of shape {x.shape}: it needs one class "
+            f"index for each place but along axis {axis}, that is {x.shape[:axis] + x.shape[axis + 1 :]}. "
+            "Is the label one-hot (sparse_label=False)?"
+        )
+    index = jnp.clip(label.astype(jnp.int32), 0, x.shape[axis] - 1).reshape(kept)
+    places = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
+
+
+@register(level=1)
+def l2_loss(
+    pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
+) -> Array:
+    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged a sample."""
+    x, y = _pair(pred, label)
+    half = 0.5 if weight is None else weight / 2
+    return _finish(jnp.square(y - x), pred, sample_weight, half, batch_axis)
+
+
+@register(level=1)
+def l1_loss(
+    pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
+) -> Array:
+    """The absolute difference ``|label - pred|``, averaged a sample."""
+    x, y = _pair(pred, label)
+    return _finish(jnp.abs(y - x), pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def huber_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    rho: float = 1,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet."""
+    x, y = _pair(pred, label)
+    far = jnp.abs(y - x)
+    loss = jnp.where(far > rho, far - 0.5 * rho, (0.5 / rho) * jnp.square(far))
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def hinge_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    margin: float = 1,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged a sample."""
+    x, y = _pair(pred, label)
+    return _finish(jax.nn.relu(margin - x * y), pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def squared_hinge_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    margin: float = 1,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """The square of the hinge loss."""
+    x, y = _pair(pred, label)
+    return _finish(jnp.square(jax.nn.relu(margin - x * y)), pred, sample_weight, weight, batch_axis)
+
+
+def _logistic(x: Array, y: Array) -> Array:
+    """The stable form of the logistic loss of a logit and a label in [0, 1]."""
+    return jax.nn.relu(x) - x * y + jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@register(level=1)
+def logistic_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    label_format: str = "signed",
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary")."""
+    x, y = _pair(pred, label)
+    loss = _logistic(x, (y + 1) / 2 if label_format == "signed" else y)
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def sigmoid_bce_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    pos_weight: Array | None = None,
+    *,
+    from_sigmoid: bool = False,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives."""
+    x, y = _pair(pred, label)
+    if pos_weight is None:
+        positive = 1.0
+    elif _broadcasts(pos_weight.shape, x.shape):
+        positive = _wide(pos_weight).reshape((1,) * (x.ndim - pos_weight.ndim) + pos_weight.shape)
+    else:
+        raise ShapeError(f"pos_weight of shape {pos_weight.shape} cannot be broadcast to the prediction, {pred.shape}.")
+    if from_sigmoid:
+        loss = -(jnp.log(x + _TINY) * y * positive + jnp.log(1 - x + _TINY) * (1 - y))
+    elif pos_weight is None:
+        loss = _logistic(x, y)
+    else:
+        log_weight = 1 + (positive - 1) * y
+        loss = x - x * y + log_weight * (jnp.log1p(jnp.exp(-jnp.abs(x))) + jax.nn.relu(-x))
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def softmax_cross_entropy_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    axis: int = -1,
+    sparse_label: bool = True,
+    from_logits: bool = False,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """Cross entropy between the softmax of the prediction and a label.
+
+    The label is a class index for each place (``sparse_label``; out of range is clipped) or a distribution along
+    ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
+    """
+    x = _wide(pred)
+    if sparse_label:
+        loss = -_pick(x, label, axis)
+        if not from_logits:
+            loss = loss + jax.nn.logsumexp(x, axis=axis, keepdims=True)
+    else:
+        y = _wide(_like(label, pred))
+        logp = x if from_logits else jax.nn.log_softmax(x, axis=axis)
+        loss = -(logp * y).sum(axis, keepdims=True)
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def kl_div_loss(
+    pred: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    from_logits: bool = True,
+    axis: int = -1,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``."""
+    if label.shape != pred.shape:
+        raise ShapeError(f"label has shape {label.shape}, the prediction {pred.shape}; they must be the same.")
+    x, y = _wide(pred), _wide(label)
+    if not from_logits:
+        x = jax.nn.log_softmax(x, axis=axis)
+    return _finish(y * (jnp.log(y + _TINY) - x), pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def poisson_nll_loss(
+    pred: Array,
+    target: Array,
+    sample_weight: Array | None = None,
+    *,
+    from_logits: bool = True,
+    compute_full: bool = False,
+    epsilon: float = 1e-8,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """Negative log likelihood of counts under a Poisson whose (log) rate is predicted.
+
+    With ``compute_full`` the term that does not depend on the prediction is added, in Stirling's approximation and for
+    targets above 1 only.
+    """
+    x, y = _wide(pred), _wide(_like(target, pred, "target"))
+    loss = jnp.exp(x) - y * x if from_logits else x - y * jnp.log(x + epsilon)
+    if compute_full:
+        safe = jnp.where(y > 1, y, 1)  # the logarithm of 0 would poison the gradient, though it is not chosen
+        stirling = safe * jnp.log(safe) - safe + 0.5 * jnp.log(2 * math.pi * safe)
+        loss = loss + jnp.where(y > 1, stirling, 0)
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
+
+
+@register(level=1)
+def triplet_loss(
+    pred: Array,
+    positive: Array,
+    negative: Array,
+    sample_weight: Array | None = None,
+    *,
+    margin: float = 1,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed a sample."""
+    x = _wide(pred)
+    near = jnp.square(_wide(_like(positive, pred, "positive")) - x)
+    far = jnp.square(_wide(_like(negative, pred, "negative")) - x)
+    loss = jax.nn.relu((near - far).sum(_other_axes(x, batch_axis)) + margin)
+    return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))
+
+
+@register(level=1)
+def cosine_embedding_loss(
+    input1: Array,
+    input2: Array,
+    label: Array,
+    sample_weight: Array | None = None,
+    *,
+    margin: float = 0,
+    weight: float | None = None,
+    batch_axis: int = 0,
+) -> Array:
+    """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1."""
+    a, b = _wide(_like(input1, input2, "input1")), _wide(input2)
+    # The norm's gradient at 0 is not finite; at a zero vector the cosine is 0 and so is its gradient.
+    norms = _norm(a) * _norm(b)
+    cosine = ((a * b).sum(-1) / jnp.maximum(norms, _TINY)).reshape(-1, 1)
+    apart = jnp.clip(cosine - margin, 0, 1 - margin)
+    loss = jnp.where(_like(label, cosine) == 1, 1 - cosine, apart)
+    return _finish(loss, input1, sample_weight, weight, batch_axis)
+
+
+def _norm(x: Array) -> Array:
+    square = jnp.square(x).sum(-1)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
+
+@register(level=1)
+def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
+    """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not."""
+    a, b = _wide(x1), _wide(x2)
+    if a.shape != b.shape or a.ndim != 2 or len(a) < 2:
+        raise ShapeError(
+            f"x1 and x2 must be equal matrices of two rows or more, but have shapes {x1.shape} and {x2.shape}."
+        )
+    distance = jnp.square(a[:, None] - b[None]).sum(2)
+    gold = jnp.eye(len(a), dtype=a.dtype)
+    label = gold * (1 - smoothing_parameter) + (1 - gold) * smoothing_parameter / (len(a) - 1)
+    loss = label * (jnp.log(label + _TINY) - jax.nn.log_softmax(-distance, axis=1))
+    return loss.mean(1).astype(_result_dtype(x1))
+
+
+@register(level=6)
+def ctc_batch_loss(
+    pred: Array,
+    label: Array,
+    pred_lengths: Array | None = None,
+    label_lengths: Array | None = None,
+    sample_weight: Array | None = None,
+    *,
+    layout: str = "NTC",
+    label_layout: str = "NT",
+    weight: float | None = None,
+) -> Array:
+    """Connectionist temporal classification with the last class as the blank; one value a sample.
+
+    Without ``label_lengths`` a label ends before its first -1 (any negative value).
+    """
+    import optax  # lazily: most programs never need it here
+
+    logits = _wide(pred if layout == "NTC" else pred.swapaxes(0, 1))
+    label = label if label_layout == "NT" else label.swapaxes(0, 1)
+    blank = logits.shape[2] - 1
+    steps = jnp.arange(logits.shape[1])[None, :]
+    places = jnp.arange(label.shape[1])[None, :]
+    late = jnp.zeros(logits.shape[:2]) if pred_lengths is None else (steps >= pred_lengths[:, None]).astype(jnp.float32)
+    ends = jnp.where(label < 0, places, label.shape[1]).min(1) if label_lengths is None else label_lengths
+    padded = (places >= ends[:, None]).astype(jnp.float32)
+    index = jnp.clip(label.astype(jnp.int32), 0, blank)
+    loss = optax.ctc_loss(logits, late, index, padded, blank_id=blank)
+    return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))

@@ -1,0 +1,440 @@
+"""Fully connected nets: dense layers, embeddings, dropout, and what turns scores into probabilities and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+from gluonx.ops.common import (
+    aligned,
+    axis_of,
+    channels,
+    choose,
+    filled,
+    float_dtype,
+    narrow,
+    same_dtype,
+    size_of,
+    wide,
+)
+from gluonx.ops.registry import Shape, register
+
+__all__ = [
+    "dropout",
+    "embedding",
+    "fully_connected",
+    "l2_normalization",
+    "log_softmax",
+    "masked_log_softmax",
+    "masked_softmax",
+    "one_hot",
+    "pick",
+    "softmax",
+    "softmin",
+    "topk",
+]
+
+
+def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+    data, weight, *bias = shapes
+    units = attrs["num_hidden"] or (weight[0] if weight else 0)
+    features = 0
+    if data is not None and len(data):
+        features = size_of(data[1:]) if attrs["flatten"] else data[-1]
+    reason = f"data of shape {data}" + (f" with num_hidden={attrs['num_hidden']}" if attrs["num_hidden"] else "")
+    weight = filled(weight, (units, features), "fully_connected: weight", reason)
+    units = weight[0]
+    if attrs["no_bias"]:
+        return [data, weight, *bias]
+    return [data, weight, *(filled(b, (units,), "fully_connected: bias", f"a layer of {units} units") for b in bias)]
+
+
+@register(level=1, aliases=("FullyConnected",), infer=_dense_shapes)
+def fully_connected(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    *,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+) -> Array:
+    """A dense layer: ``x @ weight.T + bias``.
+
+    Parameters
+    ----------
+    x : array, shape (batch, ...)
+        With `flatten` every axis but the first is one axis of features, else only the last axis is.
+    weight : array, shape (num_hidden, features)
+    bias : array, shape (num_hidden,), optional
+        Left out under `no_bias`.
+
+    Returns
+    -------
+    array, shape (batch, num_hidden), or (..., num_hidden) if not `flatten`
+
+    Raises
+    ------
+    ShapeError
+        If the features of `x` are not those of `weight`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> fully_connected(jnp.ones((2, 3)), jnp.ones((4, 3)), jnp.zeros(4)).shape
+    (2, 4)
+    """
+    if flatten and x.ndim != 2:
+        x = x.reshape(x.shape[0], -1) if x.ndim > 1 else x.reshape(-1, 1)
+    if weight.ndim != 2 or x.shape[-1] != weight.shape[1] or num_hidden not in (None, weight.shape[0]):
+        wanted = f"({num_hidden or 'num_hidden'}, {x.shape[-1]})"
+        raise ShapeError(
+            f"fully_connected: weight has shape {weight.shape}, but data of shape {x.shape} "
+            f"({'flattened' if flatten else 'not flattened'}) needs {wanted}."
+        )
+    x, weight = same_dtype(x, weight)
+    y = lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
+    if bias is None or no_bias:
+        return y
+    if bias.shape != weight.shape[:1]:
+        raise ShapeError(
+            f"fully_connected: bias has shape {bias.shape}, but {weight.shape[0]} units need {weight.shape[:1]}."
+        )
+    return y + channels(narrow(bias, y.dtype), y.ndim, y.ndim - 1)
+
+
+def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+    data, weight = shapes
+    wanted = (attrs["input_dim"] or 0, attrs["output_dim"] or 0)
+    if weight is not None and len(weight) == 2:
+        wanted = tuple(w or g for w, g in zip(wanted, weight, strict=True))
+    reason = f"input_dim={attrs['input_dim']}, output_dim={attrs['output_dim']}"
+    return [data, filled(weight, wanted, "embedding: weight", reason)]
+
+
+@register(level=1, aliases=("Embedding",), infer=_embedding_shapes)
+def embedding(
+    x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: Any = None
+) -> Array:
+    """The rows of `weight` that `x` names; indices out of range take the first or the last row.
+
+    Parameters
+    ----------
+    x : array of integers (or of floats with integer values)
+    weight : array, shape (input_dim, output_dim)
+    dtype : dtype, optional
+        Of the result; that of `weight` by default.
+
+    Returns
+    -------
+    array, shape x.shape + (output_dim,)
+
+    Raises
+    ------
+    ShapeError
+        If `weight` is not of shape (input_dim, output_dim).
+    """
+    expected = (input_dim or weight.shape[0], output_dim or weight.shape[-1])
+    if weight.shape != expected:
+        raise ShapeError(f"embedding: weight has shape {weight.shape}, but input_dim and output_dim need {expected}.")
+    rows = jnp.take(weight, x.astype(jnp.int32), axis=0, mode="clip")
+    return rows if dtype is None else narrow(rows, canonical(dtype))
+
+
+def _drops(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0 and (attrs["mode"] == "always" or attrs["training"] is not False)
+
+
+def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0 and attrs["mode"] != "always"
+
+
+@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode)
+def dropout(
+    key: Array | None,
+    x: Array,
+    *,
+    p: float = 0.5,
+    mode: str = "training",
+    axes: Sequence[int] = (),
+    training: bool | None = None,
+) -> Array:
+    """Set elements to zero with probability `p` and scale the others by ``1 / (1 - p)``.
+
+    Parameters
+    ----------
+    p : float
+        Between 0 (the identity) and 1 (all zeros).
+    mode : {'training', 'always'}
+        Whether to drop only when training.
+    axes : tuple of int
+        Axes along which elements share one fate.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not a probability or `mode` is unknown.
+    """
+    always = choose({"training": False, "always": True}, mode, "dropout", "mode")
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p is {p!r}, but must be a probability, from 0 to 1.")
+    if p == 0 or not (training or always):
+        return x
+    if p == 1:
+        return jnp.zeros_like(x)
+    shared = {axis_of(a, x.ndim, "dropout") for a in axes}
+    shape = [1 if i in shared else d for i, d in enumerate(x.shape)]
+    keep = jax.random.bernoulli(key, 1 - p, shape)
+    return jnp.where(keep, x * (1 / (1 - p)), jnp.zeros((), x.dtype))
+
+
+def _tempered(x: Array, temperature: Array | None) -> Array:
+    return x if temperature is None else x / jnp.asarray(temperature).astype(x.dtype)
+
+
+def _length_mask(x: Array, length: Array, axis: int, name: str) -> Array:
+    rest = x.shape[:axis] + x.shape[axis + 1 :]
+    if length.shape != rest:
+        raise ShapeError(
+            f"{name}: length has shape {length.shape}, but data of shape {x.shape} along axis {axis} needs {rest}."
+        )
+    position = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return position < jnp.expand_dims(length.astype(jnp.int32), axis)
+
+
+def _shifted(x: Array, mask: Array, axis: int) -> tuple[Array, Array]:
+    """The scores with their largest at 0 (the masked ones low, but finite) and the sum of their exponentials."""
+    low = jnp.where(mask, x, jnp.finfo(x.dtype).min)
+    z = low - lax.stop_gradient(jnp.max(low, axis, keepdims=True))
+    # The inner choice keeps the gradient finite: exp is never taken of a masked score.
+    e = jnp.where(mask, jnp.exp(jnp.where(mask, z, 0)), 0)
+    return jnp.where(mask, z, 0), e
+
+
+def _masked_softmax(x: Array, mask: Array, axis: int) -> Array:
+    _, e = _shifted(x, mask, axis)
+    total = jnp.sum(e, axis, keepdims=True)
+    return e / jnp.where(total == 0, 1, total)
+
+
+def _masked_log_softmax(x: Array, mask: Array, axis: int) -> Array:
+    z, e = _shifted(x, mask, axis)
+    total = jnp.sum(e, axis, keepdims=True)
+    return jnp.where(mask, z - jnp.log(jnp.where(total == 0, 1, total)), -jnp.inf)
+
+
+def _probabilities(
+    x: Array, length: Array | None, temperature: Array | None, axis: int, dtype: Any, name: str, plain: Any, masked: Any
+) -> Array:
+    axis = axis_of(axis, x.ndim, name)
+    out = float_dtype(x) if dtype is None else canonical(dtype)
+    scores = _tempered(wide(x), temperature)
+    if length is None:
+        return narrow(plain(scores, axis=axis), out)
+    return narrow(masked(scores, _length_mask(x, length, axis, name), axis), out)
+
+
+@register(level=1)
+def softmax(
+    x: Array,
+    length: Array | None = None,
+    temperature: Array | None = None,
+    *,
+    axis: int = -1,
+    use_length: bool = False,
+    dtype: Any = None,
+) -> Array:
+    """``exp(x / temperature)``, normalized along `axis`.
+
+    Parameters
+    ----------
+    x : array
+        Half precision is widened inside.
+    length : array of int, shape of x without `axis`, optional
+        With `use_length`, how many elements of each vector count; the others get probability 0.
+    temperature : scalar, optional
+        An input like any other: changing it compiles nothing anew.
+    dtype : dtype, optional
+        Of the result; that of `x` by default.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> softmax(jnp.array([[1.0, 1.0]]))
+    Array([[0.5, 0.5]], dtype=float32)
+    """
+    _need_length(length, use_length, "softmax")
+    length = length if use_length else None
+    return _probabilities(x, length, temperature, axis, dtype, "softmax", jax.nn.softmax, _masked_softmax)
+
+
+@register(level=1)
+def log_softmax(
+    x: Array,
+    length: Array | None = None,
+    temperature: Array | None = None,
+    *,
+    axis: int = -1,
+    use_length: bool = False,
+    dtype: Any = None,
+) -> Array:
+    """The logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
+    _need_length(length, use_length, "log_softmax")
+    length = length if use_length else None
+    return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
+
+
+@register(level=1)
+def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
+    """The softmax of ``-x``."""
+    return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
+
+
+def _need_length(length: Array | None, use_length: bool, name: str) -> None:
+    if use_length and length is None:
+        raise ValueError(f"{name}: use_length=True needs the lengths as a second array.")
+
+
+def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: str, compute: Any) -> Array:
+    mask = mask.astype(bool)
+    if mask.ndim > x.ndim or any(m not in (1, d) for m, d in zip(mask.shape[::-1], x.shape[::-1], strict=False)):
+        raise ShapeError(f"{name}: mask has shape {mask.shape} and does not broadcast to the data's, {x.shape}.")
+    scores = _tempered(wide(x), temperature)
+    return narrow(compute(*aligned(scores, mask), axis_of(axis, x.ndim, name)), float_dtype(x))
+
+
+@register(level=1)
+def masked_softmax(
+    x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
+) -> Array:
+    """The softmax over the elements where `mask` holds; 0 elsewhere, also where nothing is left in a row.
+
+    `normalize` is accepted for MXNet's sake: the largest score is always subtracted first, which changes no result.
+    """
+    return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
+
+
+@register(level=1)
+def masked_log_softmax(
+    x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
+) -> Array:
+    """The logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold."""
+    return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
+
+
+@register(level=1, aliases=("L2Normalization",))
+def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
+    """``x / sqrt(sum(x**2) + eps)``.
+
+    Parameters
+    ----------
+    x : array, shape (batch, channel, ...)
+    mode : {'instance', 'channel', 'spatial'}
+        Sum over each sample, over the channels at each place, or over the places of each channel.
+    """
+    table = {"instance": range(1, x.ndim), "channel": (1,), "spatial": range(2, x.ndim)}
+    axes = tuple(choose(table, mode, "l2_normalization", "mode"))
+    y = wide(x)
+    return narrow(y * lax.rsqrt(jnp.sum(y * y, axes, keepdims=True) + eps), float_dtype(x))
+
+
+@register(level=3)
+def one_hot(
+    indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
+) -> Array:
+    """`on_value` at the place that each index names along a new last axis of length `depth`, `off_value` elsewhere.
+
+    An index out of range names no place.
+    """
+    dtype = canonical(dtype)
+    places = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
+    hit = indices.astype(jnp.int32)[..., None] == places
+    return jnp.where(hit, jnp.asarray(on_value, dtype), jnp.asarray(off_value, dtype))
+
+
+@register(level=3, aliases=("choose_element_0index",))
+def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", keepdims: bool = False) -> Array:
+    """One element of each vector of `x` along `axis`.
+
+    Parameters
+    ----------
+    index : array
+        Of the shape of `x` without `axis`, or with length 1 there. Floats are cut to integers.
+    axis : int or None
+        None picks from the flattened array.
+    mode : {'clip', 'wrap'}
+        What becomes of indices out of range.
+    """
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim, "pick")
+    kept = x.shape[:axis] + (1,) + x.shape[axis + 1 :]
+    if index.shape not in (kept, kept[:axis] + kept[axis + 1 :]):
+        raise ShapeError(
+            f"pick: index has shape {index.shape}, but data of shape {x.shape} along axis {axis} needs {kept}."
+        )
+    n = x.shape[axis]
+    place = index.astype(jnp.int32).reshape(kept)
+    wrap = choose({"clip": False, "wrap": True}, mode, "pick", "mode")
+    place = place % n if wrap else jnp.clip(place, 0, n - 1)
+    found = jnp.take_along_axis(x, place, axis)
+    return found if keepdims else found.squeeze(axis)
+
+
+def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
+    """The `k` first of the last axis in order, with their places; equal elements keep their order."""
+    if not is_ascend:
+        return lax.top_k(x, k)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        values, places = lax.top_k(-x, k)
+        return -values, places
+    places = jnp.argsort(x, axis=-1, stable=True)[..., :k]
+    return jnp.take_along_axis(x, places, -1), places
+
+
+@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1)
+def topk(
+    x: Array,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: str = "indices",
+    is_ascend: bool = False,
+    dtype: Any = "float32",
+) -> Array | tuple[Array, Array]:
+    """The `k` largest elements along `axis` (the smallest if `is_ascend`), in order.
+
+    Parameters
+    ----------
+    axis : int or None
+        None ranks the flattened array.
+    k : int
+        0 stands for all of them.
+    ret_typ : {'indices', 'value', 'mask', 'both'}
+        Places, values, an array like `x` with 1 at those places, or values and places.
+    dtype : dtype
+        Of the places; float32 as in MXNet.
+    """
+    kind = choose({n: n for n in ("indices", "value", "mask", "both")}, ret_typ, "topk", "ret_typ")
+    shape = x.shape
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim, "topk")
+    n = x.shape[axis]
+    if not 0 <= k <= n:
+        raise ShapeError(f"topk: k is {k}, but axis {axis} of data of shape {shape} has {n} elements.")
+    values, places = _ranked(jnp.moveaxis(x, axis, -1), k or n, is_ascend)
+    if kind == "mask":
+        hits = jnp.any(
+            places[..., None] == lax.broadcasted_iota(places.dtype, (1,) * places.ndim + (n,), places.ndim), axis=-2
+        )
+        return jnp.moveaxis(hits, -1, axis).astype(x.dtype).reshape(shape)
+    values, places = (jnp.moveaxis(a, -1, axis) for a in (values, places))
+    places = places.astype(canonical(dtype))
+    return {"value": values, "indices": places, "both": (values, places)}[kind]

@@ -1,0 +1,356 @@
+"""Random numbers: pure functions of a key, which the engine supplies.
+
+The parameters of a distribution are arrays, so changing one compiles nothing anew, and gradients flow through them
+wherever the draw depends on them smoothly. `size` and `dtype` are static. Without `size` the result has the shape to
+which the parameters broadcast; with it, they must broadcast to it. Half-precision numbers are drawn in float32 and
+rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+from gluonx.ops.common import axis_of, index_dtype
+from gluonx.ops.registry import register
+
+__all__ = [
+    "random_bernoulli",
+    "random_categorical",
+    "random_choice",
+    "random_multinomial",
+    "random_permutation",
+    "random_randint",
+]
+
+Size = int | Sequence[int] | None
+Number = Array | float
+
+
+def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
+    """The shape of a draw."""
+    shapes = [p.shape for p in parameters]
+    if size is None:
+        return jnp.broadcast_shapes((), *shapes)
+    wanted = (size,) if isinstance(size, int) else tuple(size)
+    try:
+        if jnp.broadcast_shapes(wanted, *shapes) == wanted:
+            return wanted
+    except ValueError:
+        pass
+    raise ShapeError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast to a draw of size {wanted}.")
+
+
+class _Draw:
+    """What a draw needs beside its key: the shape, the element type to compute in, and the one to return."""
+
+    __slots__ = ("dtype", "inner", "shape")
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = canonical(dtype)
+        self.inner = (
+            self.dtype if jnp.issubdtype(self.dtype, jnp.floating) and self.dtype.itemsize >= 4 else jnp.float32
+        )
+
+    def parameters(self, size: Size, *values: Number) -> list[Array]:
+        """The parameters as arrays that broadcast to the shape of the draw without new axes."""
+        arrays = [jnp.asarray(v).astype(self.inner) for v in values]
+        self.shape = _shape(size, *arrays)
+        ndim = len(self.shape)
+        return [a.reshape((1,) * (ndim - a.ndim) + a.shape) if a.ndim else a for a in arrays]
+
+    def uniform(self, key: Array) -> Array:
+        """Numbers from 0 to 1, neither included: their logarithms are finite."""
+        tiny = jnp.finfo(self.inner).tiny
+        return jax.random.uniform(key, self.shape, self.inner, minval=tiny, maxval=1)
+
+    def finish(self, x: Array) -> Array:
+        """The numbers in the type asked for, in the full shape."""
+        return jnp.broadcast_to(x, self.shape).astype(self.dtype)
+
+
+@register(level=3, random=True)
+def random_uniform(key: Array, low: Number = 0.0, high: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """Numbers spread evenly over ``[low, high)``."""
+    draw = _Draw(dtype)
+    low, high = draw.parameters(size, low, high)
+    return draw.finish(low + (high - low) * jax.random.uniform(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_normal(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    draw = _Draw(dtype)
+    loc, scale = draw.parameters(size, loc, scale)
+    return draw.finish(loc + scale * jax.random.normal(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_lognormal(
+    key: Array, mean: Number = 0.0, sigma: Number = 1.0, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`."""
+    draw = _Draw(dtype)
+    mean, sigma = draw.parameters(size, mean, sigma)
+    return draw.finish(jnp.exp(mean + sigma * jax.random.normal(key, draw.shape, draw.inner)))
+
+
+@register(level=3, random=True)
+def random_gamma(key: Array, shape: Number, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """The gamma distribution of shape parameter `shape` and scale `scale`."""
+    draw = _Draw(dtype)
+    shape, scale = draw.parameters(size, shape, scale)
+    return draw.finish(scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_chisquare(key: Array, df: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """The chi-square distribution of `df` degrees of freedom."""
+    draw = _Draw(dtype)
+    (df,) = draw.parameters(size, df)
+    return draw.finish(2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_beta(key: Array, a: Number, b: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """The beta distribution of `a` and `b`."""
+    draw = _Draw(dtype)
+    a, b = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, a, b))
+    return draw.finish(jax.random.beta(key, a, b, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_f(key: Array, dfnum: Number, dfden: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """The F distribution of `dfnum` and `dfden` degrees of freedom."""
+    draw = _Draw(dtype)
+    above, below = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, dfnum, dfden))
+    one, two = jax.random.split(key)
+    ratio = jax.random.gamma(one, above / 2, draw.shape, draw.inner) / jax.random.gamma(
+        two, below / 2, draw.shape, draw.inner
+    )
+    return draw.finish(ratio * below / above)
+
+
+@register(level=3, random=True)
+def random_exponential(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """The exponential distribution of mean `scale`."""
+    draw = _Draw(dtype)
+    (scale,) = draw.parameters(size, scale)
+    return draw.finish(scale * jax.random.exponential(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_laplace(
+    key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """The Laplace distribution around `loc`."""
+    draw = _Draw(dtype)
+    loc, scale = draw.parameters(size, loc, scale)
+    return draw.finish(loc + scale * jax.random.laplace(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_logistic(
+    key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """The logistic distribution around `loc`."""
+    draw = _Draw(dtype)
+    loc, scale = draw.parameters(size, loc, scale)
+    return draw.finish(loc + scale * jax.random.logistic(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_gumbel(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """The Gumbel distribution of mode `loc`."""
+    draw = _Draw(dtype)
+    loc, scale = draw.parameters(size, loc, scale)
+    return draw.finish(loc + scale * jax.random.gumbel(key, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_rayleigh(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """The Rayleigh distribution of mode `scale`."""
+    draw = _Draw(dtype)
+    (scale,) = draw.parameters(size, scale)
+    return draw.finish(scale * jnp.sqrt(-2 * jnp.log(draw.uniform(key))))
+
+
+@register(level=3, random=True)
+def random_weibull(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """The Weibull distribution of shape parameter `a` and scale 1."""
+    draw = _Draw(dtype)
+    (a,) = draw.parameters(size, a)
+    return draw.finish((-jnp.log(draw.uniform(key))) ** (1 / a))
+
+
+@register(level=3, random=True)
+def random_pareto(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """The Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
+    draw = _Draw(dtype)
+    (a,) = draw.parameters(size, a)
+    return draw.finish(jnp.expm1(-jnp.log(draw.uniform(key)) / a))
+
+
+@register(level=3, random=True)
+def random_power(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+    """Numbers from 0 to 1 of density ``a * x ** (a - 1)``."""
+    draw = _Draw(dtype)
+    (a,) = draw.parameters(size, a)
+    return draw.finish(draw.uniform(key) ** (1 / a))
+
+
+@register(level=3, random=True)
+def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+    """Counts of events that happen `lam` times on average."""
+    draw = _Draw(dtype)
+    (lam,) = draw.parameters(size, lam)
+    return draw.finish(jax.random.poisson(key, jnp.broadcast_to(lam, draw.shape), draw.shape))
+
+
+@register(level=3, random=True)
+def random_negative_binomial(
+    key: Array, k: Number = 1.0, p: Number = 0.5, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """Counts of failures before the `k`-th success, where a trial succeeds with probability `p`."""
+    draw = _Draw(dtype)
+    k, p = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, k, p))
+    one, two = jax.random.split(key)
+    rate = jax.random.gamma(one, k, draw.shape, draw.inner) * (1 - p) / p
+    return draw.finish(jax.random.poisson(two, rate, draw.shape))
+
+
+@register(level=3, random=True)
+def random_binomial(key: Array, n: Number, p: Number = 0.5, *, size: Size = None, dtype: Any = None) -> Array:
+    """Counts of successes in `n` trials of probability `p`."""
+    draw = _Draw(dtype)
+    n, p = draw.parameters(size, n, p)
+    return draw.finish(jax.random.binomial(key, n, p, draw.shape, draw.inner))
+
+
+@register(level=3, random=True)
+def random_bernoulli(
+    key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """1 with a probability, else 0.
+
+    Parameters
+    ----------
+    prob, logit : array or number
+        The probability, or its logit: one of the two.
+
+    Raises
+    ------
+    ValueError
+        If both or neither is given.
+    """
+    if (prob is None) == (logit is None):
+        raise ValueError("random_bernoulli: give either prob or logit.")
+    draw = _Draw(dtype)
+    (given,) = draw.parameters(size, prob if logit is None else logit)
+    return draw.finish(
+        jax.random.uniform(key, draw.shape, draw.inner) < (jax.nn.sigmoid(given) if prob is None else given)
+    )
+
+
+@register(level=3, random=True)
+def random_randint(
+    key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: Any = None
+) -> Array:
+    """Integers from `low` up to, but without, `high`; below `low` if that is the only one given."""
+    low, high = (0, low) if high is None else (low, high)
+    dtype = index_dtype() if dtype is None else canonical(dtype)
+    wide = dtype if dtype.kind in "iu" else index_dtype()
+    bounds = [jnp.asarray(b).astype(wide) for b in (low, high)]
+    shape = _shape(size, *bounds)
+    bounds = [jnp.broadcast_to(b, shape) for b in bounds]
+    return jax.random.randint(key, shape, *bounds, dtype=wide).astype(dtype)
+
+
+@register(level=3, random=True, nout=lambda attrs: 2 if attrs["get_prob"] else 1)
+def random_categorical(
+    key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: Any = "int32"
+) -> Array | tuple[Array, Array]:
+    """Numbers of classes, drawn by the probabilities in the last axis of `p`.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The shape of the draws for each distribution.
+    get_prob : bool
+        Also return the logarithm of the probability of each draw.
+
+    Returns
+    -------
+    array, shape p.shape[:-1] + size
+    """
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    rest = p.shape[:-1]
+    logits = jnp.log(p.astype(jnp.float32)).reshape(*rest, *[1] * len(shape), p.shape[-1])
+    drawn = jax.random.categorical(key, jnp.broadcast_to(logits, (*rest, *shape, p.shape[-1])), axis=-1)
+    if not get_prob:
+        return drawn.astype(canonical(dtype))
+    logits = jnp.broadcast_to(jax.nn.log_softmax(logits, axis=-1), (*rest, *shape, p.shape[-1]))
+    chance = jnp.take_along_axis(logits, drawn[..., None], -1)[..., 0]
+    return drawn.astype(canonical(dtype)), chance
+
+
+_FEW = 4096  # up to so many draws are made one by one, which compiles at once and is exact
+
+
+@register(level=3, random=True)
+def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: Any = None) -> Array:
+    """How often each class comes up in `n` draws by the probabilities `pvals`.
+
+    Returns
+    -------
+    array, shape size + (classes,)
+    """
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    dtype = index_dtype() if dtype is None else canonical(dtype)
+    pvals = pvals.astype(jnp.float32)
+    if n > _FEW:
+        return jax.random.multinomial(key, jnp.float32(n), pvals, shape=(*shape, *pvals.shape)).astype(dtype)
+    draws = jax.random.uniform(key, (n, *shape, *pvals.shape[:-1], 1))
+    below = jnp.cumsum(pvals, -1).at[..., -1].set(1)
+    below = below.reshape((1,) * (draws.ndim - below.ndim) + below.shape)
+    # Counts of draws below each limit: their differences are the counts of the classes.
+    return jnp.diff(jnp.sum(draws < below, 0), axis=-1, prepend=0).astype(dtype)
+
+
+@register(level=3, random=True)
+def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
+    """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number."""
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    return jax.random.choice(key, a, shape, replace=replace, p=p)
+
+
+@register(level=3, random=True, aliases=("random_shuffle",))
+def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
+    """The slices of `x` along an axis in random order."""
+    return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))
+
+
+@register(level=3, random=True)
+def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
+    """The normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
+
+    Returns
+    -------
+    array, shape size + the batch shape + (variables,)
+    """
+    draw = _Draw(dtype)
+    if cov.shape[-2:] != mean.shape[-1:] * 2:
+        raise ShapeError(f"random_multivariate_normal: mean has shape {mean.shape}, cov {cov.shape}; they do not fit.")
+    batch = jnp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    root = jnp.linalg.cholesky(cov.astype(draw.inner))
+    noise = jax.random.normal(key, (*shape, *batch, mean.shape[-1]), draw.inner)
+    draw.shape = noise.shape
+    mixed = jnp.einsum("...ij,...j->...i", root, noise)
+    return draw.finish(mixed + mean.astype(draw.inner).reshape((1,) * (noise.ndim - mean.ndim) + mean.shape))

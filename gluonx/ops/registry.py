@@ -1,0 +1,372 @@
+"""The registry of core operators.
+
+A *core operator* is a pure function on JAX arrays: its positional parameters are arrays, its keyword-only parameters
+static attributes. Registering such a function makes an `Op`; fixing the attributes makes a `BoundOp`, which takes
+arrays only. Three operations and one invariant are the whole of it:
+
+- ``register`` puts a function into ``OPS`` under its name and aliases,
+- ``get`` finds it again, with an error that a person can act on,
+- ``Op.bind`` fixes the static attributes.
+
+The invariant: binding is *interned*. The same attributes always give the same object, however they were spelled (lists
+or tuples, dtype names or dtypes, defaults written out or left away). The engine can therefore use the identity of a
+`BoundOp` as its cache key, and a user who writes ``kernel=[2, 2]`` in a loop never causes a recompile.
+
+Values that hash alike but are not the same to XLA (``1``, ``1.0`` and ``True``) stay apart.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import ml_dtypes
+import numpy as np
+
+__all__ = ["HINTS", "OPS", "BoundOp", "Op", "get", "Shape", "register"]
+
+Shape = tuple[int, ...]
+InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OPS: dict[str, Op] = {}
+"""Every core operator by its name and by each of its aliases."""
+
+HINTS = frozenset(
+    {
+        "cudnn_off",
+        "cudnn_tune",
+        "forward_stype",
+        "max_calib_range",
+        "min_calib_range",
+        "num_args",
+        "sparse_grad",
+        "workspace",
+    }
+)
+"""Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
+
+_NAN = float("nan")
+_SCALARS = frozenset({int, float, bool, str, type(None), complex})
+_DTYPE_NAMES = frozenset({"dtype", "out_dtype", "index_dtype"})
+
+
+class Op:
+    """One core operator: a pure function on arrays, with what the rest of gluonx must know about it.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name; ``aliases`` holds the other spellings.
+    fn : callable
+        The function itself. With ``random`` its first parameter is a typed JAX PRNG key.
+    level : int
+        1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
+    inputs : tuple of str
+        The names of the array parameters, the key left out; ``array_names`` is the same. One name if ``variadic``.
+    attr_names : frozenset of str
+        The names of the static attributes; ``defaults`` holds the default of each that has one.
+    random : bool or callable
+        Whether the function takes a key; a callable decides from the bound attributes.
+    mode : bool or callable
+        Whether the function heeds the attribute ``training``, which the engine supplies when it is None.
+    infer : callable or None
+        ``infer(shapes, attrs) -> shapes`` completes the input shapes (None: unknown; 0 or -1: an unknown dimension).
+    nout : int or callable
+        The number of outputs, or a function of the attributes that tells it.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        name: str,
+        *,
+        level: int,
+        aliases: Iterable[str] = (),
+        random: bool | Callable[[Mapping[str, Any]], bool] = False,
+        mode: bool | Callable[[Mapping[str, Any]], bool] = False,
+        infer: InferRule | None = None,
+        nout: int | Callable[[Mapping[str, Any]], int] = 1,
+    ) -> None:
+        self.fn, self.name, self.level = fn, name, level
+        self.aliases, self.random, self.mode = tuple(aliases), random, mode
+        self.infer, self.nout, self.doc = infer, nout, inspect.getdoc(fn) or ""
+        # help(), doctest and tracebacks look through an Op to its function.
+        self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
+        self._read_signature()
+        self._bound: dict[tuple[Any, ...], BoundOp] = {}
+        self._spellings: dict[tuple[Any, ...], BoundOp] = {}
+        self._lock = threading.Lock()
+
+    def _read_signature(self) -> None:
+        parameters = list(inspect.signature(self.fn).parameters.values())
+        arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        statics = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        if self.random:
+            assert arrays and arrays[0].name == "key", f"{self.name}: a random operator's first parameter is 'key'"
+            arrays = arrays[1:]
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in arrays)
+        self.inputs = tuple(p.name for p in arrays)
+        self.optional = frozenset(p.name for p in arrays if p.default is not p.empty)
+        self.attr_names = frozenset(p.name for p in statics)
+        self.defaults = {p.name: _canonical(p.name, p.default) for p in statics if p.default is not p.empty}
+        self.required = tuple(p.name for p in statics if p.default is p.empty)
+        assert not self.mode or "training" in self.attr_names, f"{self.name}: mode=True needs the keyword 'training'"
+
+    @property
+    def array_names(self) -> tuple[str, ...]:
+        """The names of the array parameters (the same as ``inputs``)."""
+        return self.inputs
+
+    def bind(self, **attrs: Any) -> BoundOp:
+        """Fix the static attributes; equal attributes give the identical object.
+
+        Raises
+        ------
+        TypeError
+            If an attribute is unknown, missing or not a value (an array, a function).
+
+        Examples
+        --------
+        >>> softmax = get("softmax")
+        >>> softmax.bind(axis=-1) is softmax.bind()
+        True
+        >>> softmax.bind(axis=0)
+        softmax(axis=0)
+        """
+        spelling = (*attrs, *attrs.values(), *map(_kind, attrs.values()))
+        try:
+            return self._spellings[spelling]
+        except KeyError:
+            return self._intern(attrs, spelling)
+        except TypeError:  # an unhashable value, such as a list
+            return self._intern(attrs, None)
+
+    def _intern(self, attrs: dict[str, Any], spelling: tuple[Any, ...] | None) -> BoundOp:
+        if not self.attr_names.issuperset(attrs):
+            raise TypeError(self._unknown_attribute(sorted(set(attrs) - self.attr_names)))
+        missing = [name for name in self.required if name not in attrs]
+        if missing:
+            raise TypeError(f"operator {self.name} needs the attribute {_quoted(missing)}, which was not given.")
+        full = dict(self.defaults)
+        for name, value in attrs.items():
+            try:
+                full[name] = _canonical(name, value)
+                hash(full[name])
+            except TypeError as error:
+                message = f"operator {self.name}: attribute '{name}' is static and cannot be {value!r} ({error})."
+                raise TypeError(message) from None
+        names = sorted(full)
+        key = (*[full[n] for n in names], *[_kind(full[n]) for n in names])
+        with self._lock:
+            bound = self._bound.get(key)
+            if bound is None:
+                bound = self._bound[key] = BoundOp(self, full)
+            # A NaN that the caller made is another object each time: remembering it would grow without bound.
+            if spelling is not None and _NAN not in full.values():
+                self._spellings[spelling] = bound
+        return bound
+
+    def _unknown_attribute(self, unknown: list[str]) -> str:
+        message = f"operator {self.name} has no attribute {_quoted(unknown)}"
+        near = difflib.get_close_matches(unknown[0], self.attr_names, 1)
+        if near:
+            message += f"; did you mean '{near[0]}'?"
+        valid = ", ".join(sorted(self.attr_names)) or "none"
+        arrays = ", ".join(self.inputs) or "none"
+        return f"{message} (its attributes: {valid}; its arrays: {arrays})"
+
+    def num_outputs(self, attrs: Mapping[str, Any]) -> int:
+        """The number of outputs under these bound attributes."""
+        return self.nout(attrs) if callable(self.nout) else self.nout
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        """Call the function itself."""
+        return self.fn(*args, **attrs)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get, (self.name,)
+
+
+class BoundOp:
+    """An operator with its static attributes fixed: ``fn`` takes arrays only (a key first, if ``random``).
+
+    Hashable by identity, which is sound because `Op.bind` interns. ``attrs`` holds every attribute, defaults included,
+    and must not be changed. The engine keeps what it derives (executables, gradients, shapes) in the slots ``eager``,
+    ``vjp``, ``shapes`` and ``cache``.
+
+    ``needs_mode`` tells that the engine is to supply ``training``, because it plays a part and the caller did not;
+    ``nout`` is the number of outputs. Of an operator whose ``random`` is a function of the attributes (dropout), a
+    `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without the key.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_modes",
+        "attrs",
+        "cache",
+        "eager",
+        "fn",
+        "name",
+        "needs_mode",
+        "nout",
+        "op",
+        "random",
+        "shapes",
+        "vjp",
+    )
+
+    def __init__(self, op: Op, attrs: dict[str, Any]) -> None:
+        self.op, self.attrs, self.name = op, attrs, op.name
+        self.random = bool(op.random(attrs)) if callable(op.random) else op.random
+        mode = op.mode(attrs) if callable(op.mode) else op.mode
+        self.needs_mode = bool(mode) and attrs["training"] is None
+        self.nout = op.num_outputs(attrs)
+        keyless = (None,) if op.random and not self.random else ()
+        self.fn = functools.partial(op.fn, *keyless, **attrs)
+        self.eager = self.vjp = self.shapes = self.cache = None
+        self._modes: tuple[BoundOp, BoundOp] | None = None
+
+    def in_mode(self, training: bool) -> BoundOp:
+        """The same operator in training or predict mode; itself where the mode is fixed or plays no part."""
+        modes = self._modes
+        if modes is None:
+            modes = self._modes = self._make_modes()
+        return modes[bool(training)]
+
+    def _make_modes(self) -> tuple[BoundOp, BoundOp]:
+        if not self.needs_mode:
+            return self, self
+        others = {name: value for name, value in self.attrs.items() if name != "training"}
+        return self.op.bind(**others, training=False), self.op.bind(**others, training=True)
+
+    def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
+        """The input shapes, completed by the operator's rule as far as that can tell."""
+        shapes = list(shapes)
+        return shapes if self.op.infer is None else self.op.infer(shapes, self.attrs)
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Call ``fn``."""
+        return self.fn(*arrays)
+
+    def __repr__(self) -> str:
+        defaults = self.op.defaults
+        given = {n: v for n, v in self.attrs.items() if n not in defaults or not _same(v, defaults[n])}
+        return f"{self.name}({', '.join(f'{name}={_shown(value)}' for name, value in given.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebind, (self.name, self.attrs)
+
+
+def get(name: str) -> Op:
+    """The core operator of this name or alias.
+
+    Raises
+    ------
+    KeyError
+        If there is none; the message names the nearest spelling.
+    """
+    try:
+        return OPS[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, OPS, 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise KeyError(f"there is no core operator '{name}'{hint}") from None
+
+
+def register(
+    name: str | None = None,
+    *,
+    level: int,
+    aliases: Iterable[str] = (),
+    random: bool | Callable[[Mapping[str, Any]], bool] = False,
+    mode: bool | Callable[[Mapping[str, Any]], bool] = False,
+    infer: InferRule | None = None,
+    nout: int | Callable[[Mapping[str, Any]], int] = 1,
+) -> Callable[[Function], Op]:
+    """Make a core operator of the decorated function and put it into `OPS`.
+
+    Parameters
+    ----------
+    name : str, optional
+        The canonical name; the function's own name by default.
+    level, aliases, random, mode, infer, nout
+        As the attributes of `Op`.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the `Op`, which is called like the function.
+
+    Raises
+    ------
+    ValueError
+        If the name or an alias is taken.
+    """
+
+    def decorate(fn: Function) -> Op:
+        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, random=random, mode=mode, infer=infer, nout=nout)
+        for spelling in (op.name, *op.aliases):
+            if spelling in OPS:
+                raise ValueError(f"there already is a core operator '{spelling}' ({OPS[spelling]!r})")
+            OPS[spelling] = op
+        return op
+
+    return decorate
+
+
+def _rebind(name: str, attrs: dict[str, Any]) -> BoundOp:
+    return get(name).bind(**attrs)
+
+
+def _kind(value: Any) -> Any:
+    """What tells apart values that compare equal: 1, 1.0 and True, at any depth."""
+    return tuple(map(_kind, value)) if type(value) is tuple else type(value)
+
+
+def _canonical(name: str, value: Any) -> Any:
+    """One spelling for each attribute value: tuples for sequences, np.dtype for dtypes, Python scalars for NumPy's."""
+    if name in _DTYPE_NAMES:
+        return None if value is None else _dtype(value)
+    kind = type(value)
+    if kind is float:
+        return _NAN if value != value else value
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(_canonical("", item) for item in value)
+    if isinstance(value, np.generic):
+        return _canonical(name, value.item())
+    if isinstance(value, np.ndarray):
+        return _canonical(name, value.tolist())
+    if isinstance(value, (slice, np.dtype)) or value is Ellipsis:
+        return value
+    if isinstance(value, type):
+        return _dtype(value)
+    if hasattr(value, "__array__") or callable(value):
+        raise TypeError(f"a {kind.__name__} is not a static value")
+    return value
+
+
+def _dtype(value: Any) -> np.dtype:
+    """The dtype as written; where JAX's x64 switch is off, the operator narrows 64-bit types when it runs."""
+    return np.dtype(getattr(ml_dtypes, value, value) if isinstance(value, str) else value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (_kind(a) == _kind(b) and a == b)
+
+
+def _shown(value: Any) -> str:
+    return value.name if isinstance(value, np.dtype) else repr(value)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,452 @@
+"""Tensors: their shape, joining and splitting, margins and slices.
+
+Names and meanings are NumPy's. Where a NumPy function takes a value that may change from step to step (the bounds of
+``clip``, the branches of ``where``), it is an array here; what the result's shape depends on is a static attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+from gluonx.ops.common import aligned, axes_of, axis_of, index_dtype
+from gluonx.ops.registry import register
+
+__all__ = ["cast", "new_shape", "reshape", "stop_index"]
+
+Shape = tuple[int, ...]
+Axis = int | Sequence[int] | None
+
+
+# -- shape ---------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Reads the codes of `reshape` from left to right, eating the axes of the old shape."""
+
+    def __init__(self, old: Shape, codes: Sequence[int], told: str) -> None:
+        self.old, self.codes, self.told = old, list(codes), told
+        self.new: list[int] = []
+        self.at = 0
+        self.unknown = -1
+
+    def fail(self, why: str) -> ShapeError:
+        return ShapeError(f"{self.told}: {why}.")
+
+    def eat(self, count: int = 1) -> Shape:
+        if self.at + count > len(self.old):
+            raise self.fail("the new shape asks for more axes than the array has")
+        self.at += count
+        return self.old[self.at - count : self.at]
+
+    def infer(self) -> None:
+        if self.unknown >= 0:
+            raise self.fail("only one length can be -1")
+        self.unknown = len(self.new)
+        self.new.append(1)
+
+    def split(self) -> None:
+        """Read -6: the next axis becomes two, whose lengths follow (one of them may be -1)."""
+        if len(self.codes) < 2:
+            raise self.fail("-6 needs two lengths after it")
+        (n,), a, b = self.eat(), self.codes.pop(0), self.codes.pop(0)
+        if a == b == -1:
+            raise self.fail("only one of the two lengths after -6 can be -1")
+        a, b = (n // b if a == -1 and b else a), (n // a if b == -1 and a else b)
+        if a * b != n:
+            raise self.fail(f"an axis of {n} cannot be split into {a} and {b}")
+        self.new += [a, b]
+
+    def step(self) -> None:
+        code = self.codes.pop(0)
+        if code >= 0:
+            self.new.append(code)
+            self.at += 1
+        elif code == -1:
+            self.infer()
+            self.at += 1
+        elif code == -2:
+            self.new += self.eat()
+        elif code == -3:
+            if self.eat() != (1,):
+                raise self.fail("-3 skips an axis of length 1 only")
+        elif code == -4:
+            self.new += self.old[self.at :]
+            self.at = len(self.old)
+        elif code == -5:
+            self.new.append(math.prod(self.eat(2)))
+        elif code == -6:
+            self.split()
+        else:
+            raise self.fail(f"{code} is not a length or a code from -1 to -6")
+
+    def read(self) -> Shape:
+        while self.codes:
+            self.step()
+        size, rest = math.prod(self.old), math.prod(self.new)
+        if self.unknown >= 0:
+            if rest == 0 or size % rest:
+                raise self.fail(f"{size} elements cannot fill {tuple(self.new)}, where one length is open")
+            self.new[self.unknown] = size // rest
+        elif rest != size:
+            raise self.fail(f"{size} elements cannot fill {tuple(self.new)}")
+        return tuple(self.new)
+
+
+def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> Shape:
+    """The shape that `codes` make of the shape `old`; see `reshape`.
+
+    Raises
+    ------
+    ShapeError
+        If they do not fit.
+
+    Examples
+    --------
+    >>> new_shape((8, 3, 4), (-5, -2))
+    (24, 4)
+    >>> new_shape((8, 3, 3, 3, 4, 4), (-6, 2, -1, -4))
+    (2, 4, 3, 3, 3, 4, 4)
+    """
+    codes = (codes,) if isinstance(codes, int) else tuple(codes)
+    told = f"reshape of {old} to {codes}"
+    if not reverse:
+        return _Reader(tuple(old), codes, told).read()
+    turned = list(codes[::-1])
+    for i, code in enumerate(turned):  # -6 stands before its two lengths also from the right
+        if code == -6 and i >= 2:
+            turned[i - 2 : i + 1] = [-6, turned[i - 2], turned[i - 1]]
+    return _Reader(tuple(old[::-1]), turned, told).read()[::-1]
+
+
+@register(level=1)
+def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
+    """The same elements in another shape.
+
+    Parameters
+    ----------
+    newshape : int or tuple of int
+        Lengths, and codes that speak of the next axis of the old shape: -1 infers one length from the others, -2 copies
+        an axis, -3 skips one of length 1, -4 copies all that remain, -5 merges two, -6 splits one into the two lengths
+        that follow.
+    reverse : bool
+        Read both shapes from the right.
+    order : {'C', 'F'}
+        The order in which elements are taken and put.
+
+    Raises
+    ------
+    ShapeError
+        If the number of elements does not fit.
+    """
+    return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order=order)
+
+
+@register(level=3)
+def reshape_like(
+    x: Array,
+    like: Array,
+    *,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+) -> Array:
+    """The elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
+    kept = range(x.ndim)[slice(lhs_begin, lhs_end)]
+    new = like.shape[slice(rhs_begin, rhs_end)]
+    shape = x.shape[: kept.start] + new + x.shape[max(kept.stop, kept.start) :]
+    if math.prod(shape) != x.size:
+        raise ShapeError(f"reshape_like: data of shape {x.shape} cannot take the shape {shape} after {like.shape}.")
+    return x.reshape(shape)
+
+
+@register("batch_flatten", level=1, aliases=("flatten", "Flatten"))
+def batch_flatten(x: Array) -> Array:
+    """All axes but the first as one."""
+    return x.reshape(x.shape[0], math.prod(x.shape[1:]))
+
+
+@register(level=3)
+def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
+    """The array with axes of length 1 put in."""
+    return jnp.expand_dims(x, axis)
+
+
+@register(level=3)
+def squeeze(x: Array, *, axis: Axis = None) -> Array:
+    """The array without its axes of length 1, or without those named."""
+    return jnp.squeeze(x, axis)
+
+
+@register(level=3)
+def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
+    """The axes in another order; turned round by default."""
+    return jnp.transpose(x, axes or None)
+
+
+@register(level=3, aliases=("SwapAxis",))
+def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
+    """The array with two axes exchanged."""
+    return jnp.swapaxes(x, axis1, axis2)
+
+
+@register(level=3)
+def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+    """The array with some axes at other places."""
+    return jnp.moveaxis(x, source, destination)
+
+
+@register(level=4)
+def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
+    """The array repeated to `shape`."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        return jnp.broadcast_to(x, shape)
+    except ValueError:
+        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}.") from None
+
+
+@register(level=4)
+def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
+    """The array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+    if lhs_axes is None or rhs_axes is None:
+        shape = like.shape
+    else:
+        lengths = [like.shape[a] for a in axes_of(rhs_axes, like.ndim, "broadcast_like")]
+        new = dict(zip(axes_of(lhs_axes, x.ndim, "broadcast_like"), lengths, strict=True))
+        shape = tuple(new.get(i, d) for i, d in enumerate(x.shape))
+    try:
+        return jnp.broadcast_to(x, shape)
+    except ValueError:
+        raise ShapeError(f"broadcast_like: an array of shape {x.shape} does not broadcast to {shape}.") from None
+
+
+@register(level=3, aliases=("Cast",))
+def cast(x: Array, *, dtype: Any) -> Array:
+    """The values in another element type. Floats are cut towards zero; what a small integer cannot hold wraps round."""
+    dtype = canonical(dtype)
+    if dtype.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(jnp.int32)
+    return x.astype(dtype)
+
+
+@register(level=3)
+def zeros_like(x: Array, *, dtype: Any = None) -> Array:
+    """Zeros in the shape (and, unless told, the element type) of an array."""
+    return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
+
+
+@register(level=3)
+def ones_like(x: Array, *, dtype: Any = None) -> Array:
+    """Ones in the shape (and, unless told, the element type) of an array."""
+    return jnp.ones_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
+
+
+@register(level=3)
+def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
+    """One value in the shape (and, unless told, the element type) of an array."""
+    dtype = x.dtype if dtype is None else canonical(dtype)
+    return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype), x.shape)
+
+
+@register(level=3)
+def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
+    """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
+
+    `repeat` says how often each number stands.
+    """
+    count = x.size if axis is None else x.shape[axis_of(axis, x.ndim, "arange_like")]
+    values = (jnp.arange(count) // repeat * step + start).astype(x.dtype)
+    return values.reshape(x.shape) if axis is None else values
+
+
+@register(level=3)
+def shape_array(x: Array) -> Array:
+    """The shape as an array."""
+    return jnp.asarray(x.shape, index_dtype())
+
+
+# -- joining, splitting, repeating ---------------------------------------------------------------------------------
+
+
+@register("concatenate", level=1, aliases=("concat",))
+def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
+    """The arrays one behind the other along an axis; flattened first if that is None."""
+    if axis is None:
+        return jnp.concatenate([a.reshape(-1) for a in arrays])
+    _same_but(arrays, axis_of(axis, arrays[0].ndim, "concatenate"))
+    return jnp.concatenate(arrays, axis)
+
+
+def _same_but(arrays: Sequence[Array], axis: int) -> None:
+    first = arrays[0].shape
+    for a in arrays:
+        if a.ndim != len(first) or any(
+            m != n for i, (m, n) in enumerate(zip(a.shape, first, strict=True)) if i != axis
+        ):
+            raise ShapeError(
+                f"concatenate: the arrays have shapes {', '.join(str(b.shape) for b in arrays)}, which may differ "
+                f"along axis {axis} only."
+            )
+
+
+@register(level=1)
+def stack(*arrays: Array, axis: int = 0) -> Array:
+    """The arrays, all of one shape, side by side along a new axis."""
+    if any(a.shape != arrays[0].shape for a in arrays):
+        raise ShapeError(f"stack: the arrays must have one shape, but have {', '.join(str(a.shape) for a in arrays)}.")
+    return jnp.stack(arrays, axis)
+
+
+def _parts(attrs: Mapping[str, Any]) -> int:
+    sections = attrs["indices_or_sections"]
+    return sections if isinstance(sections, int) else len(sections) + 1
+
+
+@register(level=3, nout=_parts)
+def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
+    """The array cut along an axis: into so many equal parts, or at the places named."""
+    axis = axis_of(axis, x.ndim, "split")
+    if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
+        raise ShapeError(
+            f"split: axis {axis} of data of shape {x.shape} does not make {indices_or_sections} equal parts."
+        )
+    sections = indices_or_sections if isinstance(indices_or_sections, int) else list(indices_or_sections)
+    return tuple(jnp.split(x, sections, axis))
+
+
+@register(level=3, aliases=("SliceChannel",), nout=lambda attrs: attrs["num_outputs"])
+def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
+    """The array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
+    axis = axis_of(axis, x.ndim, "slice_channel")
+    if x.shape[axis] % num_outputs or (squeeze_axis and x.shape[axis] != num_outputs):
+        raise ShapeError(
+            f"slice_channel: axis {axis} of data of shape {x.shape} does not make {num_outputs} such parts."
+        )
+    parts = jnp.split(x, num_outputs, axis)
+    return tuple(p.squeeze(axis) for p in parts) if squeeze_axis else tuple(parts)
+
+
+@register(level=3)
+def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
+    """The array repeated as a tile."""
+    return jnp.tile(x, reps)
+
+
+@register(level=3)
+def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+    """Each element repeated, along an axis or of the flattened array."""
+    if not isinstance(repeats, int):
+        return jnp.repeat(x, jnp.asarray(repeats), axis, total_repeat_length=sum(repeats))
+    return jnp.repeat(x, repeats, axis)
+
+
+@register(level=3, aliases=("Pad",))
+def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
+    """The array with margins.
+
+    Parameters
+    ----------
+    constant_value : scalar, optional
+        What fills the margins in mode ``'constant'``; 0 by default.
+    pad_width : int, or a pair for each axis, or all the pairs in one flat tuple
+        How many places before and after.
+    mode : {'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'maximum', 'minimum', 'mean', ...}
+        As `numpy.pad`'s.
+    """
+    if isinstance(pad_width, tuple) and x.ndim > 1 and len(pad_width) == 2 * x.ndim and isinstance(pad_width[0], int):
+        pad_width = tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
+    if mode != "constant":
+        return jnp.pad(x, pad_width, mode)
+    value = 0 if constant_value is None else jnp.asarray(constant_value).astype(x.dtype)
+    return jnp.pad(x, pad_width, constant_values=value)
+
+
+@register(level=3)
+def flip(x: Array, *, axis: Axis = None) -> Array:
+    """The elements in opposite order along axes."""
+    return jnp.flip(x, axis)
+
+
+@register(level=3)
+def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
+    """The elements moved round along axes."""
+    return jnp.roll(x, shift, axis)
+
+
+@register(level=3)
+def tril(x: Array, *, k: int = 0) -> Array:
+    """The lower triangle of the last two axes; 0 above."""
+    return jnp.tril(x, k)
+
+
+@register(level=3)
+def triu(x: Array, *, k: int = 0) -> Array:
+    """The upper triangle of the last two axes; 0 below."""
+    return jnp.triu(x, k)
+
+
+@register(level=5)
+def depth_to_space(x: Array, *, block_size: int) -> Array:
+    """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
+    n, c, h, w = x.shape
+    y = x.reshape(n, block_size, block_size, c // block_size**2, h, w).transpose(0, 3, 4, 1, 5, 2)
+    return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
+
+
+@register(level=5)
+def space_to_depth(x: Array, *, block_size: int) -> Array:
+    """The inverse of `depth_to_space`."""
+    n, c, h, w = x.shape
+    y = x.reshape(n, c, h // block_size, block_size, w // block_size, block_size).transpose(0, 3, 5, 1, 2, 4)
+    return y.reshape(n, c * block_size**2, h // block_size, w // block_size)
+
+
+# -- slices --------------------------------------------------------------------------------------------------------
+
+
+def stop_index(stop: int | None, n: int) -> int:
+    """The end of a slice, counted from the front and kept within an axis of length `n`."""
+    return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
+
+
+@register("slice", level=3)
+def slice_(
+    x: Array, *, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+) -> Array:
+    """The part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open."""
+    step = tuple(step) or (None,) * len(begin)
+    return x[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step, strict=True))]
+
+
+@register(level=3)
+def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
+    """The part from `begin` to `end` along one axis."""
+    axis = axis_of(axis, x.ndim, "slice_axis")
+    n = x.shape[axis]
+    return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
+
+
+@register(level=3)
+def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
+    """The front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
+    chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
+    for axis in chosen:
+        if axis >= shape_like.ndim or shape_like.shape[axis] > x.shape[axis]:
+            raise ShapeError(
+                f"slice_like: data of shape {x.shape} cannot be cut to {shape_like.shape} along axis {axis}."
+            )
+    return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
+
+
+@register(level=3)
+def where(condition: Array, x: Array, y: Array) -> Array:
+    """The elements of `x` where `condition` holds, those of `y` elsewhere."""
+    return jnp.where(*aligned(condition.astype(bool), x, y))

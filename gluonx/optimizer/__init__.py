@@ -1,0 +1,40 @@
+"""Optimizers: classes with MXNet's names, defaults and numbers over pure update rules in optax's form."""
+
+from gluonx.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
+from gluonx.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
+from gluonx.optimizer.layerwise import LAMB, LANS, LARS
+from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum
+from gluonx.optimizer.optimizer import Optimizer, create, register
+from gluonx.optimizer.rules import FlatRule
+from gluonx.optimizer.updater import Updater, get_updater
+from gluonx.optimizer.wrap import OptaxOptimizer, from_optax
+
+__all__ = [
+    "DCASGD",
+    "FTML",
+    "LAMB",
+    "LANS",
+    "LARS",
+    "NAG",
+    "SGD",
+    "SGLD",
+    "AdaBelief",
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "FlatRule",
+    "Ftrl",
+    "GroupAdaGrad",
+    "Nadam",
+    "OptaxOptimizer",
+    "Optimizer",
+    "RMSProp",
+    "Signum",
+    "Updater",
+    "create",
+    "from_optax",
+    "get_updater",
+    "register",
+]

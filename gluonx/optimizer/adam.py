@@ -1,0 +1,275 @@
+"""Optimizers with bias-corrected moving averages of gradient and squared gradient: Adam and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.optimizer.optimizer import Optimizer, register
+from gluonx.optimizer.rules import Step, bias_correction, clipped, preprocess, zeros_like_weight
+
+__all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
+
+
+class _Moments(Optimizer):
+    """Optimizers with the two averages ``mean`` and ``var`` and the settings of them."""
+
+    state_names = ("mean", "var")
+    setting_names = ("beta1", "beta2", "epsilon")
+
+    def __init__(self, learning_rate: float | None, beta1: float, beta2: float, epsilon: float, **kwargs: Any) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+
+def average(old: Any, new: Any, decay: float) -> Any:
+    """Move an exponential average on by one value."""
+    return decay * old + (1.0 - decay) * new
+
+
+def _corrected(at: Any, beta1: float, beta2: float) -> Any:
+    """Put both bias corrections into the learning rate, where MXNet has them (so epsilon stays uncorrected)."""
+    return at.lr * (jnp.sqrt(bias_correction(beta2, at.t)) / bias_correction(beta1, at.t))
+
+
+@register
+class Adam(_Moments):
+    """Adam. The weight decay joins the gradient, after clipping; epsilon is added to the root.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Decay of the averages of the gradient and of its square.
+    epsilon : float
+        Added to the root of the second average.
+    lazy_update : bool
+        Taken for compatibility; gradients are dense.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = False,
+        use_fused_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+        self.lazy_update = lazy_update
+
+    def _formula(self) -> Step:
+        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            grad = preprocess(weight, grad, at.wd, clip)
+            mean = average(leaves[0], grad, beta1)
+            var = average(leaves[1], jnp.square(grad), beta2)
+            return -_corrected(at, beta1, beta2) * mean / (jnp.sqrt(var) + epsilon), (mean, var)
+
+        return step
+
+
+@register
+class AdamW(_Moments):
+    """Adam with decoupled weight decay: ``w -= lr * (mean / (sqrt(var) + epsilon) + wd * w)``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Decay of the averages of the gradient and of its square.
+    epsilon : float
+        Added to the root of the second average.
+    correct_bias : bool
+        Correct the averages for their start at zero. As in MXNet the correction multiplies the weight decay too.
+    **kwargs
+        See `Optimizer`. With ``use_fused_step=False`` the decay is taken from the weight after its Adam step.
+    """
+
+    setting_names = (*_Moments.setting_names, "correct_bias")
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        correct_bias: bool = True,
+        use_fused_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+        self.correct_bias = correct_bias
+
+    def _formula(self) -> Step:
+        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
+        correct_bias, decay_first = self.correct_bias, self.use_fused_step
+
+        def step(weight, grad, leaves, at):
+            grad = clipped(grad, clip)
+            mean = average(leaves[0], grad, beta1)
+            var = average(leaves[1], jnp.square(grad), beta2)
+            lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
+            change = -lr * mean / (jnp.sqrt(var) + epsilon)
+            decayed = weight if decay_first else weight + change
+            return change - lr * at.wd * decayed, (mean, var)
+
+        return step
+
+
+@register
+class AdaBelief(_Moments):
+    """Adam whose second average is that of the squared distance of the gradient from its mean.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Decay of the two averages.
+    epsilon : float
+        Added to the second average and to its root.
+    correct_bias : bool
+        Correct the averages for their start at zero.
+    **kwargs
+        See `Optimizer`. The weight decay joins the gradient before clipping.
+    """
+
+    setting_names = (*_Moments.setting_names, "correct_bias")
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        correct_bias: bool = True,
+        use_fused_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+        self.correct_bias = correct_bias
+
+    def _formula(self) -> Step:
+        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
+        correct_bias = self.correct_bias
+
+        def step(weight, grad, leaves, at):
+            grad = clipped(grad + at.wd * weight, clip)
+            mean = average(leaves[0], grad, beta1)
+            var = average(leaves[1], jnp.square(grad - mean), beta2) + epsilon
+            lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
+            return -lr * mean / (jnp.sqrt(var) + epsilon), (mean, var)
+
+        return step
+
+
+@register
+class Adamax(_Moments):
+    """Adam with a decaying maximum in place of the second average.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Decay of the average and of the maximum.
+    epsilon : float
+        Added to the maximum.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        use_fused_step: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+
+    def _formula(self) -> Step:
+        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            grad = preprocess(weight, grad, at.wd, clip)
+            mean = average(leaves[0], grad, beta1)
+            var = jnp.maximum(beta2 * leaves[1], jnp.abs(grad))
+            return -(at.lr / bias_correction(beta1, at.t)) * mean / (var + epsilon), (mean, var)
+
+        return step
+
+
+@register
+class Nadam(_Moments):
+    """Adam with Nesterov momentum and a momentum schedule.
+
+    Each parameter has its own product of the schedule. (MXNet multiplies one product once a *parameter*, so that its
+    steps depend on how many there are; with a single parameter the numbers are the same.)
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Decay of the two averages.
+    epsilon : float
+        Added to the root of the second average.
+    schedule_decay : float
+        How fast the momentum schedule moves.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    state_names = ("mean", "var", "schedule")
+    setting_names = (*_Moments.setting_names, "schedule_decay")
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        schedule_decay: float = 0.004,
+        use_fused_step: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+        self.schedule_decay = schedule_decay
+
+    def _states(self) -> dict[str, Any]:
+        like = zeros_like_weight()
+        return {"mean": like, "var": like, "schedule": lambda weight: np.ones((), np.float32)}
+
+    def _formula(self) -> Step:
+        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
+        decay = self.schedule_decay
+
+        def momentum(t):
+            return beta1 * (1.0 - 0.5 * jnp.exp2(np.log2(0.96) * decay * t))
+
+        def step(weight, grad, leaves, at):
+            grad = preprocess(weight, grad, at.wd, clip)
+            now, after = momentum(at.t), momentum(at.t + 1.0)
+            schedule = leaves[2] * now
+            mean = average(leaves[0], grad, beta1)
+            var = average(leaves[1], jnp.square(grad), beta2)
+            ahead = after * mean / (1.0 - schedule * after) + (1.0 - now) * grad / (1.0 - schedule)
+            root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
+            return -at.lr * ahead / root, (mean, var, schedule)
+
+        return step

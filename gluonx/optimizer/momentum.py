@@ -1,0 +1,241 @@
+"""Optimizers that follow the gradient itself, with or without momentum: SGD, NAG, Signum, DCASGD, SGLD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import random
+from gluonx.optimizer.optimizer import Optimizer, register
+from gluonx.optimizer.rules import Step, preprocess, zeros_like_weight
+
+__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum"]
+
+
+class _Momentum(Optimizer):
+    """Optimizers whose one state, the momentum, exists unless its factor is 0."""
+
+    setting_names = ("momentum",)
+    momentum: float
+
+    def _states(self) -> dict[str, Any]:
+        return {"momentum": zeros_like_weight()} if self.momentum else {}
+
+    @property
+    def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the states of a weight."""
+        return tuple(self._states())
+
+
+@register
+class SGD(_Momentum):
+    """Stochastic gradient descent with momentum: ``m = momentum * m - lr * (g + wd * w)``, ``w += m``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    momentum : float
+        Share of the last change that is kept; the learning rate is inside it, as in MXNet.
+    lazy_update : bool
+        Taken for compatibility; gradients are dense.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.1,
+        momentum: float = 0.0,
+        lazy_update: bool = False,
+        multi_precision: bool = False,
+        use_fused_step: bool = True,
+        aggregate_num: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            multi_precision=multi_precision,
+            use_fused_step=use_fused_step,
+            aggregate_num=aggregate_num,
+            **kwargs,
+        )
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    def _formula(self) -> Step:
+        momentum, clip = self.momentum, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            change = -at.lr * preprocess(weight, grad, at.wd, clip)
+            if leaves:
+                change = momentum * leaves[0] + change
+            return change, (change,) * len(leaves)
+
+        return step
+
+
+@register
+class NAG(_Momentum):
+    """Nesterov's accelerated gradient: SGD that looks one momentum step ahead.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    momentum : float
+        Share of the last change that is kept.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.1,
+        momentum: float = 0.9,
+        multi_precision: bool = False,
+        use_fused_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate, multi_precision=multi_precision, use_fused_step=use_fused_step, **kwargs
+        )
+        self.momentum = momentum
+
+    def _formula(self) -> Step:
+        momentum, clip = self.momentum, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            descent = -at.lr * preprocess(weight, grad, at.wd, clip)
+            if not leaves:
+                return descent, ()
+            velocity = momentum * leaves[0] + descent
+            return momentum * velocity + descent, (velocity,)
+
+        return step
+
+
+@register
+class Signum(_Momentum):
+    """Step by the sign of the (averaged) gradient.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    momentum : float
+        Factor of the moving average; 0 takes the sign of the gradient itself.
+    wd_lh : float
+        Weight decay that is decoupled from the gradient.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    setting_names = ("momentum", "wd_lh")
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.01,
+        momentum: float = 0.9,
+        wd_lh: float = 0.0,
+        use_fused_step: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def _formula(self) -> Step:
+        momentum, wd_lh, clip = self.momentum, self.wd_lh, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            if not leaves:
+                return -at.lr * ((at.wd + wd_lh) * weight + jnp.sign(grad)), ()
+            grad = preprocess(weight, grad, at.wd, clip)
+            mean = momentum * leaves[0] - (1.0 - momentum) * grad
+            return at.lr * (jnp.sign(mean) - wd_lh * weight), (mean,)
+
+        return step
+
+
+@register
+class DCASGD(_Momentum):
+    """Delay-compensated SGD, for gradients that belong to older weights.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    momentum : float
+        Share of the last change that is kept.
+    lamda : float
+        Weight of the compensation.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    setting_names = ("momentum", "lamda")
+
+    def __init__(
+        self,
+        learning_rate: float | None = 0.1,
+        momentum: float = 0.0,
+        lamda: float = 0.04,
+        use_fused_step: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def _states(self) -> dict[str, Any]:
+        return {**super()._states(), "previous_weight": lambda weight: jnp.array(weight, copy=True)}
+
+    def _formula(self) -> Step:
+        momentum, lamda, clip = self.momentum, self.lamda, self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            *velocity, previous = leaves
+            grad = preprocess(weight, grad, at.wd, clip)
+            change = -at.lr * (grad + lamda * grad * grad * (weight - previous))
+            if velocity:
+                change = momentum * velocity[0] + change
+            return change, (*[change] * len(velocity), weight)
+
+        return step
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics: half a gradient step, and normal noise of variance ``lr``.
+
+    Its state is a seed per weight, drawn from `gluonx.random`; the noise of a step follows from seed and count.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size, and the variance of the noise.
+    **kwargs
+        See `Optimizer`.
+    """
+
+    state_names = ("seed",)
+
+    def __init__(self, learning_rate: float | None = 0.1, use_fused_step: bool = False, **kwargs: Any) -> None:
+        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
+
+    def _states(self) -> dict[str, Any]:
+        return {"seed": lambda weight: np.uint32(random.host_rng().integers(2**32))}
+
+    def _formula(self) -> Step:
+        clip = self.clip_gradient
+
+        def step(weight, grad, leaves, at):
+            key = jax.random.fold_in(jax.random.key(leaves[0]), jnp.asarray(at.t, jnp.uint32))
+            noise = jnp.sqrt(at.lr) * jax.random.normal(key, weight.shape, weight.dtype)
+            return noise - 0.5 * at.lr * preprocess(weight, grad, at.wd, clip), leaves
+
+        return step

@@ -1,0 +1,368 @@
+"""Optimizer: the settings of an update rule, and the counts and rates that change from step to step.
+
+An Optimizer holds no array. It names an update rule (`Optimizer.rule`, pure, see `gluonx.optimizer.rules`) and knows
+the numbers of a step (`Optimizer.hyper`): the learning rate after scheduler and multipliers, the weight decays, the
+gradient scale and how often each parameter was updated. Whoever trains keeps weights and states: the Trainer in one
+compiled program, an `Updater` one parameter at a time.
+
+A class of the family gives the names of its states, the names of its settings and the formula, all as data:
+`state_names`, `setting_names` and `_formula`. A user's optimizer may instead override `create_state` and `step` with
+imperative code on ndarrays, as in MXNet; then `rule` is None and the Trainer runs `step`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from gluonx.optimizer.rules import FlatRule, Step, pack, per_parameter, with_master_weights, zeros_like_weight
+
+if TYPE_CHECKING:
+    import optax
+
+    from gluonx.lr_scheduler import LRScheduler
+
+__all__ = ["Optimizer", "create", "register"]
+
+Class = TypeVar("Class", bound="type[Optimizer]")
+
+_OVERWRITES = (
+    "The scheduler's base_lr of {old} was replaced by the optimizer's learning_rate of {new}, as MXNet does. Give "
+    "{name}(learning_rate=None, lr_scheduler=...) to keep the scheduler's, or the same number in both places."
+)
+_NARROW = (
+    "The optimizer keeps its states in {dtype}, as the weights are, which loses small updates. "
+    "Give multi_precision=True to update float32 copies of the weights."
+)
+
+
+class Optimizer:
+    """Base of all optimizers.
+
+    Parameters
+    ----------
+    rescale_grad : float
+        Factor of every gradient; the Trainer sets it to its scale over the batch size.
+    param_idx2name : dict of int to str, optional
+        Names of the parameters, by which multipliers may be given.
+    wd : float
+        Weight decay.
+    clip_gradient : float, optional
+        Clip each rescaled gradient to ``[-clip_gradient, clip_gradient]``. None and 0 do not clip.
+    learning_rate : float, optional
+        Learning rate; 0.01 if neither it nor a scheduler is given. With a scheduler it replaces the scheduler's base.
+    lr_scheduler : LRScheduler, optional
+        Gives the learning rate for an update count.
+    begin_num_update : int
+        Update count to start from.
+    multi_precision : bool
+        Update float32 copies of float16 and bfloat16 weights.
+    param_dict : dict of int to Parameter, optional
+        Parameters, whose ``lr_mult`` and ``wd_mult`` are obeyed.
+    aggregate_num, use_fused_step, sym
+        Taken for compatibility; all parameters are always updated in one program. ``use_fused_step`` chooses between
+        the two formulas of AdamW and LANS, and whether an override of ``step`` or ``fused_step`` is called.
+
+    Examples
+    --------
+    >>> adam = create("adam", learning_rate=0.1)
+    >>> adam.learning_rate, adam.state_names
+    (0.1, ('mean', 'var'))
+    """
+
+    opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
+    state_names: ClassVar[tuple[str, ...]] = ()
+    setting_names: ClassVar[tuple[str, ...]] = ()
+    by_index: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: dict[int, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: dict[Any, Any] | None = None,
+        aggregate_num: int | None = None,
+        use_fused_step: bool | None = None,
+        **unknown: Any,
+    ) -> None:
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no setting {', '.join(map(repr, sorted(unknown)))}.")
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
+        self._overwrite_base_lr(learning_rate)
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = 1 if aggregate_num is None else aggregate_num
+        self.use_fused_step = bool(use_fused_step)
+        self.begin_num_update = self.num_update = begin_num_update
+        self.idx2name = dict(param_idx2name or {})
+        self.param_dict = param_dict or {}
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self._index_update_count: dict[Any, int] = {}
+        self._uniform = True
+        self._rules: dict[Any, Any] = {}
+
+    def _overwrite_base_lr(self, learning_rate: float | None) -> None:
+        scheduler = self.lr_scheduler
+        if scheduler is None or learning_rate is None or scheduler.base_lr == learning_rate:
+            return
+        text = _OVERWRITES.format(old=scheduler.base_lr, new=learning_rate, name=type(self).__name__)
+        warnings.warn(text, UserWarning, stacklevel=4)
+        scheduler.base_lr = learning_rate
+
+    # ------------------------------------------------------------- registry
+
+    @staticmethod
+    def register(klass: Class) -> Class:
+        """Make a class known to `create` under its name in lower case; a decorator."""
+        Optimizer.opt_registry[klass.__name__.lower()] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name: Any, **kwargs: Any) -> Optimizer:
+        """Make an optimizer from its name, from itself, or from an optax transformation.
+
+        Raises
+        ------
+        ValueError
+            If no optimizer has that name.
+        TypeError
+            If settings come with an object that has its own.
+        """
+        if isinstance(name, str):
+            klass = Optimizer.opt_registry.get(name.lower())
+            if klass is None:
+                raise ValueError(
+                    f"No optimizer is called {name!r}; there are {', '.join(sorted(Optimizer.opt_registry))}."
+                )
+            return klass(**kwargs)
+        if isinstance(name, Optimizer):
+            if set(kwargs) - {"param_dict"}:
+                raise TypeError(f"{name!r} has its settings already; give no others: {', '.join(sorted(kwargs))}.")
+            name.param_dict = kwargs.get("param_dict", name.param_dict)
+            return name
+        from gluonx.optimizer.wrap import from_optax
+
+        return from_optax(name, **kwargs)
+
+    # ------------------------------------------------------------- learning rate, multipliers
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate now: the scheduler's for the present update count, else the one that was set."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def _rate(self) -> Any:
+        """The factor that a rule gets as its learning rate, before multipliers."""
+        return self.learning_rate
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate.
+
+        Raises
+        ------
+        UserWarning
+            If a scheduler decides it.
+        """
+        if self.lr_scheduler is not None:
+            raise UserWarning(
+                "The learning rate of this optimizer comes from its lr_scheduler. "
+                "Change the scheduler, or set optimizer.lr_scheduler to None first."
+            )
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
+        """Set factors of the learning rate by parameter index or name; a Parameter's own ``lr_mult`` goes first."""
+        self.lr_mult = dict(args_lr_mult)
+
+    def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
+        """Set factors of the weight decay by parameter index or name; a Parameter's own ``wd_mult`` goes first."""
+        self.wd_mult = dict(args_wd_mult)
+
+    def _mults(self, indices: Iterable[Any], attribute: str) -> list[float]:
+        params, table, names = self.param_dict, getattr(self, attribute), self.idx2name
+        return [
+            getattr(params[i], attribute) if i in params
+            else table[i] if i in table
+            else table.get(names.get(i), 1.0)
+            for i in indices
+        ]  # fmt: skip
+
+    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
+        lr = self.learning_rate
+        return [lr * m for m in self._mults(indices, "lr_mult")]
+
+    def _get_lr(self, index: Any) -> float:
+        return self._get_lrs([index])[0]
+
+    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
+        return [self.wd * m for m in self._mults(indices, "wd_mult")]
+
+    def _get_wd(self, index: Any) -> float:
+        return self._get_wds([index])[0]
+
+    def _update_count(self, index: Any) -> None:
+        counts = self._index_update_count
+        for i in index if isinstance(index, (list, tuple)) else (index,):
+            counts[i] = count = counts.get(i, self.begin_num_update) + 1
+            self.num_update = max(count, self.num_update)
+
+    # ------------------------------------------------------------- the rule and its numbers
+
+    def _formula(self) -> Step:
+        """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no update formula. Override step(indices, weights, grads, states), "
+            "or use one of gluonx.optimizer.Optimizer.opt_registry."
+        )
+
+    def _states(self) -> dict[str, Any]:
+        """Say how each state of a weight begins: zeros like the weight unless a class says otherwise."""
+        return {name: zeros_like_weight() for name in self.state_names}
+
+    def _settings(self) -> tuple[Any, ...]:
+        """All that a rule is closed over; equal settings give the same rule."""
+        own = tuple(getattr(self, name) for name in self.setting_names)
+        return (*own, self.clip_gradient, self.multi_precision, self.use_fused_step)
+
+    def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
+        """Give the pure update rule for the present settings.
+
+        Parameters
+        ----------
+        indices : sequence, optional
+            The parameters' indices in order; only LARS, which goes by their names, looks at them.
+
+        Returns
+        -------
+        optax.GradientTransformationExtraArgs or None
+            The same object as long as no setting changed (``lr``, ``wd``, ``rescale_grad`` and counts are arguments of
+            the rule, not settings). None if the class overrides ``step``: then `update` must run it on ndarrays.
+        """
+        return None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
+
+    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> optax.GradientTransformationExtraArgs:
+        order = tuple(indices) if indices is not None and self.by_index else None
+        key = (self._settings(), order, masters)
+        found = self._rules.get(key)
+        if found is None:
+            found = per_parameter(self._states(), self._formula(), order)
+            self._rules[key] = found = with_master_weights(found) if masters else found
+        return found
+
+    def flat_rule(self, weights: Sequence[Any], indices: Sequence[Any] | None = None) -> FlatRule | None:
+        """Give `rule` fixed to a list of weights, for flat tuples; cached by settings, shapes and dtypes."""
+        tx = self.rule(indices)
+        return None if tx is None else self._fix(tx, weights)
+
+    def _fix(self, tx: Any, weights: Sequence[Any]) -> FlatRule:
+        key = (tx, tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights))
+        found = self._rules.get(key)
+        if found is None:
+            found = self._rules[key] = FlatRule(tx, weights)
+        return found
+
+    def hyper(self, indices: Sequence[Any]) -> np.ndarray:
+        """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
+
+        Call ``_update_count(indices)`` first, once a step. The vector has 4 entries while all parameters share rate,
+        decay and count, else 1 + 3 entries a parameter; once it was long it stays long, so that a program compiles
+        anew at most once for this.
+        """
+        counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
+        self._uniform = self._uniform and all(map(_all_equal, (counts, lr, wd)))
+        rate = self._rate()
+        if self._uniform:
+            return pack([rate * lr[0]], [self.wd * wd[0]], counts, self.rescale_grad, True)
+        return pack([rate * m for m in lr], [self.wd * m for m in wd], counts, self.rescale_grad, False)
+
+    # ------------------------------------------------------------- imperative use, as in MXNet
+
+    def _is_imperative(self) -> bool:
+        klass = type(self)
+        base = Optimizer
+        return klass.step is not base.step or klass.fused_step is not base.fused_step or klass.update is not base.update
+
+    def create_state(self, index: Any, weight: Any) -> Any:
+        """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
+        from gluonx.optimizer.updater import make_state
+
+        return make_state(self, weight)
+
+    def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
+        """Make ``(float32 copy, its state)`` of a narrow weight under ``multi_precision``, else its state."""
+        narrow = np.dtype(weight.dtype).name in ("float16", "bfloat16")
+        if narrow and self.multi_precision:
+            master = weight.astype("float32")
+            return master, self.create_state(index, master)
+        if narrow:
+            warnings.warn(_NARROW.format(dtype=np.dtype(weight.dtype).name), UserWarning, stacklevel=2)
+        return self.create_state(index, weight)
+
+    def step(self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]) -> None:
+        """Update ndarrays in place. A subclass may override it with its own imperative code."""
+        from gluonx.optimizer.updater import run_rule
+
+        run_rule(self, indices, weights, grads, states)
+
+    def fused_step(
+        self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+    ) -> None:
+        """Do `step`; the other hook that a subclass may override (called if ``use_fused_step``)."""
+        self.step(indices, weights, grads, states)
+
+    def update(
+        self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+    ) -> None:
+        """Update weights and states in place; states as `create_state` made them."""
+        (self.fused_step if self.use_fused_step else self.step)(indices, weights, grads, states)
+
+    def update_multi_precision(
+        self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+    ) -> None:
+        """Update weights and states in place; states as `create_state_multi_precision` made them."""
+        masters = [self._has_master(w) for w in weights]
+        full = [s[0] if m else w for m, w, s in zip(masters, weights, states, strict=True)]
+        grads = [g.astype("float32") if m else g for m, g in zip(masters, grads, strict=True)]
+        self.update(indices, full, grads, [s[1] if m else s for m, s in zip(masters, states, strict=True)])
+        for has_master, weight, master in zip(masters, weights, full, strict=True):
+            if has_master:
+                weight[:] = master.astype(weight.dtype)
+
+    def _has_master(self, weight: Any) -> bool:
+        return self.multi_precision and np.dtype(weight.dtype).name in ("float16", "bfloat16")
+
+    # ------------------------------------------------------------- copies and display
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
+        return {**self.__dict__, "param_dict": {}, "_rules": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
+        own = [f"{name}={getattr(self, name)!r}" for name in self.setting_names]
+        return f"{type(self).__name__}({', '.join([rate, *own, f'wd={self.wd}'])})"
+
+
+def _all_equal(values: list[Any]) -> bool:
+    return values.count(values[0]) == len(values)
+
+
+register = Optimizer.register
+create = Optimizer.create_optimizer

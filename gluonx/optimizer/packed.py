@@ -1,0 +1,93 @@
+"""Optimizer states in few arrays.
+
+An array that crosses the border of a program costs a microsecond or two whatever it holds, and a net of small layers
+has hundreds of state arrays. :class:`PackedRule` keeps the small ones of one kind (all first moments, say) end to end
+in one vector; the program cuts it apart and puts it together again, which XLA does in passing. Names and values of
+the single states stay reachable through :meth:`PackedRule.unpack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .rules import FlatRule
+
+__all__ = ["PackedRule"]
+
+LIMIT = 16384  # elements; above, copying costs more than the border
+
+
+class PackedRule:
+    """A :class:`~gluonx.optimizer.rules.FlatRule` whose small states travel together.
+
+    Parameters
+    ----------
+    rule : FlatRule
+    shapes, dtypes : sequence
+        Of the rule's state leaves.
+    fresh : tuple of bool
+        Which weights have a gradient; the others, and their states, come out as they went in.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
+    """
+
+    __slots__ = ("dtypes", "fresh", "groups", "rule", "shapes")
+
+    def __init__(self, rule: FlatRule, shapes: Sequence[Any], dtypes: Sequence[Any], fresh: tuple[bool, ...]) -> None:
+        self.rule = rule
+        self.shapes = [tuple(s) for s in shapes]
+        self.dtypes = [np.dtype(d) for d in dtypes]
+        self.fresh = fresh
+        self.groups = self._grouped()
+
+    def _grouped(self) -> tuple[tuple[int, ...], ...]:
+        together: dict[Any, list[int]] = {}
+        alone: list[tuple[int, ...]] = []
+        for i, (name, owner) in enumerate(zip(self.rule.leaf_names, self.rule.owners, strict=True)):
+            if owner is None or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
+                alone.append((i,))
+            else:
+                kind = name.replace(f"{owner}", "", 1), self.dtypes[i].name
+                together.setdefault(kind, []).append(i)
+        return (*[tuple(g) for g in together.values()], *alone)
+
+    def pack(self, leaves: Sequence[Any]) -> list[Any]:
+        """The packed arrays of single states; NumPy in, NumPy out, and tracers in, tracers out."""
+        xp: Any = np if all(isinstance(leaf, np.ndarray) for leaf in leaves) else jnp
+        return [leaves[g[0]] if len(g) == 1 else xp.concatenate([leaves[i].ravel() for i in g]) for g in self.groups]
+
+    def unpack(self, packed: Sequence[Any]) -> list[Any]:
+        """The single states of packed arrays, in the rule's order."""
+        leaves: list[Any] = [None] * len(self.shapes)
+        for group, array in zip(self.groups, packed, strict=True):
+            if len(group) == 1:
+                leaves[group[0]] = array
+                continue
+            start = 0
+            for i in group:
+                size = int(np.prod(self.shapes[i], dtype=np.int64))
+                leaves[i] = array[start : start + size].reshape(self.shapes[i])
+                start += size
+        return leaves
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)."""
+        n = len(self.fresh)
+        m = sum(self.fresh)
+        weights, given = arrays[:n], iter(arrays[n : n + m])
+        leaves = self.unpack(arrays[n + m : -1])
+        grads = [next(given) if f else jnp.zeros_like(w) for f, w in zip(self.fresh, weights, strict=True)]
+        new_weights, new_leaves = self.rule.apply(weights, grads, leaves, arrays[-1])
+        kept = [w if f else old for f, w, old in zip(self.fresh, new_weights, weights, strict=True)]
+        states = [
+            new if owner is None or self.fresh[owner] else old
+            for owner, new, old in zip(self.rule.owners, new_leaves, leaves, strict=True)
+        ]
+        return (*kept, *self.pack(states))

@@ -1,0 +1,407 @@
+"""Update rules: pure functions that turn gradients into changes of weights.
+
+A rule is an ``optax.GradientTransformationExtraArgs``: two functions, ``init(params) -> state`` and
+``update(grads, state, params, *, lr, wd, t, rescale) -> (updates, state)``, where ``updates`` are *added* to the
+parameters. So a rule of gluonx goes wherever one of optax goes (``optax.chain``, ``optax.masked``), and the reverse.
+What distinguishes ours is that everything which changes from step to step is an argument and not a constant:
+
+``lr``, ``wd``
+    Learning rate and weight decay, each one number for all parameters or one per parameter.
+``t``
+    The update count that bias corrections use; one number or one per parameter.
+``rescale``
+    What the gradients are multiplied with first, that is, ``scale / batch_size``.
+
+Two things are built here. `per_parameter` lifts a formula for one weight to a rule for many. `FlatRule` fixes a rule to
+a list of weights and speaks only flat tuples of arrays, because that is what crosses a ``jit`` border cheaply: the
+Trainer puts ``FlatRule.apply`` into the one program of a training step. Its per-step numbers travel as **one** float32
+vector (see `pack`), since every array that crosses costs microseconds.
+
+The invariant: a formula computes in float32 or wider whatever the weights are stored in, and stores each state in the
+type in which it began.
+
+optax is imported when the first rule is made, not when gluonx is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred import DerivedOp
+
+if TYPE_CHECKING:
+    import optax
+
+__all__ = [
+    "At",
+    "FlatRule",
+    "Hyper",
+    "MasterState",
+    "bias_correction",
+    "clipped",
+    "pack",
+    "per_parameter",
+    "preprocess",
+    "unpack",
+    "wide",
+    "with_master_weights",
+    "zeros_like_weight",
+]
+
+Leaves = tuple[Any, ...]
+
+
+class Hyper(NamedTuple):
+    """The numbers of one step: each a scalar, or (but for ``rescale``) a vector with one entry per parameter."""
+
+    lr: Any
+    wd: Any
+    t: Any
+    rescale: Any
+
+
+class At(NamedTuple):
+    """What one parameter sees of a step: its learning rate, weight decay, update count and (static) own index."""
+
+    lr: Any
+    wd: Any
+    t: Any
+    index: Any
+
+
+Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
+
+
+# ----------------------------------------------------------------- the numbers of a step, as one vector
+
+
+def pack(lr: Sequence[float], wd: Sequence[float], t: Sequence[int], rescale: float, uniform: bool) -> np.ndarray:
+    """Put the numbers of a step into one float32 vector.
+
+    Parameters
+    ----------
+    lr, wd, t
+        One entry per parameter; with ``uniform`` only the first entry of each is read.
+    rescale
+        Factor of every gradient.
+    uniform
+        Whether all parameters share ``lr``, ``wd`` and ``t``.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32. A count beyond 2**24 is
+        rounded, by when bias corrections have long been 1.
+
+    Examples
+    --------
+    >>> pack([0.5], [0.0], [3], 0.25, True).tolist()
+    [0.25, 3.0, 0.5, 0.0]
+    """
+    if uniform:
+        return np.array((rescale, t[0], lr[0], wd[0]), np.float32)
+    return np.array((rescale, *t, *lr, *wd), np.float32)
+
+
+def unpack(vector: Any, count: int) -> Hyper:
+    """Take apart what `pack` made for ``count`` parameters; works on arrays and on tracers.
+
+    Raises
+    ------
+    ValueError
+        If the length fits neither layout.
+    """
+    size = vector.shape[0]
+    if size == 4:
+        return Hyper(rescale=vector[0], t=vector[1], lr=vector[2], wd=vector[3])
+    if size != 1 + 3 * count:
+        raise ValueError(
+            f"The step vector of {count} parameters has 4 or {1 + 3 * count} entries "
+            f"(see gluonx.optimizer.rules.pack), but this one has {size}."
+        )
+    t, lr, wd = (vector[1 + k * count : 1 + (k + 1) * count] for k in range(3))
+    return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd)
+
+
+# ----------------------------------------------------------------- pieces that formulas share
+
+
+def preprocess(weight: Any, grad: Any, wd: Any, clip: float | None) -> Any:
+    """Clip the rescaled gradient to ``[-clip, clip]``, then add the weight decay: the usual order in MXNet."""
+    return clipped(grad, clip) + wd * weight
+
+
+def clipped(grad: Any, clip: float | None) -> Any:
+    """Clip to ``[-clip, clip]``; None and 0 mean no clipping."""
+    return jnp.clip(grad, -clip, clip) if clip else grad
+
+
+def bias_correction(beta: float, t: Any) -> Any:
+    """Compute ``1 - beta**t`` to full relative precision.
+
+    With beta2 = 0.999 the plain formula loses four digits in float32; ``expm1`` loses none.
+
+    Examples
+    --------
+    >>> round(float(bias_correction(0.9, 2)), 6)
+    0.19
+    """
+    if beta == 0.0:
+        return jnp.ones_like(jnp.asarray(t, jnp.float32))
+    return -jnp.expm1(jnp.asarray(t, jnp.float32) * math.log(beta))
+
+
+def _pick(number: Any, index: int) -> Any:
+    return number if jnp.ndim(number) == 0 else number[index]
+
+
+def wide(dtype: Any) -> Any:
+    """The type in which a formula computes: float32 at least."""
+    return jnp.promote_types(dtype, jnp.float32)
+
+
+def _widen(leaf: Any, dtype: Any) -> Any:
+    return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+
+# ----------------------------------------------------------------- from one weight to many
+
+
+def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
+    """Make a state initializer: host-made zeros of the weight's shape (no program per shape)."""
+
+    def make(weight: Any) -> np.ndarray:
+        return np.zeros(weight.shape, dtype or weight.dtype)
+
+    return make
+
+
+def per_parameter(
+    states: dict[str, Callable[[Any], Any]], step: Step, indices: Sequence[Any] | None = None
+) -> optax.GradientTransformationExtraArgs:
+    """Lift a formula for one weight to a rule for a pytree of weights.
+
+    Parameters
+    ----------
+    states
+        Name of each state array of a weight, and how it begins (a function of the weight).
+    step
+        ``step(weight, grad, leaves, at) -> (change, new_leaves)``. Weight, gradient (already rescaled) and leaves come
+        in float32 or wider; leaves in the order of ``states``; ``at`` is an `At`.
+    indices
+        The parameters' indices, for formulas that look at ``at.index``; by default their positions.
+
+    Returns
+    -------
+    optax.GradientTransformationExtraArgs
+        Its state is a tuple with one dict per parameter, in the order in which JAX flattens the parameters.
+    """
+    import optax
+
+    names = tuple(states)
+
+    def init(params: Any) -> tuple[dict[str, Any], ...]:
+        return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
+
+    def update(
+        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any = 1.0, **_: Any
+    ) -> tuple[Any, Any]:
+        if params is None:
+            raise ValueError("A rule of gluonx needs the parameters: call update(grads, state, params, lr=..., ...).")
+        grads, treedef = jax.tree.flatten(updates)
+        changes, new_state = [], []
+        for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
+            dtype = wide(weight.dtype)
+            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), indices[i] if indices else i)
+            leaves = tuple(_widen(slot[name], dtype) for name in names)
+            change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
+            changes.append(change)
+            new_state.append({n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)})
+        return jax.tree.unflatten(treedef, changes), tuple(new_state)
+
+    return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
+
+
+# ----------------------------------------------------------------- float32 copies of narrow weights
+
+
+class MasterState(NamedTuple):
+    """State of `with_master_weights`: a float32 copy per narrow weight (None for others), and the rule's own state."""
+
+    master: tuple[Any, ...]
+    inner: Any
+
+
+def _is_narrow(weight: Any) -> bool:
+    return jnp.issubdtype(weight.dtype, jnp.floating) and jnp.finfo(weight.dtype).bits < 32
+
+
+@jax.jit
+def _to_float32(weights: Leaves) -> Leaves:
+    return tuple(w.astype(jnp.float32) for w in weights)
+
+
+def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTransformationExtraArgs:
+    """Let a rule update float32 copies of the float16 and bfloat16 weights (``multi_precision=True``).
+
+    The copies live in the state. What is added to the stored weight is the exact difference from the copy, so the
+    stored weight is the rounded copy after every step and small changes are never lost.
+    """
+    import optax
+
+    inner = optax.with_extra_args_support(tx)
+
+    def init(params: Any) -> MasterState:
+        weights, treedef = jax.tree.flatten(params)
+        narrow = iter(_to_float32(tuple(w for w in weights if _is_narrow(w))))
+        master = tuple(next(narrow) if _is_narrow(w) else None for w in weights)
+        return MasterState(master, inner.init(jax.tree.unflatten(treedef, _first(master, weights))))
+
+    def update(updates: Any, state: MasterState, params: Any = None, **extra: Any) -> tuple[Any, MasterState]:
+        weights, treedef = jax.tree.flatten(params)
+        grads = [g.astype(jnp.float32) if _is_narrow(w) else g for g, w in zip(treedef.flatten_up_to(updates), weights)]
+        full = _first(state.master, weights)
+        changes, new_inner = inner.update(
+            jax.tree.unflatten(treedef, grads), state.inner, jax.tree.unflatten(treedef, full), **extra
+        )
+        changes = treedef.flatten_up_to(changes)
+        master = tuple(None if m is None else m + c for m, c in zip(state.master, changes))
+        changes = [c if m is None else m - w.astype(m.dtype) for m, c, w in zip(master, changes, weights)]
+        return jax.tree.unflatten(treedef, changes), MasterState(master, new_inner)
+
+    return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
+
+
+def _first(master: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    return [w if m is None else m for m, w in zip(master, weights)]
+
+
+# ----------------------------------------------------------------- a rule for flat tuples
+
+
+def _key_name(key: Any) -> str:
+    for attribute in ("name", "key", "idx"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+class FlatRule:
+    """A rule fixed to a list of weights, with flat tuples of arrays in and out.
+
+    Compared and hashed by identity, so it serves as the static part of a cache key.
+
+    Parameters
+    ----------
+    tx
+        A rule of gluonx or any optax transformation.
+    weights
+        The weights (arrays, or anything with ``shape`` and ``dtype``) in their order.
+
+    Attributes
+    ----------
+    count : int
+        Number of weights.
+    leaf_names : tuple of str
+        A name per state leaf, such as ``"0/mean"``, stable between processes: what to save a state under.
+    owners : tuple of (int or None)
+        Per state leaf the weight whose shape and placement it shares, None where it belongs to no one.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, gluonx.optimizer as opt
+    >>> rule = FlatRule(opt.SGD(momentum=0.9).rule(), (jnp.ones(2),))
+    >>> state = rule.init((jnp.ones(2),))
+    >>> weights, state = rule.apply((jnp.ones(2),), (jnp.ones(2),), state, pack([0.5], [0.0], [1], 1.0, True))
+    >>> weights[0].tolist(), rule.leaf_names
+    ([0.5, 0.5], ('0/momentum',))
+    """
+
+    __slots__ = ("__weakref__", "_bound", "count", "leaf_names", "owners", "treedef", "tx")
+
+    def __init__(self, tx: optax.GradientTransformation, weights: Sequence[Any]) -> None:
+        import optax
+
+        self.tx = optax.with_extra_args_support(tx)
+        self.count = len(weights)
+        abstract = tuple(jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights)
+        state = jax.eval_shape(self.tx.init, abstract)
+        paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
+        self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
+        self.owners = tuple(_owner(path, leaf, abstract) for path, leaf in paths)
+        self._bound: DerivedOp | None = None
+
+    @property
+    def bound(self) -> DerivedOp:
+        """The rule as an operator for `gluonx.deferred.invoke`: arrays in and out as in calling the rule."""
+        if self._bound is None:
+            self._bound = DerivedOp("optimizer_update", self)
+        return self._bound
+
+    def init(self, weights: Sequence[Any]) -> Leaves:
+        """Make the state leaves of concrete weights: NumPy arrays where they begin as zeros, else new JAX arrays.
+
+        None of them shares a buffer with a weight, so weights and state can be donated together.
+        """
+        leaves = jax.tree.leaves(self.tx.init(tuple(weights)))
+        given = {id(w) for w in weights}
+        return tuple(jnp.array(leaf, copy=True) if id(leaf) in given else leaf for leaf in leaves)
+
+    def apply(
+        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any
+    ) -> tuple[Leaves, Leaves]:
+        """Do one update; pure, to be traced.
+
+        Parameters
+        ----------
+        weights, grads, state
+            Flat sequences of arrays; ``state`` as `init` gave it.
+        hyper
+            The vector of `pack`, or a `Hyper`, or a mapping with ``lr``, ``wd``, ``t`` and ``rescale``.
+
+        Returns
+        -------
+        tuple, tuple
+            New weights (each in its own dtype) and new state leaves.
+        """
+        numbers = self._numbers(hyper)
+        tree = jax.tree.unflatten(self.treedef, state)
+        changes: Any
+        changes, tree = self.tx.update(tuple(grads), tree, tuple(weights), **numbers)
+        return tuple(map(_add, weights, changes)), tuple(jax.tree.leaves(tree))
+
+    def _numbers(self, hyper: Any) -> dict[str, Any]:
+        if isinstance(hyper, Hyper):
+            return hyper._asdict()
+        if isinstance(hyper, dict):
+            return hyper
+        return unpack(hyper, self.count)._asdict()
+
+    def __call__(self, *arrays: Any) -> Leaves:
+        """Do `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
+        n = self.count
+        weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1])
+        return weights + state
+
+    def __repr__(self) -> str:
+        return f"FlatRule({self.count} weights, {len(self.leaf_names)} state arrays)"
+
+
+def _add(weight: Any, change: Any) -> Any:
+    dtype = jnp.promote_types(weight.dtype, change.dtype)
+    return (weight.astype(dtype) + change.astype(dtype)).astype(weight.dtype)
+
+
+def _owner(path: Sequence[Any], leaf: Any, weights: Sequence[Any]) -> int | None:
+    """The weight to which a state leaf belongs: the last index in its path, if the shapes agree."""
+    for key in reversed(path):
+        index = getattr(key, "idx", None)
+        if index is not None and index < len(weights) and weights[index].shape == leaf.shape:
+            return index
+    return None

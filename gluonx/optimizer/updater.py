@@ -1,0 +1,148 @@
+"""Updater: an optimizer with its states, applied to one ndarray at a time.
+
+The Trainer puts all parameters through one program and has no use for it. It is here for code that updates arrays by
+hand, ``updater(index, grad, weight)``, and for optimizers that a user wrote with an imperative ``step``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonx.dtype import canonical
+from gluonx.errors import FormatError
+from gluonx.optimizer.optimizer import Optimizer
+
+__all__ = ["Updater", "get_updater", "make_state", "run_rule"]
+
+
+def make_state(optimizer: Optimizer, weight: Any) -> Any:
+    """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
+    made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
+    return made[0] if len(made) == 1 else made or None
+
+
+def _handle(leaf: Any) -> Any:
+    from gluonx import np as gnp
+
+    return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
+
+
+def run_rule(
+    optimizer: Optimizer, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+) -> None:
+    """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
+    from gluonx import autograd
+    from gluonx.deferred import invoke
+
+    optimizer._update_count(list(indices))
+    rule = optimizer._fix(optimizer._make_rule(indices, False), weights)
+    names = tuple(optimizer._states())
+    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
+    # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
+    leaves = [slot[name] for slot in slots for name in sorted(slot)]
+    with autograd.pause():
+        out = invoke(rule.bound, (*weights, *grads, *leaves, optimizer.hyper(indices)))
+        for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
+            handle[...] = new
+
+
+def _as_tuple(state: Any) -> tuple[Any, ...]:
+    if state is None:
+        return ()
+    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
+
+
+class Updater:
+    """An optimizer together with the states of the weights that it has met.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Decides how a weight is updated.
+
+    Attributes
+    ----------
+    states : dict
+        State by index.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 1
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update one weight in place, or lists of them together; states are made at the first meeting."""
+        many = isinstance(index, (list, tuple))
+        indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
+        for i, w in zip(indices, weights, strict=True):
+            if i not in self.states:
+                self.states[i] = self.optimizer.create_state_multi_precision(i, w)
+        self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
+
+        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
+        if dump_optimizer:
+            opt = self.optimizer
+            counts = [[i, n] for i, n in opt._index_update_count.items()]
+            tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}
+        buffer = io.BytesIO()
+        arrays["tree"] = np.frombuffer(json.dumps(tree).encode(), np.uint8)
+        np.savez(buffer, allow_pickle=False, **arrays)
+        return buffer.getvalue()
+
+    def set_states(self, states: bytes) -> None:
+        """Take the states that `get_states` gave.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are not such states; nothing is changed then.
+        """
+        try:
+            with np.load(io.BytesIO(states), allow_pickle=False) as arrays:
+                tree = json.loads(arrays["tree"].tobytes())
+                found = {i: _restore(node, arrays) for i, node in tree["states"]}
+                kept = tree.get("optimizer")
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
+        self.states = found
+        if kept is not None:
+            opt = self.optimizer
+            opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
+            opt._index_update_count = dict(kept["counts"])
+
+
+def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
+    if state is None:
+        return None
+    if isinstance(state, (tuple, list)):
+        return [_describe(part, arrays) for part in state]
+    value = state.asnumpy()
+    key = f"a{len(arrays)}"
+    arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
+    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
+
+
+def _restore(node: Any, arrays: Any) -> Any:
+    if node is None:
+        return None
+    if isinstance(node, list):
+        return tuple(_restore(part, arrays) for part in node)
+    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """Give an `Updater` of an optimizer."""
+    return Updater(optimizer)

@@ -1,0 +1,84 @@
+"""The one PRNG state of the process.
+
+It is a root key and a counter. The n-th random operation draws from ``fold_in(root, n)``, and both travel into programs
+as inputs: the same program serves every step, and an operation draws the same bits whether it runs at once, in a
+deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and samplers use.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import jax
+import numpy as np
+
+__all__ = ["host_rng", "next_index", "root", "seed", "wrap"]
+
+
+class _State:
+    __slots__ = ("counter", "host", "lock", "root")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
+
+    def reset(self, value: int) -> None:
+        # The key is two 32-bit words, as jax.random.key(value) would hold, made without touching a device.
+        self.root = np.array([(value >> 32) & 0xFFFFFFFF, value & 0xFFFFFFFF], np.uint32)
+        self.counter = 0
+        self.host = np.random.Generator(np.random.Philox(value))
+
+
+_state = _State()
+
+
+def seed(seed_state: int, device: object = "all") -> None:
+    """Starts all random streams anew.
+
+    Parameters
+    ----------
+    seed_state : int
+        The same number gives the same draws.
+    device : ignored
+        There is one stream for all devices.
+
+    Raises
+    ------
+    TypeError
+        When `seed_state` is not an integer.
+
+    Examples
+    --------
+    >>> seed(7)
+    ... a = host_rng().random()
+    ... seed(7)
+    ... a == host_rng().random()
+    True
+    """
+    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
+        raise TypeError(f"seed must be an integer, got {seed_state!r}")
+    with _state.lock:
+        _state.reset(int(seed_state) & 0xFFFFFFFFFFFFFFFF)
+
+
+def host_rng() -> np.random.Generator:
+    """NumPy's generator for what is drawn on the host: initial weights, shuffles."""
+    return _state.host
+
+
+def root() -> np.ndarray:
+    """The root key's two words (uint32, shape (2,)); a new object after each :func:`seed`."""
+    return _state.root
+
+
+def next_index(count: int = 1) -> int:
+    """Takes `count` numbers from the counter and returns the first."""
+    with _state.lock:
+        index = _state.counter
+        _state.counter = (index + count) & 0x7FFFFFFF
+    return index
+
+
+def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
+    """The typed key of random operation `index` (traceable)."""
+    return jax.random.fold_in(jax.random.wrap_key_data(root_words, impl="threefry2x32"), index)

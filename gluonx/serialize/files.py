@@ -1,0 +1,196 @@
+"""Parameter files, whatever their container."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gluonx.serialize.atomic import PathLike, atomic_write
+from gluonx.serialize.mxnet_list import MAGIC, read_list
+from gluonx.serialize.npz import opened_zip, read_npy, read_npz, write_npy, write_npz
+from gluonx.serialize.safetensors import read_header, read_safetensors, write_safetensors
+from gluonx.serialize.source import Source
+
+__all__ = ["load_arrays", "load_metadata", "save_arrays"]
+
+# Other things that people hand to a loader by mistake: say what it is instead of "bad magic".
+_STRANGERS = [
+    (b"\x80", "it is a pickle (perhaps Trainer states, or torch.save); gluonx never unpickles a file"),
+    (b"version https://", "it is a Git LFS pointer, not the file itself; run 'git lfs pull'"),
+    (b"\x89HDF", "it is an HDF5 file"),
+    (b"\x1f\x8b", "it is compressed with gzip; decompress it first"),
+    (b"{", "it is JSON text; is this the symbol file that belongs to the parameters?"),
+]
+
+
+@contextlib.contextmanager
+def _opened(source: PathLike | bytes | bytearray | memoryview, budget: int) -> Iterator[Source]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        yield Source(io.BytesIO(source), "<bytes>", budget)
+        return
+    with open(source, "rb") as file:
+        yield Source(file, f"'{os.fspath(source)}'", budget)
+
+
+def _container(source: Source) -> str:
+    """Tell by the first bytes which container this is."""
+    head = source.read(16)
+    source.seek(0)
+    if head == MAGIC:
+        return "ndarray"
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return "npz"
+    if head[:6] == b"\x93NUMPY":
+        return "npy"
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= source.size:
+        return "safetensors"
+    if not head:
+        raise source.fail("the file is empty")
+    for start, meaning in _STRANGERS:
+        if head.startswith(start):
+            raise source.fail(meaning, 0)
+    known = "npz, npy, safetensors or an MXNet NDArray list"
+    raise source.fail(f"expected {known}, but the file starts with {head[:8].hex(' ')}", 0)
+
+
+_READERS = {"ndarray": read_list, "npz": read_npz, "safetensors": read_safetensors}
+
+
+def load_arrays(
+    source: PathLike | bytes | bytearray | memoryview, *, max_expanded_bytes: int = 1 << 30
+) -> dict[str, np.ndarray]:
+    """Read all arrays of a parameter file, whatever its container.
+
+    The container is told by its first bytes: npz, npy, safetensors, or MXNet's NDArray list (1.x ``.params``; dense,
+    and sparse arrays made dense). Damaged and hostile files are safe to open.
+
+    Parameters
+    ----------
+    source : str, os.PathLike or bytes-like
+        The file, or its contents.
+    max_expanded_bytes : int
+        How much memory compressed members and sparse arrays may take together (1 GiB), since a small hostile file can
+        ask for any amount. Stored arrays take what the file holds and are not limited.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        In the order of the file; fresh, writable, C-contiguous arrays in native byte order. Arrays without a name are
+        called ``arr_0``, ``arr_1`` and so on.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, truncated or of another kind; the message names the file, the byte and the reason.
+    OSError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "net.params"
+    >>> save_arrays(path, {"dense.weight": numpy.ones((2, 3), "float32")})
+    >>> {name: (array.shape, str(array.dtype)) for name, array in load_arrays(path).items()}
+    {'dense.weight': ((2, 3), 'float32')}
+    """
+    with _opened(source, max_expanded_bytes) as opened:
+        kind = _container(opened)
+        if kind != "npy":
+            return _READERS[kind](opened)
+        return {"arr_0": read_npy(opened, opened.size, lambda reason: opened.fail("it " + reason, 0))}
+
+
+def load_metadata(source: PathLike | bytes | bytearray | memoryview) -> dict[str, str]:
+    """Read only the metadata that :func:`save_arrays` put into a file.
+
+    Parameters
+    ----------
+    source : str, os.PathLike or bytes-like
+        The file, or its contents.
+
+    Returns
+    -------
+    dict of str to str
+        Empty where there is none.
+
+    Raises
+    ------
+    FormatError
+        If the file is no parameter file.
+    """
+    with _opened(source, 0) as opened:
+        kind, found = _container(opened), None
+        if kind == "safetensors":
+            found = read_header(opened).get("__metadata__")
+        elif kind == "npz":
+            with opened_zip(opened) as members, contextlib.suppress(ValueError, RecursionError, StopIteration):
+                found = json.loads(next(iter(members.values()))[0].comment)
+        if isinstance(found, dict) and all(isinstance(v, str) for v in found.values()):
+            return found
+        return {}
+
+
+def _plain(name: Any, value: Any) -> np.ndarray:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a parameter's name must be a non-empty string, got {name!r}")
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "biufcV" or array.dtype.hasobject or array.dtype.names:
+        raise TypeError(f"array {name!r} has the type {array.dtype}; only booleans and numbers can be saved")
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def save_arrays(
+    path: PathLike,
+    arrays: Mapping[str, Any],
+    format: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write named arrays to one file, atomically.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file to create or replace.
+    arrays : mapping of str to array
+        Anything ``numpy.asarray`` takes; booleans and numbers, bfloat16 included.
+    format : {None, "npz", "safetensors", "npy"}
+        By default safetensors where `path` ends in ``.safetensors`` and npz elsewhere, uncompressed, as MXNet 2.0
+        writes and reads ``.params`` (bfloat16 is its ``<b2``, which ``numpy.load`` refuses). ``"npy"`` takes exactly
+        one array.
+    metadata : mapping of str to str, optional
+        Short texts kept in the file: the ``__metadata__`` of safetensors, the archive comment of npz.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot hold an array (float8 in npz, say).
+    TypeError
+        If a name is no string, or an array does not hold numbers.
+    OSError
+        If the file cannot be written; an existing one is unharmed.
+
+    Notes
+    -----
+    Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html and
+    https://huggingface.co/docs/safetensors.
+    """
+    kind = format or ("safetensors" if os.fspath(path).endswith(".safetensors") else "npz")
+    plain = {name: _plain(name, value) for name, value in arrays.items()}
+    texts = dict(metadata or {})
+    if not all(isinstance(text, str) for pair in texts.items() for text in pair):
+        raise TypeError(f"metadata must map strings to strings, got {texts!r}")
+    if kind not in ("npz", "safetensors", "npy"):
+        raise ValueError(f"format must be 'npz', 'safetensors', 'npy' or None, got {kind!r}")
+    if kind == "npy" and (len(plain) != 1 or texts):
+        raise ValueError(f"a .npy file holds exactly one array and no metadata, got {len(plain)} arrays")
+    with atomic_write(path) as file:
+        if kind == "npy":
+            write_npy(file, *plain.values())
+        else:
+            (write_npz if kind == "npz" else write_safetensors)(file, plain, texts)

@@ -1,0 +1,86 @@
+"""MXNet's NDArray list, the ``.params`` of 1.x: all four versions of its records, little-endian, unaligned."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from gluonx.serialize.source import BFLOAT16, Source
+from gluonx.serialize.sparse import densify
+
+__all__ = ["MAGIC", "read_list"]
+
+MAGIC = struct.pack("<QQ", 0x112, 0)
+_DTYPES = [
+    np.dtype(d) for d in ("<f4", "<f8", "<f2", "u1", "<i4", "i1", "<i8", "?", "<i2", "<u2", "<u4", "<u8", BFLOAT16)
+]
+_V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_MAX_RANK = 64
+
+
+def read_list(source: Source) -> dict[str, np.ndarray]:
+    """All arrays of the list, by name, or as ``arr_0``, ``arr_1`` and so on where it has no names."""
+    source.seek(len(MAGIC))
+    (count,) = source.unpack("Q", "the number of arrays")
+    if count > (source.size - source.pos) // 4:
+        raise source.fail(f"it says it holds {count} arrays, more than fit into its {source.size} bytes", 16)
+    arrays = [_read_record(source, f"array {i}") for i in range(count)]
+    (named,) = source.unpack("Q", "the number of names")
+    if named not in (0, count):
+        raise source.fail(f"it has {count} arrays but {named} names", source.pos - 8)
+    names = [_read_name(source, i) for i in range(count)] if named else [f"arr_{i}" for i in range(count)]
+    if len(set(names)) != count:
+        raise source.fail("two of its arrays have the same name")
+    if source.pos != source.size:
+        raise source.fail(f"{source.size - source.pos} bytes follow after its end", source.pos)
+    return dict(zip(names, arrays, strict=True))
+
+
+def _read_name(source: Source, index: int) -> str:
+    (length,) = source.unpack("Q", f"the length of name {index}")
+    text = source.take(length, f"name {index}")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise source.fail(f"name {index} is not UTF-8", source.pos - length) from error
+
+
+def _read_shape(source: Source, what: str) -> tuple[int, ...]:
+    (ndim,) = source.unpack("i", f"the rank of {what}")
+    if not 0 <= ndim <= _MAX_RANK:
+        raise source.fail(f"{what} has rank {ndim}", source.pos - 4)
+    return source.unpack(f"{ndim}q", f"the shape of {what}")
+
+
+def _read_dtype(source: Source, what: str) -> np.dtype:
+    (code,) = source.unpack("i", f"the type of {what}")
+    if not 0 <= code < len(_DTYPES):
+        raise source.fail(f"{what} has the unknown type number {code}", source.pos - 4)
+    return _DTYPES[code]
+
+
+def _read_record(source: Source, what: str) -> np.ndarray:
+    start = source.pos
+    (tag,) = source.unpack("I", what)
+    storage, storage_shape = 0, ()
+    if tag in (_V2, _V3):
+        (storage,) = source.unpack("i", f"the storage of {what}")
+        if storage not in (0, 1, 2) or (storage and tag == _V3):
+            raise source.fail(f"{what} has the unknown storage type {storage}", start + 4)
+        storage_shape = _read_shape(source, what) if storage else ()
+        shape = _read_shape(source, what)
+    else:  # V1 has a tag and 64-bit sizes; V0, the oldest, starts with the rank itself and has 32-bit ones
+        ndim = source.unpack("I", f"the rank of {what}")[0] if tag == _V1 else tag
+        if ndim > _MAX_RANK:
+            raise source.fail(f"{what} starts with the unknown tag {tag:#x}", start)
+        shape = source.unpack(f"{ndim}{'q' if tag == _V1 else 'I'}", f"the shape of {what}")
+    if -1 in shape or (not shape and tag != _V3):
+        raise source.fail(f"{what} was saved before its shape was known and holds no data", start)
+    source.unpack("ii", f"the device of {what}")
+    dtype = _read_dtype(source, what)
+    if not storage:
+        return source.array(dtype, shape, what)
+    auxiliary = [(_read_dtype(source, what), _read_shape(source, what)) for _ in range(storage)]
+    data = source.array(dtype, storage_shape, what)
+    return densify(source, what, data, [source.array(d, s, what) for d, s in auxiliary], shape)

@@ -1,0 +1,378 @@
+"""Helpers of training scripts: splitting a batch over devices, clipping gradients, fetching files.
+
+:func:`clip_global_norm` with ``check_isfinite=False`` is one recorded operator and reads nothing, so the step it
+belongs to stays one program. :func:`download` writes to a part file and renames it when it is whole and has the right
+hash: under the final name there is either the right file or none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import math
+import os
+import ssl
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit
+from urllib.request import Request, urlopen
+
+import jax.numpy as jnp
+from jax import Array
+
+from gluonx import np as gnp
+from gluonx.deferred import invoke
+from gluonx.errors import FormatError, GluonxError, ShapeError
+from gluonx.ndarray import ndarray
+from gluonx.ops import BoundOp, Op
+
+__all__ = [
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
+
+_CHUNK = 1 << 20
+_TIMEOUT = 60.0
+_LONGEST_PAUSE = 30.0
+
+
+def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
+    """Cuts an array into `num_slice` consecutive slices.
+
+    Parameters
+    ----------
+    data : ndarray
+        What is cut.
+    num_slice : int
+        How many slices.
+    batch_axis : int, default 0
+        The axis that is cut.
+    even_split : bool, default True
+        Whether all slices must be of one size. If not, the first ones may be longer by one.
+
+    Returns
+    -------
+    list of ndarray
+        With a single slice, `data` itself.
+
+    Raises
+    ------
+    ShapeError
+        When the slices cannot be of one size and `even_split` is set.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [part.shape for part in split_data(np.zeros((5, 2)), 2, even_split=False)]
+    [(3, 2), (2, 2)]
+    """
+    if num_slice < 1:
+        raise ValueError(f"num_slice must be at least 1, got {num_slice}")
+    data = data if isinstance(data, ndarray) else gnp.array(data)
+    if not -data.ndim <= batch_axis < data.ndim:
+        raise ShapeError(f"data of shape {data.shape} has no axis {batch_axis} to split")
+    size, longer = divmod(data.shape[batch_axis], num_slice)
+    if even_split and longer:
+        raise ShapeError(
+            f"data of shape {data.shape} cannot be split into {num_slice} even slices along axis {batch_axis}: "
+            f"use a batch size that is a multiple of {num_slice}, or even_split=False"
+        )
+    if num_slice == 1:
+        return [data]
+    before = (slice(None),) * (batch_axis % data.ndim)
+    ends = [index * size + min(index, longer) for index in range(num_slice + 1)]
+    return [data[(*before, slice(start, end))] for start, end in itertools.pairwise(ends)]
+
+
+def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
+    """Cuts a batch into one slice for each device and puts it there.
+
+    Parameters
+    ----------
+    data : ndarray or anything that ``np.array`` takes
+        The batch.
+    ctx_list : list of Device
+        The devices.
+    batch_axis, even_split
+        As for :func:`split_data`.
+
+    Returns
+    -------
+    list of ndarray
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> [part.shape for part in split_and_load(gluonx.np.zeros((4, 2)), [gluonx.cpu(0), gluonx.cpu(0)])]
+    [(2, 2), (2, 2)]
+    """
+    if not ctx_list:
+        raise ValueError("split_and_load needs at least one device")
+    data = data if isinstance(data, ndarray) else gnp.array(data, device=ctx_list[0])
+    slices = split_data(data, len(ctx_list), batch_axis, even_split)
+    return [part.to_device(device) for part, device in zip(slices, ctx_list)]
+
+
+def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> float | ndarray:
+    """Scales arrays, in place, so that the norm of all of them together is at most `max_norm`.
+
+    The norm is computed in float32 whatever the dtypes are.
+
+    Parameters
+    ----------
+    arrays : list of ndarray
+        Often the gradients ``[p.grad() for p in params]``.
+    max_norm : float
+        The bound. A changing one does not compile anything anew.
+    check_isfinite : bool, default True
+        Whether to read the norm, which ends the program here, and to warn when it is not finite.
+
+    Returns
+    -------
+    float or ndarray
+        The norm before scaling: a float if it was read, else an ndarray of shape ``(1,)`` that may still be pending.
+
+    Raises
+    ------
+    ValueError
+        When there is no array.
+    TypeError
+        When one of them is no ndarray.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([3.0, 4.0])
+    >>> clip_global_norm([x], 1.0)
+    5.0
+    >>> x.tolist()
+    [0.6, 0.8]
+    """
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("clip_global_norm needs at least one array")
+    for place, array in enumerate(arrays):
+        if not isinstance(array, ndarray):
+            raise TypeError(f"clip_global_norm takes ndarrays, got {type(array).__name__} at place {place}")
+    norm, *scaled = invoke(_clip_op(len(arrays)), (float(max_norm), *arrays))
+    for array, value in zip(arrays, scaled):
+        array._assign(value)
+    if not check_isfinite:
+        return norm
+    total = float(norm.item())
+    if not math.isfinite(total):
+        warnings.warn(f"the global norm is {total}, so the clipped arrays are not usable", stacklevel=2)
+    return total
+
+
+@functools.cache
+def _clip_op(count: int) -> BoundOp:
+    return Op(_clip, "clip_global_norm", level=1, nout=count + 1).bind()
+
+
+def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:
+    squares = [jnp.sum(jnp.square(jnp.abs(x.astype(jnp.promote_types(x.dtype, jnp.float32))))) for x in arrays]
+    norm = jnp.sqrt(jnp.sum(jnp.stack([square.astype(jnp.float32) for square in squares])))
+    # The small number keeps zeros from becoming NaN; jnp.minimum passes NaN on.
+    scale = jnp.minimum(max_norm / (norm + 1e-8), 1.0)
+    return (norm.reshape(1), *[(x * scale).astype(x.dtype) for x in arrays])
+
+
+def shape_is_known(shape: Sequence[int] | None) -> bool:
+    """Whether a shape is complete: not None, and no dimension is -1.
+
+    Examples
+    --------
+    >>> shape_is_known((2, 0)), shape_is_known((2, -1)), shape_is_known(None)
+    (True, False, False)
+    """
+    return shape is not None and all(size >= 0 for size in shape)
+
+
+def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
+    """Whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
+    with open(filename, "rb") as file:
+        return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash.lower()
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Moves a file over another one in a single step: nobody ever sees half of it."""
+    os.replace(src, dst)
+
+
+def download(
+    url: str,
+    path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """Fetches a file, unless it is there already.
+
+    Parameters
+    ----------
+    url : str
+        ``https:``, ``http:`` or ``file:``.
+    path : path, optional
+        The file to write, or a directory to put it into under its name in `url`; the current directory unless given.
+    overwrite : bool, default False
+        Whether to fetch it even if the file exists.
+    sha1_hash : str, optional
+        Its SHA-1. A file that is there with another one is fetched anew, and a download that broke off in an earlier
+        run is resumed.
+    retries : int, default 5
+        How often to try again, with growing pauses.
+    verify_ssl : bool, default True
+        Whether the server must prove who it is. Turning this off is dangerous without `sha1_hash`.
+
+    Returns
+    -------
+    str
+        The file's path.
+
+    Raises
+    ------
+    GluonxError
+        When it cannot be fetched.
+    FormatError
+        When what came does not have the right hash.
+    """
+    if retries < 0:
+        raise ValueError(f"retries must be at least 0, got {retries}")
+    target = _target(url, path)
+    if os.path.exists(target) and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
+        return target
+    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+    if not verify_ssl:
+        warnings.warn(f"the certificate of the server is not checked for {url}", stacklevel=2)
+    with _part_file(target, keep=sha1_hash is not None) as part:
+        transfer = _Transfer(url, part, sha1_hash, verify_ssl)
+        try:
+            _attempt(transfer, retries)
+        except (OSError, HTTPException) as error:
+            raise GluonxError(f"{url} cannot be fetched: {error}") from error
+        replace_file(part, target)
+    return target
+
+
+def _attempt(transfer: _Transfer, retries: int) -> None:
+    for attempt in range(retries + 1):
+        try:
+            return transfer.run()
+        except (OSError, HTTPException, FormatError) as error:
+            if attempt == retries or transfer.is_final(error):
+                raise
+        time.sleep(min(0.25 * 2**attempt, _LONGEST_PAUSE))
+
+
+class _Transfer:
+    """One file on its way into a part file, over as many attempts as it takes."""
+
+    def __init__(self, url: str, part: str, sha1_hash: str | None, verify_ssl: bool) -> None:
+        self._url = url
+        self._part = part
+        self._sha1 = sha1_hash
+        self._verify_ssl = verify_ssl
+        self._tag: str | None = None  # what the server calls this version of the file
+        self._resumed = False
+
+    def run(self) -> None:
+        """One attempt; raises OSError, HTTPException or FormatError."""
+        have = self._usable_bytes()
+        try:
+            with self._open(have) as reply:
+                # A server that does not resume answers 200 and sends everything.
+                self._resumed = have > 0 and getattr(reply, "status", None) == 206
+                self._tag = reply.headers.get("ETag")
+                self._save(reply)
+        except HTTPError as error:
+            error.close()
+            if error.code == 416:  # the part is not shorter than the file
+                os.unlink(self._part)
+            raise
+        if self._sha1 is not None and not check_sha1(self._part, self._sha1):
+            os.unlink(self._part)
+            raise FormatError(f"what came from {self._url} does not have the SHA-1 hash {self._sha1}")
+
+    def is_final(self, error: Exception) -> bool:
+        """Whether trying again is in vain."""
+        if isinstance(error, FormatError):
+            return not self._resumed
+        if isinstance(error, HTTPError):
+            return 400 <= error.code < 500 and error.code not in (408, 416, 429)
+        return isinstance(getattr(error, "reason", None), FileNotFoundError)
+
+    def _usable_bytes(self) -> int:
+        # Without a hash, only the server's tag can tell that both halves are of one version.
+        if self._sha1 is None and (self._tag is None or self._tag.startswith("W/")):
+            return 0
+        return os.path.getsize(self._part) if os.path.exists(self._part) else 0
+
+    def _open(self, have: int) -> Any:
+        headers = {"User-Agent": "gluonx"}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+            if self._tag is not None and self._sha1 is None:
+                headers["If-Range"] = self._tag
+        context = ssl.create_default_context()
+        if not self._verify_ssl:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return urlopen(Request(self._url, headers=headers), timeout=_TIMEOUT, context=context)
+
+    def _save(self, reply: Any) -> None:
+        promised = reply.headers.get("Content-Length")
+        got = 0
+        with open(self._part, "ab" if self._resumed else "wb") as file:
+            while chunk := reply.read(_CHUNK):
+                file.write(chunk)
+                got += len(chunk)
+        if promised is not None and got != int(promised):
+            raise OSError(f"the transfer broke off after {got} of {promised} bytes")
+
+
+def _target(url: str, path: str | os.PathLike[str] | None) -> str:
+    name = os.path.basename(unquote(urlsplit(url).path))
+    if path is None or os.path.isdir(path):
+        if not name:
+            raise ValueError(f"{url} names no file: give download the path of one")
+        return name if path is None else os.path.join(os.fspath(path), name)
+    return os.path.expanduser(os.fspath(path))
+
+
+@contextlib.contextmanager
+def _part_file(target: str, keep: bool) -> Iterator[str]:
+    """A path to download to, which no other process uses; with `keep` a broken download stays for the next run."""
+    part = f"{target}.part"
+    with open(part, "ab") as file:
+        if not _lock(file):
+            part, keep = f"{target}.{os.getpid()}-{time.monotonic_ns()}.part", False
+        try:
+            yield part
+        finally:
+            if os.path.exists(part) and (not keep or os.path.getsize(part) == 0):
+                os.unlink(part)
+
+
+def _lock(file: Any) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # on Windows the second of two processes fails to rename instead
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,144 @@
+"""What is shipped: metadata, the built wheel in an empty folder, the Makefile's promises, the links of the pages."""
+
+import importlib.metadata
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+import gluonx
+
+ROOT = pathlib.Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+
+
+def requirement_names(requirements):
+    return {re.match(r"[\w-]+", r)[0] for r in requirements}
+
+
+def test_version_is_told_once():
+    assert gluonx.__version__ == PROJECT["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{PROJECT['version']}]" in changelog or "## [Unreleased]" in changelog
+
+
+def test_core_dependencies_are_the_few_that_are_meant():
+    assert requirement_names(PROJECT["dependencies"]) == {
+        "jax", "jaxlib", "numpy", "optax", "safetensors", "flatbuffers",
+    }  # fmt: skip
+    assert {"flax", "vision", "notebook", "dev"} <= set(PROJECT["optional-dependencies"])
+
+
+def test_installed_metadata_agrees():
+    try:
+        metadata = importlib.metadata.metadata("gluonx")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("gluonx runs from the source tree, not installed")
+    assert metadata["Requires-Python"] == PROJECT["requires-python"]
+    assert metadata["License-Expression"] == "Apache-2.0"
+
+
+def test_wheel_works_from_an_empty_folder(tmp_path):
+    pytest.importorskip("hatchling", reason="the wheel is built with hatchling, of the extra 'test'")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path / "site")
+    shipped = {n for n in names if n.endswith(".py")}
+    wanted = {str(p.relative_to(ROOT)) for p in (ROOT / "gluonx").rglob("*.py")}
+    assert shipped == wanted
+    assert "gluonx/py.typed" in names
+    assert any(n.endswith("licenses/LICENSE") for n in names)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
+        "import gluonx, pathlib\n"
+        "from gluonx import autograd, np\n"
+        f"assert pathlib.Path(gluonx.__file__).is_relative_to({str(tmp_path)!r}), gluonx.__file__\n"
+        "x = np.ones((2, 3)); x.attach_grad()\n"
+        "with autograd.record(): y = (x * x).sum()\n"
+        "y.backward(); print(float(x.grad.sum()))\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=empty, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "12.0"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "bench", "lint"])
+def test_make_targets_set_up_what_they_need(target, tmp_path):
+    """From nothing: each target first makes an environment and installs an extra into it."""
+    done = subprocess.run(
+        ["make", "--dry-run", "--no-print-directory", target, f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "-m venv" in done.stdout
+    assert "pip" in done.stdout and "install --editable" in done.stdout
+
+
+def test_makefile_takes_the_first_python_that_runs(tmp_path):
+    """A shim that fails, and a Python that is too old, are passed over."""
+    for name, body in {
+        "python3.13": "exit 127",
+        "python3.12": "exit 1",
+        "python3.11": f'exec {sys.executable} "$@"',
+    }.items():
+        shim = tmp_path / name
+        shim.write_text(f"#!/bin/sh\n{body}\n")
+        shim.chmod(0o755)
+    venv = tmp_path / "venv"
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    make = ["make", "--no-print-directory", f"VENV={venv}"]
+    done = subprocess.run([*make, f"{venv}/bin/python"], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert sys.version.split()[0] in done.stdout
+    assert (venv / "bin" / "python").exists()
+    wrong = subprocess.run(
+        ["make", f"VENV={tmp_path / 'other'}", "PYTHON=/no/such/python", f"{tmp_path / 'other'}/bin/python"],
+        cwd=ROOT, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert wrong.returncode != 0
+    assert "/no/such/python does not run" in wrong.stderr
+
+
+def test_ci_calls_make_test():
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    assert "make test" in script.read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    missing = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in target and not target.startswith(("#", "mailto:")):
+            place = page.parent / target.partition("#")[0]
+            if not place.exists():
+                missing.append(target)
+    assert not missing, missing
+
+
+def python_blocks():
+    for page in PAGES:
+        if page.name == "CHANGELOG.md":
+            continue
+        text = page.read_text(encoding="utf-8")
+        for index, found in enumerate(re.finditer(r"```python\n(.*?)```", text, re.DOTALL)):
+            line = text[: found.start()].count("\n") + 1
+            yield pytest.param(found[1], id=f"{page.relative_to(ROOT)}:{line}:{index}")
+
+
+@pytest.mark.parametrize("code", python_blocks())
+def test_examples_of_the_pages_run(code, tmp_path, monkeypatch):
+    """Every Python block of the pages is a whole program: it must run as printed."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "<page>", "exec"), {"__name__": "__page__"})
