@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gluonx import late
+from gluonx import aliases, late
 
 __version__ = "0.1.0"
 
@@ -103,3 +103,4 @@ def __dir__() -> list[str]:
 
 
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
+aliases.install()

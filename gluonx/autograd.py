@@ -278,6 +278,7 @@ class Function:
         raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
 
     def __call__(self, *inputs: Any) -> Any:
+        """Runs ``forward`` and, while recording, leaves ``backward`` on the tape."""
         if getattr(self, "_used", False):
             raise GraphError("an autograd.Function instance serves one call; create a new one for each")
         if current_state().trace is not None:

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
-    0: {"cache", "errors", "device", "dtype", "late", "random", "serialize", "exchange.serve"},
+    0: {"aliases", "cache", "errors", "device", "dtype", "late", "random", "serialize", "exchange.serve"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
     3: {"arithmetic", "ndarray", "methods", "np", "npx", "autograd", "engine", "indexing"},

@@ -361,9 +361,10 @@ def test_out_is_written(x):
     out = np.zeros((2, 3))
     assert np.exp(x, out=out) is out
     same(out, onp.exp(X), "exp")
-    assert np.sum(x, 1, None, row := np.zeros(2)) is row
+    row, double = np.zeros(2), np.zeros((4, 3))
+    assert np.sum(x, 1, None, row) is row
     same(row, X.sum(1), "sum")
-    assert np.concatenate([x, x], 0, double := np.zeros((4, 3))) is double
+    assert np.concatenate([x, x], 0, double) is double
     half = np.zeros((2, 3), dtype="float16")
     assert np.add(x, x, out=half).dtype == onp.float16
     fraction, whole = np.zeros((2, 3)), np.zeros((2, 3))
@@ -378,7 +379,11 @@ def test_out_is_written(x):
         (lambda x: np.exp(x, bogus=1), TypeError, "np.exp got an unexpected keyword argument 'bogus'"),
         (lambda x: np.exp(), TypeError, "np.exp is missing"),
         (lambda x: np.exp("a"), TypeError, "an array or a number was expected, got 'a'"),
-        (lambda x: np.exp(x, out=np.zeros(3)), ShapeError, "np.exp: `out` has shape (3,), but the result has shape (2, 3)"),
+        (
+            lambda x: np.exp(x, out=np.zeros(3)),
+            ShapeError,
+            "np.exp: `out` has shape (3,), but the result has shape (2, 3)",
+        ),
         (lambda x: np.exp(x, out=[1]), TypeError, "`out` must be an ndarray, got list"),
         (lambda x: np.sum(x, bogus=1), TypeError, "np.sum got an unexpected keyword argument 'bogus' (it has: a, axis"),
         (lambda x: np.sum(), TypeError, "np.sum is missing the argument 'a'"),
@@ -597,7 +602,7 @@ def test_deferred_traced_and_eager_agree(x):
     assert deferred.item() == pytest.approx(eager, rel=1e-5)
     import jax
 
-    traced = jax.jit(lambda raw: f(np.ndarray_of(raw) if hasattr(np, "ndarray_of") else np.array(raw)).value)(X)
+    traced = jax.jit(lambda raw: f(np.array(raw)).value)(X)
     assert float(traced) == pytest.approx(eager, rel=1e-5)
 
 
@@ -782,7 +787,13 @@ def test_a_seed_repeats_everything():
         np.random.seed(11)
         with autograd.record():
             recorded = np.random.normal(size=(3,))
-        parts = [recorded, np.random.uniform(size=2), np.random.permutation(5), np.random.choice(9, 3), np.random.rand(2)]
+        parts = [
+            recorded,
+            np.random.uniform(size=2),
+            np.random.permutation(5),
+            np.random.choice(9, 3),
+            np.random.rand(2),
+        ]
         return [p.tolist() for p in parts]
 
     first = draws()

@@ -136,6 +136,7 @@ class Plan:
         )
 
     def aval(self, slot: int) -> Any:
+        """The aval of a value."""
         for node, start in zip(reversed(self.path), reversed(self.starts), strict=True):
             if start <= slot:
                 return node.outs[slot - start]

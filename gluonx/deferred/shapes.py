@@ -82,10 +82,10 @@ class Unknown(Placeholder):
                 a.value.param._resolve_shape(tuple(shape))
         if isinstance(handle.value, Unknown):
             block = where.block_path()
+            at = f" of {block}" if block else ""
             raise DeferredInitializationError(
-                f"Parameter '{self.param._path}'{' of ' + block if block else ''} has unknown dimensions, and {op} cannot tell them "
-                f"from its other "
-                f"them from its other inputs {known}. Give the shape where the parameter is declared, or define infer_shape in its block."
+                f"Parameter '{self.param._path}'{at} has unknown dimensions, and {op} cannot tell them from its other "
+                f"inputs {known}. Give the shape where the parameter is declared, or define infer_shape in its block."
             )
 
 

@@ -22,6 +22,7 @@ from gluonx.np.rules import histogram as _histogram_rule
 from gluonx.np.rules import histogram_edges as _edges_rule
 from gluonx.np.rules import whole
 from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
+from gluonx.ops.common import aligned
 from gluonx.ops.registry import get
 
 __all__ = [
@@ -273,7 +274,7 @@ def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
 
 @core("all_equivalent")
 def _all_equivalent(a: Array, b: Array) -> Array:
-    return jnp.array_equiv(a, b)
+    return jnp.array_equiv(*aligned(a, b))
 
 
 def _answer(flag: ndarray) -> Any:

@@ -147,7 +147,17 @@ numeric_dtypes = integer_dtypes + floating_dtypes
 s_, index_exp = onp.s_, onp.index_exp
 get_printoptions, printoptions, set_printoptions = onp.get_printoptions, onp.printoptions, onp.set_printoptions
 iterable, min_scalar_type = onp.iterable, onp.min_scalar_type
-finfo, iinfo, issubdtype, isdtype = jnp.finfo, jnp.iinfo, jnp.issubdtype, jnp.isdtype
+issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
+
+
+def finfo(dtype: Any) -> Any:
+    """The limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
+    return jnp.finfo(_typed(dtype))
+
+
+def iinfo(dtype: Any) -> Any:
+    """The limits of an integer dtype: ``max``, ``min``, ``bits``."""
+    return jnp.iinfo(_typed(dtype))
 
 
 def shape(a: Any) -> tuple[int, ...]:

@@ -175,6 +175,10 @@ def matmul(a: Array, b: Array, out: None = None, *, precision: Any = None, prefe
     return jnp.matmul(a, b, precision=precision, preferred_element_type=preferred_element_type)
 
 
+def vecmat(x1: Array, x2: Array) -> Array:
+    return jnp.matmul(jnp.conj(x1)[..., None, :], x2)[..., 0, :]
+
+
 def corrcoef(
     x: Array, y: Array | None = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None
 ) -> Array:
@@ -234,7 +238,7 @@ RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         argsort, average, concatenate, copy, corrcoef, dot, gradient, in1d, isin, ix_,
         lexsort, matmul, msort, pad, permute_dims, polyder, polyint, polyval, ravel, ravel_multi_index,
-        roll, sort, std, take_along_axis, unravel_index, var, vstack,
+        roll, sort, std, take_along_axis, unravel_index, var, vecmat, vstack,
     )},
     **_OLD_NAMES,
 }  # fmt: skip
