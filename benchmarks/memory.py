@@ -11,26 +11,35 @@ Run as ``python -m benchmarks.memory SIDE`` this module measures one side and pr
 from __future__ import annotations
 
 import gc
+import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 from typing import Any
 
-__all__ = ["SIDES", "measure"]
+__all__ = ["GRADIENT_BYTES", "SIDES", "measure"]
 
 WIDTH, DEPTH, BATCH = 2048, 10, 16
+GRADIENT_BYTES = 4 * (DEPTH * (WIDTH + 1) * WIDTH + 10 * (WIDTH + 1))
 SIDES = ("by hand", "keep_grads=False", "keep_grads=True")
 
 
-def measure(side: str) -> int:
-    """Peak bytes of steps of `side` ("by hand", "keep_grads=False" or "keep_grads=True"), in a fresh process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", side], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"measuring {side!r} failed:\n{done.stderr}")
-    return int(done.stdout.split()[-1])
+def measure(side: str, repeats: int = 3) -> int:
+    """Peak bytes of steps of `side` ("by hand", "keep_grads=False" or "keep_grads=True"): median of fresh processes."""
+    # glibc raises the size from which it gives memory back to the system as a program frees large blocks; left to do
+    # so, it keeps a few hundred MiB of what was freed, now more and now less. A fixed size makes it give back all.
+    env = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    peaks = []
+    for _ in range(repeats):
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.memory", side], capture_output=True, text=True, check=False, env=env
+        )
+        if done.returncode:
+            raise RuntimeError(f"measuring {side!r} failed:\n{done.stderr}")
+        peaks.append(int(done.stdout.split()[-1]))
+    return statistics.median_high(peaks)
 
 
 def resident(mark: str) -> int:

@@ -164,7 +164,7 @@ class Trainer:
         if not batch_size > 0:
             raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
         optimizer = self._optimizer
-        before = optimizer.rescale_grad, dict(optimizer._index_update_count), optimizer.num_update
+        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         optimizer.rescale_grad = self._scale / batch_size
         try:
             if optimizer._is_imperative():

@@ -1,5 +1,6 @@
 """When workers fail, die, hang or are no longer wanted; and what cannot be sent to them."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -221,6 +222,35 @@ def test_closing(kind):
         list(batches)
     assert len(list(loader)) == 10
     loader.close()
+
+
+@every_pool
+def test_closing_with_batches_under_way(kind):
+    """Whatever a task was doing, reading its batch says at once that the loader is closed."""
+    loader = DataLoader(data_samples.Slow(), 1, prefetch=20, **kind)
+    batches = iter(loader)
+    loader.close()
+    start = time.monotonic()
+    with pytest.raises(GluonxError, match="closed while it was iterated over"):
+        for _ in range(21):
+            next(batches)
+    assert time.monotonic() - start < 2
+
+
+def test_pools_leave_no_descriptors():
+    process = psutil.Process()
+
+    def use(dataset, **kwargs):
+        with DataLoader(dataset, 2, num_workers=2, **kwargs) as loader, contextlib.suppress(KeyError, GluonxError):
+            list(loader)
+
+    before = process.num_fds()
+    for _ in range(3):
+        use(np.zeros((8, 100, 100), np.float32))
+        use(data_samples.At(data_samples.fail, 3))
+        use(data_samples.At(data_samples.die, 3))
+        use(data_samples.Squares(), auto_reload=True, prefetch=9)
+    assert process.num_fds() == before
 
 
 def test_an_interrupt_leaves_the_loader_usable():

@@ -94,7 +94,7 @@ class WorkerPool:
         return future
 
     def close(self) -> None:
-        """Ends all threads and processes; tasks not done are cancelled. May be called twice."""
+        """Ends all threads and processes; tasks not done fail. May be called twice."""
         self._finalizer()
 
 
@@ -119,7 +119,9 @@ def _close(
         return  # a forked copy: the threads and processes are not ours
     with contextlib.suppress(queue.Empty):
         while True:
-            jobs.get_nowait()[0].cancel()
+            future, _ = jobs.get_nowait()
+            if future.set_running_or_notify_cancel():
+                future.set_exception(GluonxError(CLOSED))
     for _ in threads:
         jobs.put(None)
     if stop is not None:

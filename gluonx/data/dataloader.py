@@ -23,12 +23,11 @@ from typing import Any
 
 from gluonx.data import _nursery
 from gluonx.data._host import device_batch
-from gluonx.data._pool import CLOSED, WorkerPool, process_pool, thread_pool
+from gluonx.data._pool import WorkerPool, process_pool, thread_pool
 from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from gluonx.errors import GluonxError
 from gluonx.random import host_rng
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
@@ -85,10 +84,10 @@ class DataLoader:
 
     Notes
     -----
-    A dataset that only this program can read (of a notebook, with a lambda in it) needs the package `cloudpickle` to be
-    sent to processes; without it, one background thread does the work, and a warning says so. In worker processes,
-    ``random``, ``numpy.random`` and ``gluonx.random`` are seeded for each batch from ``gluonx.random.seed``, so that
-    augmentations repeat as well.
+    Worker processes import what they need by name. A dataset that only this program knows (of a notebook or a script
+    without ``if __name__ == "__main__":``, or with a lambda in it) cannot be sent to them: then one background thread
+    does the work, and a warning says so. In worker processes, ``random``, ``numpy.random`` and ``gluonx.random`` are
+    seeded for each batch from ``gluonx.random.seed``, so that augmentations repeat as well.
 
     Examples
     --------
@@ -267,8 +266,6 @@ default_mp_batchify_fn = default_batchify_fn
 def _result(future: concurrent.futures.Future[Any]) -> Any:
     try:
         return future.result()
-    except concurrent.futures.CancelledError:
-        raise GluonxError(CLOSED) from None
     except StopIteration as error:
         # Passed on, it would end the loop as if the epoch were over.
         raise RuntimeError("the dataset, its transform or the batchify function raised StopIteration") from error

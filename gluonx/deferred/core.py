@@ -171,6 +171,11 @@ def set_handle_class(cls: type) -> None:
     _handle_class = cls
 
 
+def handle_class() -> type:
+    """The class of users' arrays."""
+    return _handle_class
+
+
 def new_handle(value: Any, aval: Aval | None = None) -> Any:
     """A fresh user-visible handle on `value`."""
     handle = _new(_handle_class)

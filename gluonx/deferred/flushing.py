@@ -272,8 +272,11 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
     if program.alive == alive and not program.packs:
         sinks += places
     else:
-        held = dict(zip(alive, places, strict=True))
-        sinks += [held.get(s) or _Sink() for s in program.outputs[len(sinks) :]]
+        chosen = program.chosen.get(alive)
+        if chosen is None:
+            at = {slot: i for i, slot in enumerate(alive)}
+            chosen = program.chosen[alive] = [at.get(slot) for slot in program.outputs[len(sinks) :]]
+        sinks += [_Sink() if i is None else places[i] for i in chosen]
     if program.packs:
         packs = [_Sink() for _ in program.packs]
         graph.packs = (program.packed, packs)
@@ -282,9 +285,10 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
         graph.segment = _segment(graph, program)
         sinks += graph.segment.saved
     if final is not None:
+        references = sys.getrefcount
         for i in final.donors:
             # The leaf list, `args` and the handle to be rebound hold it; one reference more is somebody else's.
-            if sys.getrefcount(args[i]) > _OWN_REFERENCES:
+            if references(args[i]) > _OWN_REFERENCES:
                 args[i] = graph.leaves[i] = jnp.copy(args[i])
                 counters.copies += 1
     counters.dispatches += 1

@@ -34,6 +34,7 @@ from gluonx.deferred.core import (
     Tracer,
     Variable,
     aval_of,
+    handle_class,
     intern_aval,
     new_handle,
     scalar_slot,
@@ -95,6 +96,11 @@ class Graph:
         self.path_nodes: list[Node] = []
         self.owners: list[tuple[Node, int]] = []
 
+    @property
+    def plain(self) -> type:
+        """The class of handles that are no views."""
+        return handle_class()
+
     # -- recording -------------------------------------------------------------------------------------------------
 
     def step_to(self, op: Any, args: Any, taped: bool) -> Node:
@@ -102,9 +108,10 @@ class Graph:
         node = self.cursor
         leaves, index = self.leaves, self.leaf_index
         key: list[Any] = [op, taped]
+        plain = self.plain
         for a in args:
-            if isinstance(a, Handle):
-                if a.derived and not a.is_current():  # type: ignore[attr-defined]
+            if type(a) is plain or isinstance(a, Handle):
+                if type(a) is not plain and a.derived and not a.is_current():
                     raise Blocked
                 value = a.value
                 if type(value) is Pending:

@@ -197,6 +197,7 @@ class Program:
         self.treedef: Any = None
         self.out_avals: Any = None
         self.runs = 0
+        self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
         self.pull: DerivedOp | None = None
         self.exact: DerivedOp | None = None
 

@@ -43,8 +43,8 @@ class _Layout:
 
     def take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         """The key into ``bound``, and the leaves."""
-        leaves = [args[w] if type(w) is int else None if w is None else kwargs[w] for w in self.leaves]
-        statics = [args[w] if type(w) is int else kwargs[w] for w in self.statics]
+        leaves = [args[w] if isinstance(w, int) else None if w is None else kwargs[w] for w in self.leaves]
+        statics = [args[w] if isinstance(w, int) else kwargs[w] for w in self.statics]
         if not SEQUENCE_TYPES.isdisjoint(map(type, statics)):
             statics = [as_static("", s) for s in statics]
         if not SEQUENCE_TYPES.isdisjoint(map(type, leaves)):

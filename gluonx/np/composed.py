@@ -13,7 +13,7 @@ import numpy as onp
 from jax import Array
 
 from gluonx.deferred import DerivedOp, invoke
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.core import Tracer, new_handle
 from gluonx.ndarray import ndarray
 from gluonx.np import functions as F
 from gluonx.np.creation import asarray
@@ -142,7 +142,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             f"np.piecewise: {len(conditions)} conditions need as many functions, or one more; got {len(funclist)}."
         )
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
-    result = values.pop() if len(values) > len(conditions) else 0
+    result: Any = values.pop() if len(values) > len(conditions) else 0
     # The last condition that holds decides, as in NumPy.
     for condition, value in zip(conditions, values, strict=True):
         result = _where(condition, value, result)
@@ -279,7 +279,7 @@ def _all_equivalent(a: Array, b: Array) -> Array:
 
 def _answer(flag: ndarray) -> Any:
     """A bool; in a traced block, where there are no values, the traced one."""
-    return flag if isinstance(flag.value, jax.core.Tracer) else bool(flag)
+    return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:

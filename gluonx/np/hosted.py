@@ -8,7 +8,7 @@ operator, and gradients flow through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -157,6 +157,6 @@ def as_indices(name: str, obj: Any, length: int) -> onp.ndarray:
     return found.astype(onp.int64)
 
 
-def keep_others(name: str, obj: Any, length: int) -> Sequence[int]:
+def keep_others(name: str, obj: Any, length: int) -> onp.ndarray:
     """The indices on an axis of `length` that `obj` does not name."""
     return onp.delete(onp.arange(length), as_indices(name, obj, length)).astype(onp.int32)

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as onp
 
-from gluonx.deferred.core import Handle
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.dtype import canonical
+from gluonx.ndarray import ndarray
 from gluonx.np.creation import array
 
 _DTYPES = [
@@ -177,7 +177,7 @@ def size(a: Any, axis: int | None = None) -> int:
 
 
 def _typed(value: Any) -> Any:
-    return value.dtype if isinstance(value, Handle) else value
+    return value.dtype if isinstance(value, ndarray) else value
 
 
 def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
@@ -190,7 +190,7 @@ def promote_types(type1: Any, type2: Any) -> onp.dtype:
     return onp.dtype(jnp.promote_types(type1, type2))
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
     """Whether one dtype can be turned into another under NumPy's rule `casting`."""
     return onp.can_cast(_typed(from_), to, casting)
 
@@ -213,7 +213,7 @@ def isscalar(element: Any) -> Any:
 
 def iscomplexobj(x: Any) -> Any:
     """Whether `x` is of a complex dtype."""
-    return x.dtype.kind == "c" if isinstance(x, Handle) else onp.iscomplexobj(x)
+    return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
 
 def isrealobj(x: Any) -> Any:

@@ -156,7 +156,7 @@ def eigvals(a: Any) -> Any:
     return to_device(_real(onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))))
 
 
-def _real(found: onp.ndarray) -> onp.ndarray:
+def _real(found: Any) -> onp.ndarray:
     return found.real.astype(onp.float32) if not onp.any(found.imag) else found.astype(onp.complex64)
 
 

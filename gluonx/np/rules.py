@@ -5,7 +5,6 @@ may be floats (``np.array([0, 1])`` holds float32 in MXNet, and a Python number 
 float); JAX wants a concrete value where MXNet is content with a traced one; or the name is an older one.
 """
 
-# ruff: noqa: D103 - what each function computes stands in gluonx.np.table
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -204,6 +203,7 @@ def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> A
 def histogram_edges(
     a: Array, edges: Array | None = None, weights: Array | None = None, *, bins: int = 10, range: Any = None
 ) -> Array:
+    """The edges of a histogram's bins."""
     return jnp.histogram_bin_edges(
         a, bins if edges is None else edges, None if range is None else jnp.asarray(range), weights
     )
@@ -218,6 +218,7 @@ def histogram(
     range: Any = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
+    """Counts a bin, and the edges; without `edges` there are `bins` equal ones."""
     at = histogram_edges(a, edges, weights, bins=bins, range=range)
     counts, at = jnp.histogram(a, at, None, weights, density)
     return (counts if density or weights is not None else counts.astype(jnp.int32)), at

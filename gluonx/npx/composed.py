@@ -11,7 +11,7 @@ import numpy as onp
 
 from gluonx import np, serialize
 from gluonx.deferred import invoke
-from gluonx.deferred.core import current_state
+from gluonx.deferred.core import Tracer, current_state
 from gluonx.device import Device as Device
 from gluonx.device import cpu as cpu
 from gluonx.device import cpu_pinned as cpu_pinned
@@ -19,7 +19,6 @@ from gluonx.device import current_context as current_context
 from gluonx.device import current_device as current_device
 from gluonx.device import gpu as gpu
 from gluonx.device import num_gpus as num_gpus
-from gluonx.device import resolve
 from gluonx.device import tpu as tpu
 from gluonx.ndarray import ndarray
 from gluonx.ops.registry import get
@@ -76,8 +75,6 @@ def batch_norm(
     output_mean_var: bool = False,
     axis: int = 1,
     cudnn_off: bool = False,
-    min_calib_range: Any = None,
-    max_calib_range: Any = None,
     **kwargs: Any,
 ) -> Any:
     """Normalize over all axes but that of the channels; in train mode the moving statistics are renewed in place.
@@ -86,23 +83,16 @@ def batch_norm(
     ----------
     x : ndarray
     gamma, beta : ndarray, shape (channels,)
-        Scale and shift.
+        Scale (taken as one with `fix_gamma`) and shift.
     running_mean, running_var : ndarray, shape (channels,)
-        The moving statistics: used in predict mode, written to in train mode.
+        The moving statistics, of which `momentum` stays: used in predict mode (and with `use_global_stats`), written
+        to in train mode.
     eps : float
         Added to the variance.
-    momentum : float
-        How much of the old moving statistics stays.
-    fix_gamma : bool
-        Take `gamma` as one.
-    use_global_stats : bool
-        Use the moving statistics in train mode, too.
     output_mean_var : bool
         Also return the mean and the inverse standard deviation.
     axis : int
         The axis of the channels.
-    cudnn_off, min_calib_range, max_calib_range
-        Ignored.
 
     Returns
     -------
@@ -167,7 +157,7 @@ def nonzero(a: Any) -> ndarray:
     return np.argwhere(a)
 
 
-def broadcast_greater(lhs: Any, rhs: Any) -> ndarray:
+def broadcast_greater(lhs: Any, rhs: Any) -> Any:
     """Where ``lhs > rhs``."""
     return np.greater(lhs, rhs)
 
@@ -183,7 +173,7 @@ def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
         With `msg`.
     """
     held = np.all(x)
-    if not isinstance(held.value, jax.core.Tracer) and not bool(held):
+    if not isinstance(held.value, Tracer) and not bool(held):
         raise ValueError(msg)
     return held
 
@@ -266,14 +256,14 @@ def waitall() -> None:
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """Free and total bytes of a GPU, as far as its allocator tells."""
-    stats = resolve(gpu(device_id)).memory_stats() or {}
+    stats = gpu(device_id).jax_device.memory_stats() or {}
     total = int(stats.get("bytes_limit", 0))
     return total - int(stats.get("bytes_in_use", 0)), total
 
 
 def get_cuda_compute_capability(device: Any) -> int:
     """The compute capability of a GPU as a whole number: 90 for 9.0."""
-    return int(str(resolve(device).compute_capability).replace(".", ""))
+    return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:

@@ -99,6 +99,16 @@ def _checked(
     )
 
 
+def _check_reach(x: Array, layout: str, kernel: Shape, dilate: Shape, pad: Shape) -> None:
+    axes = [i for i, c in enumerate(layout) if c not in "NC"]
+    for axis, k, d, p in zip(axes, kernel, dilate, pad, strict=True):
+        if d * (k - 1) + 1 > x.shape[axis] + 2 * p:
+            raise ShapeError(
+                f"convolution: a kernel of {k} (dilation {d}) is larger than axis {axis} of data of shape {x.shape} "
+                f"with padding {p}."
+            )
+
+
 def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: str) -> Array:
     if bias is None or no_bias:
         return y
@@ -153,13 +163,14 @@ def convolution(
     found = _checked(name, x, weight, layout, num_group, kernel, num_filter, transposed=False)
     space = len(found)
     x, weight = same_dtype(x, weight)
-    padding = per_axis(pad, space, 0, name)
+    stride, dilate, pad = (per_axis(v, space, d, name) for v, d in ((stride, 1), (dilate, 1), (pad, 0)))
+    _check_reach(x, layout, found, dilate, pad)
     y = lax.conv_general_dilated(
         x,
         weight,
-        window_strides=per_axis(stride, space, 1, name),
-        padding=[(p, p) for p in padding],
-        rhs_dilation=per_axis(dilate, space, 1, name),
+        window_strides=stride,
+        padding=[(p, p) for p in pad],
+        rhs_dilation=dilate,
         dimension_numbers=(layout, _weight_layout(layout), layout),
         feature_group_count=num_group,
     )

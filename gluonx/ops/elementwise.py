@@ -272,7 +272,7 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
     return choose(_ACTIVATIONS, act_type, "activation", "act_type")(x)
 
 
-def _leaky(x: Array, slope: float) -> Array:
+def _leaky(x: Array, slope: float | Array) -> Array:
     return jnp.where(x > 0, x, x * slope)
 
 
@@ -345,7 +345,7 @@ def leaky_relu(
         return _prelu(x, gamma)
     if act_type != "rrelu":
         return compute(x, slope)
-    if not training:
+    if not training or key is None:
         return _leaky(x, (lower_bound + upper_bound) / 2)
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 

@@ -132,6 +132,12 @@ def _sequence_axes(name: str, x: Array, axis: int, lengths: Array | None, use: b
     return axis, 1 - axis
 
 
+def _lengths(sequence_length: Array | None, x: Array, batch: int) -> Array:
+    """The lengths as integers, to broadcast along the axis of the batch."""
+    assert sequence_length is not None, "checked by _sequence_axes"
+    return _along(_whole(sequence_length), x.ndim, batch)
+
+
 def _along(vector: Array, ndim: int, axis: int) -> Array:
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
@@ -158,7 +164,7 @@ def sequence_mask(
     if not use_sequence_length:
         return x
     step = lax.broadcasted_iota(jnp.int32, [n if i == time else 1 for i, n in enumerate(x.shape)], time)
-    inside = step < _along(_whole(sequence_length), x.ndim, batch)
+    inside = step < _lengths(sequence_length, x, batch)
     return jnp.where(inside, x, jnp.asarray(value, x.dtype))
 
 
@@ -170,7 +176,7 @@ def sequence_last(
     time, batch = _sequence_axes("sequence_last", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
         return lax.index_in_dim(x, -1, time, keepdims=False)
-    last = _along(jnp.clip(_whole(sequence_length) - 1, 0, x.shape[time] - 1), x.ndim, batch)
+    last = jnp.clip(_lengths(sequence_length, x, batch) - 1, 0, x.shape[time] - 1)
     return jnp.take_along_axis(x, last, time).squeeze(time)
 
 
@@ -183,5 +189,5 @@ def sequence_reverse(
     if not use_sequence_length:
         return jnp.flip(x, time)
     step = lax.broadcasted_iota(jnp.int32, [n if i < 2 else 1 for i, n in enumerate(x.shape)], time)
-    length = _along(_whole(sequence_length), x.ndim, batch)
+    length = _lengths(sequence_length, x, batch)
     return jnp.take_along_axis(x, jnp.where(step < length, length - 1 - step, step), time)

@@ -184,7 +184,7 @@ def dropout(
     always = choose({"training": False, "always": True}, mode, "dropout", "mode")
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p!r}, but must be a probability, from 0 to 1.")
-    if p == 0 or not (training or always):
+    if p == 0 or not (training or always) or key is None:
         return x
     if p == 1:
         return jnp.zeros_like(x)

@@ -41,6 +41,11 @@ def _check_vector(name: str, what: str, vector: Array, length: int, x: Array, ax
         )
 
 
+def _moved(old: Array, new: Array, momentum: float) -> Array:
+    """The moving average `old` after one more value."""
+    return narrow(momentum * wide(old) + (1 - momentum) * lax.stop_gradient(new).reshape(-1), old.dtype)
+
+
 def _outputs(attrs: Mapping[str, Any]) -> int:
     if attrs["output_mean_var"]:
         return 5
@@ -88,18 +93,17 @@ def batch_norm(
         `output_mean_var` always five: the three, the mean and the inverse standard deviation.
     """
     axis = axis_of(axis, x.ndim, "batch_norm")
-    for what, vector in zip(
-        ("gamma", "beta", "running_mean", "running_var"), (gamma, beta, running_mean, running_var), strict=True
-    ):
+    for what, vector in {
+        "gamma": gamma,
+        "beta": beta,
+        "running_mean": running_mean,
+        "running_var": running_var,
+    }.items():
         _check_vector("batch_norm", what, vector, x.shape[axis], x, axis)
     y = wide(x)
     if training and not use_global_stats:
         mean, var = _moments(y, [i for i in range(x.ndim) if i != axis])
-        fresh = (lax.stop_gradient(v).reshape(-1) for v in (mean, var))
-        moving = [
-            narrow(momentum * wide(old) + (1 - momentum) * new, old.dtype)
-            for old, new in zip((running_mean, running_var), fresh, strict=True)
-        ]
+        moving = [_moved(old, new, momentum) for old, new in ((running_mean, mean), (running_var, var))]
     else:
         mean, var = (channels(wide(v), x.ndim, axis) for v in (running_mean, running_var))
         moving = [running_mean, running_var]

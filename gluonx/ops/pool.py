@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -18,9 +19,11 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
 from gluonx.ops.elementwise import maximum
-from gluonx.ops.registry import register
+from gluonx.ops.registry import Shape, register
 
 __all__ = ["adaptive_avg_pooling", "pooling"]
+
+Sizes = Sequence[int] | int | None
 
 _LONGEST = 64  # a longer window is not unrolled into slices
 
@@ -81,31 +84,54 @@ def _lengths(n: int, size: int, stride: int, count: int, low: int, pad: int, inc
     return [max(min(s + size, n) - max(s, 0), 1) for s in starts]
 
 
-def _lowest(x: Array) -> float | int:
-    return jnp.finfo(x.dtype).min if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min
+def _lowest(x: Array) -> float:
+    return float(jnp.finfo(x.dtype).min) if jnp.issubdtype(x.dtype, jnp.floating) else int(jnp.iinfo(x.dtype).min)
 
 
 def _spatial_axes(layout: str) -> list[int]:
     return [i for i, c in enumerate(layout) if c not in "NC"]
 
 
-def _pool(
-    x: Array,
-    layout: str,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pad: Sequence[int],
-    convention: str,
-    largest: bool,
-) -> tuple[Array, list[tuple[int, int]]]:
+class _Windows(NamedTuple):
+    """Where the windows lie: layout, and one number of each kind for every spatial axis."""
+
+    layout: str
+    kernel: Shape
+    stride: Shape
+    pad: Shape
+    convention: str
+    whole: bool
+
+    def axes(self) -> list[tuple[int, int, int, int]]:
+        """Axis, size, stride and padding along each spatial axis."""
+        return list(zip(_spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
+
+
+def _windows(
+    x: Array, layout: str | None, kernel: Sizes, stride: Sizes, pad: Sizes, convention: str, whole: bool
+) -> _Windows:
+    name = "pooling"
+    layout = layout_of(layout, x.ndim, name)
+    places = _spatial_axes(layout)
+    if whole:
+        kernel, stride, pad, convention = [x.shape[a] for a in places], None, None, "valid"
+    elif not kernel:
+        raise ValueError("pooling: kernel, the size of the window, is needed unless global_pool is set.")
+    sizes, steps, edges = (per_axis(v, len(places), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
+    return _Windows(layout, sizes, steps, edges, convention, whole)
+
+
+def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
     """The pooled array, and the number of windows and the padding in front of each spatial axis."""
-    counter = choose(_CONVENTIONS, convention, "pooling", "pooling_convention")
+    counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
+    if windows.whole and not largest:
+        return jnp.sum(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
     plan = []
     # The last axis first: a maximum over rows, then over their first-come results, keeps row-major order among ties.
-    for axis, size, step, edge in reversed(list(zip(_spatial_axes(layout), kernel, stride, pad, strict=True))):
+    for axis, size, step, edge in reversed(windows.axes()):
         n = x.shape[axis]
-        count, low = counter(n, size, step, edge)
-        if size < 1 or step < 1 or count < 1 or (n + 2 * edge < size and convention != "same"):
+        count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
+        if size < 1 or count < 1 or (n + 2 * edge < size and windows.convention != "same"):
             raise ShapeError(
                 f"pooling: a window of {size} with stride {step} and padding {edge} does not fit into axis {axis} "
                 f"of data of shape {x.shape}."
@@ -116,18 +142,9 @@ def _pool(
     return x, plan[::-1]
 
 
-def _average(
-    total: Array,
-    x: Array,
-    layout: str,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pad: Sequence[int],
-    plan: list,
-    include: bool,
-) -> Array:
+def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, int]], include: bool) -> Array:
     """The sums divided by the number of places that each is taken over."""
-    for axis, size, step, edge, (count, low) in zip(_spatial_axes(layout), kernel, stride, pad, plan, strict=True):
+    for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
         lengths = _lengths(x.shape[axis], size, step, count, low, edge, include)
         if len(set(lengths)) == 1:
             total = total * (1 / lengths[0])
@@ -137,10 +154,11 @@ def _average(
     return total
 
 
-def _root(x: Array, power: int) -> Array:
-    """The `power`-th root, with gradient 0 at 0."""
-    positive = x > 0
-    return jnp.where(positive, jnp.where(positive, x, 1) ** (1 / power), 0)
+def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
+    """The `power`-th root of the sum of that power of the magnitudes, with gradient 0 at 0."""
+    total, _ = _pool(jnp.abs(x) ** power, windows, largest=False)
+    positive = total > 0
+    return jnp.where(positive, jnp.where(positive, total, 1) ** (1 / power), 0)
 
 
 @register(level=2, aliases=("Pooling",))
@@ -185,32 +203,15 @@ def pooling(
     Array([[[[ 2.5,  4.5],
              [10.5, 12.5]]]], dtype=float32)
     """
-    name = "pooling"
-    choose({"max": 0, "avg": 0, "sum": 0, "lp": 0}, pool_type, name, "pool_type")
-    layout = layout_of(layout, x.ndim, name)
-    axes = _spatial_axes(layout)
-    if global_pool:
-        kernel, stride, pad, pooling_convention = [x.shape[a] for a in axes], None, None, "valid"
-    elif not kernel:
-        raise ValueError("pooling: kernel, the size of the window, is needed unless global_pool is set.")
-    space = len(axes)
-    kernel, stride, pad = (
-        per_axis(kernel, space, 1, name),
-        per_axis(stride, space, 1, name),
-        per_axis(pad, space, 0, name),
-    )
-    geometry = (layout, kernel, stride, pad)
+    choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
+    windows = _windows(x, layout, kernel, stride, pad, pooling_convention, global_pool)
     if pool_type == "max":
-        return _pool(x, *geometry, pooling_convention, largest=True)[0]
-    y = wide(x)
+        return _pool(x, windows, largest=True)[0]
     if pool_type == "lp":
-        power = p_value or 2
-        return narrow(
-            _root(_pool(jnp.abs(y) ** power, *geometry, pooling_convention, largest=False)[0], power), float_dtype(x)
-        )
-    total, plan = _pool(y, *geometry, pooling_convention, largest=False)
+        return narrow(_power_mean(wide(x), windows, p_value or 2), float_dtype(x))
+    total, plan = _pool(wide(x), windows, largest=False)
     if pool_type == "avg":
-        total = _average(total, x, *geometry, plan, include=count_include_pad is not False)
+        total = _average(total, x, windows, plan, include=count_include_pad is not False)
     return narrow(total, float_dtype(x))
 
 

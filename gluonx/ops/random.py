@@ -249,13 +249,14 @@ def random_bernoulli(
     ValueError
         If both or neither is given.
     """
-    if (prob is None) == (logit is None):
+    given = logit if prob is None else prob
+    if given is None or (prob is not None and logit is not None):
         raise ValueError("random_bernoulli: give either prob or logit.")
     draw = _Draw(dtype)
-    (given,) = draw.parameters(size, prob if logit is None else logit)
-    return draw.finish(
-        jax.random.uniform(key, draw.shape, draw.inner) < (jax.nn.sigmoid(given) if prob is None else given)
-    )
+    (chance,) = draw.parameters(size, given)
+    if prob is None:
+        chance = jax.nn.sigmoid(chance)
+    return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
 @register(level=3, random=True)

@@ -120,13 +120,13 @@ def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 @register(level=4)
-def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Array:
+def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The variance over axes, with `ddof` taken from the number of elements."""
     return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)
 
 
 @register(level=4)
-def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Array:
+def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The standard deviation over axes, with gradient 0 where it is 0."""
     return _root(jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims))
 

@@ -22,7 +22,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -31,7 +31,6 @@ __all__ = ["HINTS", "OPS", "BoundOp", "Op", "get", "Shape", "register"]
 
 Shape = tuple[int, ...]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPS: dict[str, Op] = {}
 """Every core operator by its name and by each of its aliases."""
@@ -290,7 +289,7 @@ def register(
     mode: bool | Callable[[Mapping[str, Any]], bool] = False,
     infer: InferRule | None = None,
     nout: int | Callable[[Mapping[str, Any]], int] = 1,
-) -> Callable[[Function], Op]:
+) -> Callable[[Callable[..., Any]], Op]:
     """Make a core operator of the decorated function and put it into `OPS`.
 
     Parameters
@@ -311,7 +310,7 @@ def register(
         If the name or an alias is taken.
     """
 
-    def decorate(fn: Function) -> Op:
+    def decorate(fn: Callable[..., Any]) -> Op:
         op = Op(fn, name or fn.__name__, level=level, aliases=aliases, random=random, mode=mode, infer=infer, nout=nout)
         for spelling in (op.name, *op.aliases):
             if spelling in OPS:

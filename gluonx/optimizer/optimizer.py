@@ -16,6 +16,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from operator import attrgetter
+
 import numpy as np
 
 from gluonx.optimizer.rules import FlatRule, Step, pack, per_parameter, with_master_weights, zeros_like_weight
@@ -113,6 +115,12 @@ class Optimizer:
         self._index_update_count: dict[Any, int] = {}
         self._uniform = True
         self._rules: dict[Any, Any] = {}
+        self._in_step: tuple[dict[Any, int] | None, Any, int] = (
+            None,
+            None,
+            0,
+        )  # counts that are all equal: of whom, and what
+        self._ordered: tuple[Any, list[Any]] = (None, [])
 
     def _overwrite_base_lr(self, learning_rate: float | None) -> None:
         scheduler = self.lr_scheduler
@@ -193,6 +201,10 @@ class Optimizer:
 
     def _mults(self, indices: Iterable[Any], attribute: str) -> list[float]:
         params, table, names = self.param_dict, getattr(self, attribute), self.idx2name
+        if self._ordered[0] is indices:
+            return list(map(attrgetter(attribute), self._ordered[1]))
+        if type(indices) is list and all(i in params for i in indices):
+            self._ordered = (indices, [params[i] for i in indices])
         return [
             getattr(params[i], attribute) if i in params
             else table[i] if i in table
@@ -214,10 +226,20 @@ class Optimizer:
         return self._get_wds([index])[0]
 
     def _update_count(self, index: Any) -> None:
-        counts = self._index_update_count
+        counts, same, count = self._in_step
+        if counts is self._index_update_count and same is index:
+            # All of them moved together so far, so they are written in one go.
+            count += 1
+            self._index_update_count = counts = dict.fromkeys(index, count)
+            self._in_step = (counts, index, count)
+            self.num_update = max(count, self.num_update)
+            return
+        counts = self._index_update_count = dict(self._index_update_count)
         for i in index if isinstance(index, (list, tuple)) else (index,):
             counts[i] = count = counts.get(i, self.begin_num_update) + 1
             self.num_update = max(count, self.num_update)
+        if type(index) is list and len(counts) == len(index) and len(set(counts.values())) == 1:
+            self._in_step = (counts, index, next(iter(counts.values())))
 
     # ------------------------------------------------------------- the rule and its numbers
 
@@ -281,12 +303,18 @@ class Optimizer:
         decay and count, else 1 + 3 entries a parameter; once it was long it stays long, so that a program compiles
         anew at most once for this.
         """
-        counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        common, same, count = self._in_step
+        if common is self._index_update_count and same == indices:
+            counts = [count]
+        else:
+            counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
         self._uniform = self._uniform and all(map(_all_equal, (counts, lr, wd)))
         rate = self._rate()
         if self._uniform:
             return pack([rate * lr[0]], [self.wd * wd[0]], counts, self.rescale_grad, True)
+        if len(counts) < len(lr):
+            counts = counts * len(lr)
         return pack([rate * m for m in lr], [self.wd * m for m in wd], counts, self.rescale_grad, False)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
@@ -349,7 +377,8 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
-        return {**self.__dict__, "param_dict": {}, "_rules": {}}
+        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, [])}
+        return {**self.__dict__, "param_dict": {}, **derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
