@@ -78,11 +78,11 @@ def record(train_mode: bool = True) -> _Scope:
     --------
     >>> from gluonx import autograd, np
     >>> x = np.array([3.0])
-    ... x.attach_grad()
+    >>> x.attach_grad()
     >>> with autograd.record():
     ...     y = x**2
     >>> y.backward()
-    ... x.grad.item()
+    >>> x.grad.item()
     6.0
     """
     return _Scope(True, train_mode)
@@ -181,12 +181,12 @@ def grad(
     --------
     >>> from gluonx import autograd, np
     >>> x = np.array([2.0])
-    ... x.attach_grad()
+    >>> x.attach_grad()
     >>> with autograd.record():
     ...     y = x**3
     ...     dy = autograd.grad(y, x, create_graph=True)
     >>> dy.backward()
-    ... x.grad.item()
+    >>> x.grad.item()
     12.0
     """
     hs, given = tape.heads_of(heads, head_grads)
@@ -248,11 +248,11 @@ class Function:
     ...     def backward(self, dy):
     ...         return 2 * dy
     >>> x = np.array([1.0])
-    ... x.attach_grad()
+    >>> x.attach_grad()
     >>> with autograd.record():
     ...     y = Double()(x)
     >>> y.backward()
-    ... x.grad.item()
+    >>> x.grad.item()
     2.0
     """
 

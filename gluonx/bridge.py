@@ -129,7 +129,7 @@ def functional(net: Block) -> Functional:
     >>> import gluonx, jax, jax.numpy as jnp
     >>> from gluonx import nn
     >>> net = nn.Dense(2, in_units=3)
-    ... net.initialize()
+    >>> net.initialize()
     >>> pure = gluonx.functional(net)
     >>> def loss(params, x):
     ...     y, _ = pure.apply(params, pure.state, None, x)
@@ -161,11 +161,11 @@ def from_jax(
     >>> from gluonx import autograd, np
     >>> sinc = gluonx.from_jax(jnp.sinc)
     >>> x = np.array([0.0])
-    ... x.attach_grad()
+    >>> x.attach_grad()
     >>> with autograd.record():
     ...     y = sinc(x)
     >>> y.backward()
-    ... y.item()
+    >>> y.item()
     1.0
     """
     if fn is None:

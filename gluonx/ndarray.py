@@ -448,6 +448,9 @@ class ndarray(Arithmetic, Handle):
         if isinstance(value, _View) and value.base is self and value.region is region:
             return
         if region.whole:
+            # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
+            if isinstance(value, Handle) and not current_state().recording and current_state().trace is None:
+                value = stripped(value)
             same = isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype  # type: ignore[attr-defined]
             self._assign(value if same else invoke(_FILL, (self, value)))
             return

@@ -50,9 +50,9 @@ def seed(seed_state: int, device: object = "all") -> None:
     Examples
     --------
     >>> seed(7)
-    ... a = host_rng().random()
-    ... seed(7)
-    ... a == host_rng().random()
+    >>> a = host_rng().random()
+    >>> seed(7)
+    >>> a == host_rng().random()
     True
     """
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):

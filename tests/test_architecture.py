@@ -17,28 +17,20 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
-    0: {"aliases", "cache", "errors", "device", "dtype", "late", "random", "serialize", "exchange.serve"},
+    0: {"errors", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
-    3: {"arithmetic", "ndarray", "methods", "np", "npx", "autograd", "engine", "indexing"},
+    3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
-        "initializer",
-        "parameter",
-        "block",
-        "bridge",
+        "initializer", "parameter", "declared", "block", "blockbase", "blocktools", "checkpoint", "summary", "bridge",
         "export",
-        "blockbase",
-        "blocktools",
-        "checkpoint",
-        "declared",
-        "summary",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "utils", "probability"},
     6: {"model_zoo", "estimator", "parallel"},
     7: {"symbol", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},
     9: {"examples", "__main__"},
-}
+}  # fmt: skip
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
 
 MAX_FILE_LINES = 600

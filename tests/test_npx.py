@@ -15,7 +15,7 @@ from gluonx.ops import OPS
 MXNET = json.loads((pathlib.Path(__file__).parent / "oracle" / "npx_signatures.json").read_text())
 LATER = {  # operators of later issues: vision, detection, quantization, attention kernels, recurrent nets
     "bipartite_matching", "box_decode", "box_encode", "box_iou", "box_nms", "contrib_calibrate_entropy",
-    "contrib_quantize", "contrib_quantize_v2", "ctc_loss", "deformable_convolution", "interleaved_matmul_encdec_qk",
+    "contrib_quantize", "contrib_quantize_v2", "deformable_convolution", "interleaved_matmul_encdec_qk",
     "interleaved_matmul_encdec_valatt", "interleaved_matmul_selfatt_qk", "interleaved_matmul_selfatt_valatt",
     "intgemm_fully_connected", "intgemm_maxabsolute", "intgemm_prepare_data", "intgemm_prepare_weight",
     "intgemm_take_weight", "modulated_deformable_convolution", "multibox_detection", "multibox_prior",
@@ -162,6 +162,19 @@ def test_batch_norm_in_a_hybridized_block():
         with autograd.record():
             net(x)
     onp.testing.assert_allclose(net.mean.data().asnumpy(), [0.19, 0.76], rtol=1e-5)
+
+
+def test_ctc_loss_as_mxnet():
+    data = np.array(onp.random.RandomState(0).rand(4, 2, 3))
+    first = npx.ctc_loss(data, np.array([[1, 2], [2, 0]]))
+    onp.testing.assert_allclose(first.asnumpy(), [1.7444434, 1.8442408], rtol=1e-4)
+    last = npx.ctc_loss(data, np.array([[0, 1], [1, -1]]), blank_label="last")
+    onp.testing.assert_allclose(last.asnumpy(), [1.6965065, 1.9475541], rtol=1e-4)
+    lengths = {"use_data_lengths": True, "use_label_lengths": True}
+    short = npx.ctc_loss(data, np.array([[1, 2], [2, 1]]), np.array([3, 4]), np.array([2, 1]), **lengths)
+    onp.testing.assert_allclose(short.asnumpy(), [1.941178, 1.8442408], rtol=1e-4)
+    with pytest.raises(ValueError, match="must be 'first' or 'last'"):
+        npx.ctc_loss(data, np.array([[1, 2], [2, 0]]), blank_label="middle")
 
 
 def test_dropout_heeds_the_mode():

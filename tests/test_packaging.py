@@ -137,7 +137,7 @@ def python_blocks():
             yield pytest.param(found[1], id=f"{page.relative_to(ROOT)}:{line}:{index}")
 
 
-@pytest.mark.parametrize("code", python_blocks())
+@pytest.mark.parametrize("code", [*python_blocks()])
 def test_examples_of_the_pages_run(code, tmp_path, monkeypatch):
     """Every Python block of the pages is a whole program: it must run as printed."""
     monkeypatch.chdir(tmp_path)

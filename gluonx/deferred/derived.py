@@ -20,7 +20,7 @@ import numpy as np
 from gluonx import random as _random
 from gluonx.deferred.core import Aval, aval_of, intern_aval
 
-__all__ = ["PLAIN", "SPECIAL", "DerivedOp", "executable", "out_avals", "prepare", "pullback_of", "strong"]
+__all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
 
 PLAIN, SPECIAL = "plain", "special"
 
@@ -28,11 +28,12 @@ PLAIN, SPECIAL = "plain", "special"
 class DerivedOp:
     """An operator made by the engine from a pure function on arrays."""
 
-    __slots__ = ("__weakref__", "attrs", "cache", "eager", "extra", "fn", "name", "random", "shapes", "vjp")
+    __slots__ = ("__weakref__", "attrs", "cache", "eager", "extra", "fn", "n_live", "name", "random", "shapes", "vjp")
     needs_mode = False
 
-    def __init__(self, name: str, fn: Callable[..., Any], extra: Any = None) -> None:
+    def __init__(self, name: str, fn: Callable[..., Any], extra: Any = None, n_live: int | None = None) -> None:
         self.name = name
+        self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
         self.attrs: dict[str, Any] = {}
         self.random = False
@@ -48,6 +49,11 @@ class DerivedOp:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def cuts_tape(op: Any) -> bool:
+    """Whether no gradient flows through `op`."""
+    return op.name == "stop_gradient"
 
 
 def prepare(op: Any) -> str:

@@ -30,7 +30,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, executable, prepare
+from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, executable, prepare
 from gluonx.deferred.graph import Blocked, TracerMet, current_graph, leave_graph, record, settle, unblock
 from gluonx.deferred.segments import OpSegment
 from gluonx.errors import GluonxError
@@ -148,6 +148,8 @@ def run_now(op: Any, args: Any, state: State) -> Any:
 
 def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
     """Naive mode's tape: a segment of one operator."""
+    if cuts_tape(op):
+        return
     sources = [(a.tape or a.variable) if isinstance(a, Handle) else None for a in args]
     diff = tuple([i for i, s in enumerate(sources) if s is not None and aval_of(values[i]).inexact])
     if not diff:
@@ -155,10 +157,10 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
     outs = result if type(result) is tuple else (result,)
     inputs: list[Any] = []
     for v, s in zip(values, sources, strict=True):
-        inputs.append(flushing.attached(v, s) if isinstance(v, jax.Array) else v)
+        inputs.append(flushing.attached(v, s) if isinstance(v, jax.Array) else None if v is None else np.asarray(v))
     segment = OpSegment(op, inputs, diff, [sources[i] for i in diff], [aval_of(o.value) for o in outs])
     for i, out in enumerate(outs):
-        if segment.outs[i].aval.inexact:
+        if segment.outs[i].aval.inexact and (op.n_live is None or i < op.n_live):
             out.tape = segment.outs[i]
 
 
@@ -184,7 +186,7 @@ def stripped(handle: Handle) -> Handle:
     return new_handle(value, handle.aval)
 
 
-_STOP = DerivedOp("detach", jax.lax.stop_gradient)
+_STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 
 
 def flush(why: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of
-from gluonx.deferred.derived import out_avals
+from gluonx.deferred.derived import cuts_tape, out_avals
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import GluonxError, ShapeError
 
@@ -90,10 +90,11 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
     child.parts, lives = number(graph, node, child, key[2:])
     child.single = single
     child.taped = taped
-    if taped:
+    if taped and not cuts_tape(op):
         child.diff = tuple([i for i, live in enumerate(lives) if live and avals[i].inexact])
     carries = bool(child.diff)
-    child.live = tuple([carries and o.inexact for o in outs])
+    n_live = len(outs) if op.n_live is None else op.n_live
+    child.live = tuple([carries and o.inexact and i < n_live for i, o in enumerate(outs)])
     return attach(graph, node, key, child)
 
 

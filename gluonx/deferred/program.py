@@ -78,8 +78,13 @@ class Plan:
         needed.reverse()
         return needed, frozenset(moving)
 
-    def run(self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True) -> dict[int, Any]:
-        """Values by slot. With ``compiled=False``, op by op through the operators' own executables."""
+    def run(
+        self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False
+    ) -> dict[int, Any]:
+        """Values by slot. With ``compiled=False``, op by op through the operators' own executables.
+
+        With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
+        """
         values: dict[int, Any] = {}
         pulls: dict[int, Any] = {}
 
@@ -98,11 +103,13 @@ class Plan:
                 outs = self._gradients(node, fetch, pulls)
             else:
                 inputs = [fetch(p) for p in node.parts]
+                if cut:
+                    inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
                 outs, pull = _apply(node, inputs, node.depth in self.moving, compiled)
                 if pull is not None:
                     pulls[node.depth] = pull
             for i, out in enumerate(outs):
-                values[start + i] = out
+                values[start + i] = _constant(out) if cut and not (node.live and node.live[i]) else out
         return values
 
     def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
@@ -141,6 +148,10 @@ class Plan:
             if start <= slot:
                 return node.outs[slot - start]
         raise AssertionError(f"slot {slot} is on no path")
+
+
+def _constant(value: Any) -> Any:
+    return value if value is None else jax.lax.stop_gradient(value)
 
 
 def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple[tuple[Any, ...], Any]:
@@ -232,7 +243,7 @@ class Program:
         def forward(*moving: Any) -> Any:
             for i, m in zip(self.diff_leaves, moving, strict=True):
                 leaves[i] = m
-            values = self.plan.run(leaves, floats, ints)
+            values = self.plan.run(leaves, floats, ints, cut=True)
             return tuple([values[s] for s in self.tape_slots]), self._results(values)
 
         _, back, outputs = jax.vjp(forward, *[leaves[i] for i in self.diff_leaves], has_aux=True)
@@ -260,7 +271,7 @@ class Program:
                 def forward(*moving: Any) -> Any:
                     for i, m in zip(self.diff_leaves, moving, strict=True):
                         leaves[i] = m
-                    values = self.plan.run(leaves, floats, ints)
+                    values = self.plan.run(leaves, floats, ints, cut=True)
                     return tuple([values[s] for s in self.tape_slots])
 
                 return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](tuple(given)))

@@ -207,7 +207,7 @@ def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = str(closed.jaxpr) if not closed.consts else None
-    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text)
+    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_out)
     tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
     return Traced(op, [handles[i] for i in kept], box["writes"], tree, n_out, box["random"]), []
 

@@ -32,6 +32,7 @@ __all__ = [
     "constraint_check",
     "cpu",
     "cpu_pinned",
+    "ctc_loss",
     "current_context",
     "current_device",
     "from_dlpack",
@@ -147,6 +148,46 @@ def sync_batch_norm(
     return batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis
     )
+
+
+# -- sequences -------------------------------------------------------------------------------------------------------
+
+
+def ctc_loss(
+    data: Any,
+    label: Any,
+    data_lengths: Any = None,
+    label_lengths: Any = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = "first",
+    **kwargs: Any,
+) -> Any:
+    """Connectionist temporal classification: one loss a sample.
+
+    Parameters
+    ----------
+    data : ndarray, shape (time, batch, classes)
+        Scores, before the softmax.
+    label : ndarray, shape (batch, length)
+        Padded with 0 if the blank is the first class, else with -1.
+    data_lengths, label_lengths : ndarray, shape (batch,), optional
+        Looked at with `use_data_lengths` and `use_label_lengths` only.
+    blank_label : {'first', 'last'}
+        Which class is the blank.
+
+    Raises
+    ------
+    ValueError
+        If `blank_label` is neither.
+    """
+    if blank_label not in ("first", "last"):
+        raise ValueError(f"npx.ctc_loss: blank_label must be 'first' or 'last', got {blank_label!r}.")
+    if blank_label == "first":
+        data, label = np.roll(data, -1, axis=2), np.subtract(label, 1)
+    bound = get("ctc_batch_loss").bind(layout="TNC", label_layout="NT")
+    lengths = (data_lengths if use_data_lengths else None, label_lengths if use_label_lengths else None)
+    return invoke(bound, (data, label, *lengths))
 
 
 # -- values -----------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
     return 3 if attrs["training"] else 1
 
 
-@register(level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs)
+@register(level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs, n_live=1)
 def batch_norm(
     x: Array,
     gamma: Array,

@@ -8,7 +8,6 @@ give their whole gradient to the first place in row-major order, as in MXNet.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -56,11 +55,11 @@ def _count_valid(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
 
 
 def _count_full(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
-    return math.ceil((n + 2 * pad - size) / stride) + 1, pad
+    return -((size - n - 2 * pad) // stride) + 1, pad
 
 
 def _count_same(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
-    count = math.ceil(n / stride)
+    count = -(-n // stride)
     return count, max((count - 1) * stride + size - n, 0) // 2
 
 
@@ -124,8 +123,9 @@ def _windows(
 def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
     """The pooled array, and the number of windows and the padding in front of each spatial axis."""
     counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
-    if windows.whole and not largest:
-        return jnp.sum(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
+    if windows.whole:
+        reduce = jnp.max if largest else jnp.sum
+        return reduce(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
     plan = []
     # The last axis first: a maximum over rows, then over their first-come results, keeps row-major order among ties.
     for axis, size, step, edge in reversed(windows.axes()):
@@ -145,10 +145,10 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
 def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, int]], include: bool) -> Array:
     """The sums divided by the number of places that each is taken over."""
     for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
-        lengths = _lengths(x.shape[axis], size, step, count, low, edge, include)
-        if len(set(lengths)) == 1:
-            total = total * (1 / lengths[0])
+        if windows.convention == "valid" and (include or edge == 0):
+            total = total / size
         else:
+            lengths = _lengths(x.shape[axis], size, step, count, low, edge, include)
             shape = [count if i == axis else 1 for i in range(x.ndim)]
             total = total / jnp.asarray(lengths, total.dtype).reshape(shape)
     return total
@@ -220,6 +220,8 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
     n = x.shape[axis]
     if n == count:
         return x
+    if count == 1:
+        return jnp.mean(x, axis, keepdims=True)
     if n % count == 0:
         return _slide(x, axis, n // count, n // count, count, jnp.add) * (count / n)
     starts = [i * n // count for i in range(count)]

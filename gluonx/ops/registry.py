@@ -75,6 +75,8 @@ class Op:
         Whether the function heeds the attribute ``training``, which the engine supplies when it is None.
     infer : callable or None
         ``infer(shapes, attrs) -> shapes`` completes the input shapes (None: unknown; 0 or -1: an unknown dimension).
+    n_live : int or None
+        Gradients flow through so many outputs, the first ones (None: through all); the others are states.
     nout : int or callable
         The number of outputs, or a function of the attributes that tells it.
     """
@@ -90,9 +92,11 @@ class Op:
         mode: bool | Callable[[Mapping[str, Any]], bool] = False,
         infer: InferRule | None = None,
         nout: int | Callable[[Mapping[str, Any]], int] = 1,
+        n_live: int | None = None,
     ) -> None:
         self.fn, self.name, self.level = fn, name, level
         self.aliases, self.random, self.mode = tuple(aliases), random, mode
+        self.n_live = n_live
         self.infer, self.nout, self.doc = infer, nout, inspect.getdoc(fn) or ""
         # help(), doctest and tracebacks look through an Op to its function.
         self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
@@ -213,6 +217,7 @@ class BoundOp:
         "cache",
         "eager",
         "fn",
+        "n_live",
         "name",
         "needs_mode",
         "nout",
@@ -228,6 +233,7 @@ class BoundOp:
         mode = op.mode(attrs) if callable(op.mode) else op.mode
         self.needs_mode = bool(mode) and attrs["training"] is None
         self.nout = op.num_outputs(attrs)
+        self.n_live = op.n_live
         keyless = (None,) if op.random and not self.random else ()
         self.fn = functools.partial(op.fn, *keyless, **attrs)
         self.eager = self.vjp = self.shapes = self.cache = None
@@ -289,6 +295,7 @@ def register(
     mode: bool | Callable[[Mapping[str, Any]], bool] = False,
     infer: InferRule | None = None,
     nout: int | Callable[[Mapping[str, Any]], int] = 1,
+    n_live: int | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Make a core operator of the decorated function and put it into `OPS`.
 
@@ -296,7 +303,7 @@ def register(
     ----------
     name : str, optional
         The canonical name; the function's own name by default.
-    level, aliases, random, mode, infer, nout
+    level, aliases, random, mode, infer, nout, n_live
         As the attributes of `Op`.
 
     Returns
@@ -311,7 +318,8 @@ def register(
     """
 
     def decorate(fn: Callable[..., Any]) -> Op:
-        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, random=random, mode=mode, infer=infer, nout=nout)
+        traits = {"random": random, "mode": mode, "infer": infer, "nout": nout, "n_live": n_live}
+        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, **traits)
         for spelling in (op.name, *op.aliases):
             if spelling in OPS:
                 raise ValueError(f"there already is a core operator '{spelling}' ({OPS[spelling]!r})")
