@@ -192,6 +192,8 @@ def grad(
     hs, given = tape.heads_of(heads, head_grads)
     wrt = [variables] if isinstance(variables, Handle) else list(variables)
     for v in wrt:
+        if not v._is_live():
+            settle(v)
         if v.variable is None and v.tape is None and not v._is_live():
             raise GraphError(
                 f"cannot differentiate with respect to an array of shape {v.shape} that has neither attach_grad() "
@@ -211,7 +213,10 @@ def _found(found: dict[int, Any], variable: Any) -> ndarray:
     for key in (id(variable.tape), id(variable), id(variable.variable)):
         if key in found and key != id(None):
             return found[key][1]
-    raise GraphError(f"the heads do not depend on one of the variables (shape {variable.shape}), so it has no gradient")
+    raise GraphError(
+        f"the heads do not depend on one of the variables (shape {variable.shape}), or it is an intermediate value whose "
+        "graph was computed before; take gradients with respect to it before reading a value of that graph"
+    )
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:

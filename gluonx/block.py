@@ -69,15 +69,18 @@ class HybridBlock(Block):
 
     def _refresh(self) -> None:
         super()._refresh()
-        if self._active:
-            self.__dict__["_plain"] = False
+        own = self.__dict__
+        own["_direct"] = own["_plain"] and self._active
+        own["_plain"] = own["_plain"] and not self._active
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._active and not self._op_hooks and current_state().trace is None:
+        if self._active and not self._op_hooks:
             return self._call_active(args, kwargs)
         return super()._run(args, kwargs)
 
     def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if current_state().trace is not None:
+            return super()._run(args, kwargs)
         traced = self._traced
         if traced is None or self._traced_of.version != structure.version:
             traced = self._renewed_trace()

@@ -52,6 +52,7 @@ class Block:
     """
 
     _plain = False
+    _direct = False  # whether a call is nothing but its traced forward
     _ready: bool
     _children: Registry
     _reg_params: Registry
@@ -133,6 +134,8 @@ class Block:
         try:
             if self._plain:
                 return self.forward(*args, **kwargs)
+            if self._direct:
+                return self._call_active(args, kwargs)  # type: ignore[attr-defined]
             return self._call_guarded(args, kwargs)
         except Exception as error:
             locate(error, self)

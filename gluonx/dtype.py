@@ -36,13 +36,11 @@ def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
     >>> canonical(None), canonical("float16"), canonical("bfloat16")
     (dtype('float32'), dtype('float16'), dtype(bfloat16))
     """
+    if dtype is None:
+        dtype = default
     wanted = _cache.get(dtype)
     if wanted is None:
-        if isinstance(dtype, str) and dtype == "bfloat16":
-            wanted = bfloat16
-        else:
-            wanted = np.dtype(default if dtype is None else dtype)
-        _cache[dtype] = wanted
+        wanted = _cache[dtype] = bfloat16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     if wanted.itemsize >= 8 and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         return _NARROW.get(wanted, wanted)
     return wanted

@@ -66,6 +66,8 @@ def basic(key: Any, shape: tuple[int, ...]) -> Region | None:
     for item in items:
         if not (item is None or item is Ellipsis or isinstance(item, slice) or _is_int(item)):
             return None
+    if not all(isinstance(n, int) for n in shape):
+        return None  # symbolic sizes, as in an export: JAX's own indexing knows them
     count = sum(1 for i in items if i is not None and i is not Ellipsis)
     if count > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} dimensions, but {count} were indexed")

@@ -41,23 +41,37 @@ _FORMAT = "gluonx-trainer-1"
 class _Plan:
     """What one step works on, found once: operator, handles, and which parameters take part."""
 
-    __slots__ = ("fresh_indices", "grads", "op", "owned", "state", "targets", "tx", "variables", "weights")
+    __slots__ = (
+        "fresh_indices",
+        "grads",
+        "handles",
+        "marks",
+        "op",
+        "owned",
+        "state",
+        "targets",
+        "tx",
+        "variables",
+        "weights",
+    )
 
-    def __init__(self, tx: Any, rule: PackedRule, indices: list[int], weights: list[Any], state: list[Any]) -> None:
+    def __init__(self, tx: Any, rule: PackedRule, params: list[Parameter], active: list[int], state: list[Any]) -> None:
         self.tx = tx
-        self.fresh_indices = [i for i, f in zip(indices, rule.fresh, strict=True) if f]
-        self.weights = weights
-        self.variables = [w.variable for w in weights]
-        self.grads = [w.variable.grad for w, f in zip(weights, rule.fresh, strict=True) if f]
+        self.handles = [p._handle for p in params]
+        self.marks = [h.variable if h is not None else None for h in self.handles]
+        self.fresh_indices = [i for i, f in zip(active, rule.fresh, strict=True) if f]
+        self.weights = [self.handles[i] for i in active]
+        self.variables = [w.variable for w in self.weights]
+        self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
         self.state = state
-        self.targets = [*weights, *state]
-        n, m = len(weights), len(self.grads)
+        self.targets = [*self.weights, *state]
+        n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
         self.op = DerivedOp("update", rule)
 
     def fits(self, tx: Any) -> bool:
-        """Whether nothing was exchanged since: the rule, or a parameter's gradient."""
-        return tx is self.tx and all(w.variable is v for w, v in zip(self.weights, self.variables, strict=True))
+        """Whether nothing was exchanged since: the rule, or what a parameter's gradient goes to."""
+        return tx is self.tx and [h.variable for h in self.handles] == self.marks
 
 
 class Trainer:
@@ -113,6 +127,7 @@ class Trainer:
         self._keys: list[str] = []
         self._rule: PackedRule | None = None
         self._active: list[int] = []
+        self._by_hand = self._optimizer._is_imperative()
         self._imperative: dict[int, Any] = {}
         self._kvstore = kvstore
 
@@ -167,7 +182,7 @@ class Trainer:
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         optimizer.rescale_grad = self._scale / batch_size
         try:
-            if optimizer._is_imperative():
+            if self._by_hand:
                 self._step_imperatively(ignore_stale)
             else:
                 self._step_in_one(self._plan(ignore_stale))
@@ -226,7 +241,7 @@ class Trainer:
             self._state = [new_handle(jax.device_put(array, place)) for array in packed.pack(leaves)]
             self._keys = self._leaf_keys(rule)
         self._rule = packed
-        return _Plan(tx, packed, self._active, weights, self._state)
+        return _Plan(tx, packed, self._params, self._active, self._state)
 
     def _state_leaves(self, rule: Any, weights: list[Any]) -> list[Any]:
         """The states for `rule`: those that there are under the same names, and fresh ones."""

@@ -9,7 +9,14 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np, npx
+from gluonx.deferred import flushing
 from gluonx.errors import GraphError, ShapeError, TracedValueError
+
+
+@pytest.fixture(autouse=True)
+def _many_programs(monkeypatch):
+    """All of them come from a few lines of this file, which is not what is under test."""
+    monkeypatch.setitem(flushing.limits_of_churn, "programs", 10**6)
 
 
 @pytest.fixture(params=["deferred", "naive", "split"])

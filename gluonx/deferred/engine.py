@@ -31,7 +31,7 @@ from gluonx.deferred.core import (
     new_handle,
 )
 from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, executable, prepare
-from gluonx.deferred.graph import Blocked, TracerMet, current_graph, leave_graph, record, settle, unblock
+from gluonx.deferred.graph import Blocked, TracerMet, current_graph, drop_closed, leave_graph, record, settle, unblock
 from gluonx.deferred.segments import OpSegment
 from gluonx.errors import GluonxError
 
@@ -192,6 +192,7 @@ _STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 def flush(why: str) -> None:
     """Computes what is pending in this thread."""
     flushing.flush(current_graph(), why)
+    drop_closed()
 
 
 def on_record_entry() -> None:
@@ -201,6 +202,7 @@ def on_record_entry() -> None:
         return
     if graph.backward_pending:
         flushing.flush(graph, "record() after a backward")
+        drop_closed()
     elif not graph.places():
         leave_graph()
 
@@ -260,7 +262,8 @@ def commit_step(
             if release is not None:
                 release()
             flushing.flush(graph, "trainer.step", flushing.Commit(targets, *child.donors))
-            return
+        drop_closed()
+        return
 
 
 def _ownership(parts: Any, owned: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -197,7 +197,7 @@ class Graph:
         return aval
 
     def _scalar(self, scalar: Any, args: Any) -> Any:
-        if isinstance(scalar, (jax.Array, np.ndarray)):
+        if isinstance(scalar, (np.ndarray, jax.Array)):
             return self._raw(scalar)
         first = args[0]
         if (
@@ -217,12 +217,12 @@ class Graph:
         return slot
 
     def _raw(self, array: Any) -> Aval:
-        if isinstance(array, Tracer):
-            raise TracerMet
-        if isinstance(array, np.ndarray):
+        if type(array) is np.ndarray:
             # A copy, since the caller may write to the array before this graph runs.
             array = np.array(array, canonical(array.dtype))
             aval = intern_aval(array.shape, array.dtype)
+        elif isinstance(array, Tracer):
+            raise TracerMet
         else:
             aval = aval_of(array)
         self.leaves.append(array)
@@ -297,6 +297,12 @@ def thread_graph() -> Graph:
 current_graph = thread_graph
 
 
+def drop_closed() -> None:
+    """Lets go of this thread's graph where it has been computed, and of the residuals it may hold."""
+    if _local.graph.closed:
+        _local.graph = Graph()
+
+
 def leave_graph() -> None:
     """Lets this thread start a new graph; the old one is computed if one of its values is ever read."""
     _local.graph = Graph()
@@ -339,6 +345,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
         if array is None:
             if not graph.closed:
                 flushing.flush(graph, why)
+                drop_closed()
             array = value.value
             if array is None:
                 array = flushing.unpacked(graph, value)

@@ -78,9 +78,7 @@ class Plan:
         needed.reverse()
         return needed, frozenset(moving)
 
-    def run(
-        self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False
-    ) -> dict[int, Any]:
+    def run(self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False) -> dict[int, Any]:
         """Values by slot. With ``compiled=False``, op by op through the operators' own executables.
 
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.

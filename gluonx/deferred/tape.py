@@ -36,7 +36,8 @@ from gluonx.errors import GraphError, ShapeError, TracedValueError
 __all__ = ["FREED", "NOT_RECORDED", "backward", "gradients", "heads_of"]
 
 NOT_RECORDED = (
-    "backward was asked of an array that no recorded operation computed. Compute it inside "
+    "backward was asked of an array that no recorded operation computed, or whose graph was freed by an earlier "
+    "backward (retain_graph=True keeps it). Compute it inside "
     "`with autograd.record():` from arrays that have attach_grad(), or parameters with grad_req other than 'null'."
 )
 FREED = (

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
 __all__ = ["batch_norm", "conv", "cross_entropy", "dense", "dropout", "make_step", "max_pool"]
@@ -81,7 +80,7 @@ def make_step(forward: Forward, optimizer: optax.GradientTransformation, seed: i
     callable
         ``step(params, state, opt_state, index, x, y) -> (params, state, opt_state, loss)``; donates the first three.
     """
-    root = np.array([0, seed], np.uint32)
+    root = jnp.array([0, seed], jnp.uint32)
 
     def objective(params: Params, state: Params, key: jax.Array, x: jax.Array, y: jax.Array) -> tuple[Any, Params]:
         logits, state = forward(params, state, key, x)

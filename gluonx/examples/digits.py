@@ -22,7 +22,7 @@ import numpy as onp
 import gluonx as mx
 from gluonx import autograd, gluon, init, npx
 from gluonx.examples import by_hand
-from gluonx.gluon import nn
+from gluonx.gluon import nn  # pyright: ignore[reportMissingImports] - made when gluonx is imported
 
 __all__ = ["Digits", "evaluate", "load_data", "main", "train"]
 
@@ -56,7 +56,7 @@ def load_data(seed: int = 0) -> tuple[Any, Any]:
     """The digits as ((images, labels) to train on, (images, labels) held out: a fifth, chosen by `seed`)."""
     from sklearn.datasets import load_digits
 
-    bunch = load_digits()
+    bunch: Any = load_digits()
     images = (bunch.images / 16).astype("float32")[:, None]
     order = onp.random.default_rng(seed).permutation(len(images))
     held, rest = onp.split(order, [len(images) // 5])
@@ -177,14 +177,17 @@ def compare(net: Any, trainer: Any, data: Any, repeats: int) -> tuple[float, flo
         run(count)
         return (time.perf_counter() - start) / count
 
-    timed(gluon_steps), timed(hand_steps)
+    for warm_up in (gluon_steps, hand_steps):
+        timed(warm_up)
     pairs = [(timed(gluon_steps), timed(hand_steps)) for _ in range(repeats)]
     return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m gluonx.examples.digits", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m gluonx.examples.digits", description="Train, export and serve a convnet on handwritten digits."
+    )
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=15, help="repeats of the timing against the step by hand")

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 

@@ -1,0 +1,307 @@
+"""The doors between gluonx and JAX: ``functional`` and ``from_jax``."""
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import optax
+import pytest
+
+import gluonx
+from gluonx import Trainer, autograd, engine, loss, nn, np
+from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
+
+
+def make(dropout=0.0):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3, activation="tanh"), nn.BatchNorm(in_channels=4), nn.Dropout(dropout), nn.Dense(2, in_units=4))
+    net.initialize()
+    return net
+
+
+X = onp.random.RandomState(0).rand(6, 3).astype("float32")
+
+
+def same(a, b, tol=1e-5):
+    assert a.keys() == b.keys()
+    for name in a:
+        onp.testing.assert_allclose(onp.asarray(a[name]), onp.asarray(b[name]), rtol=tol, atol=tol, err_msg=name)
+
+
+# -- functional --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
+@pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
+def test_apply_is_the_net(hybrid, jit):
+    net = make()
+    if hybrid:
+        net.hybridize()
+    pure = gluonx.functional(net)
+    assert set(pure.state) == {"1.running_mean", "1.running_var"} and len(pure.params) == 6
+    apply = jax.jit(pure.apply, static_argnames="train") if jit else pure.apply
+    out, state = apply(pure.params, pure.state, None, X)
+    assert isinstance(out, jax.Array)
+    onp.testing.assert_allclose(out, net(np.array(X)).asnumpy(), rtol=1e-5, atol=1e-6)
+    same(state, pure.state)
+
+
+def test_training_moves_the_state_that_is_returned_and_not_the_net():
+    net = make()
+    pure = gluonx.functional(net)
+    before = net[1].running_mean.data().asnumpy()
+    _, state = pure.apply(pure.params, pure.state, jax.random.key(0), X, train=True)
+    onp.testing.assert_array_equal(net[1].running_mean.data().asnumpy(), before)
+    with autograd.record():
+        net(np.array(X))
+    onp.testing.assert_allclose(state["1.running_mean"], net[1].running_mean.data().asnumpy(), rtol=1e-5)
+
+
+def test_gradients_equal_those_of_the_tape():
+    net = make()
+    pure = gluonx.functional(net)
+
+    def value(params):
+        out, _ = pure.apply(params, pure.state, jax.random.key(0), X, train=True)
+        return (out**2).mean()
+
+    grads = jax.jit(jax.grad(value))(pure.params)
+    with autograd.record():
+        y = (net(np.array(X)) ** 2).mean()
+    y.backward()
+    same({n: p.grad().asnumpy() for n, p in net.collect_params().items() if p.grad_req != "null"}, grads)
+
+
+def test_a_loop_of_optax_is_the_trainers():
+    net = make()
+    pure = gluonx.functional(net)
+    tx, l2 = optax.sgd(0.1), loss.L2Loss()
+    params, state = pure.params, pure.state
+    opt = tx.init(params)
+
+    @jax.jit
+    def step(params, state, opt):
+        def value(params):
+            out, new = pure.apply(params, state, None, X, train=True)
+            return (0.5 * (out - 1) ** 2).mean(axis=1).sum() / 6, new
+
+        grads, new = jax.grad(value, has_aux=True)(params)
+        updates, opt = tx.update(grads, opt)
+        return optax.apply_updates(params, updates), new, opt
+
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    for _ in range(3):
+        params, state, opt = step(params, state, opt)
+        with autograd.record():
+            y = l2(net(np.array(X)), np.ones((6, 2)))
+        y.backward()
+        trainer.step(6)
+    same({n: p.data().asnumpy() for n, p in net.collect_params().items()}, {**params, **state}, 1e-4)
+
+
+def test_params_are_copies_and_survive_steps():
+    net = make()
+    pure = gluonx.functional(net)
+    before = {n: onp.array(v) for n, v in pure.params.items()}
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    for _ in range(2):
+        with autograd.record():
+            y = net(np.array(X)).sum()
+        y.backward()
+        trainer.step(1)
+    same(pure.params, before)
+    assert not any(v.is_deleted() for v in pure.params.values())
+    pure.update_from(pure.params)
+    same({n: net.collect_params()[n].data().asnumpy() for n in before}, before)
+    with autograd.record():
+        y = net(np.array(X)).sum()
+    y.backward()
+    trainer.step(1)
+    same(pure.params, before)
+
+
+def test_update_from_is_all_or_nothing():
+    net = make()
+    pure = gluonx.functional(net)
+    before = {n: p.data().asnumpy() for n, p in net.collect_params().items()}
+    wrong = {**{n: v + 1 for n, v in pure.params.items()}, "3.bias": jnp.ones(7)}
+    with pytest.raises(ShapeError, match=r"'3.bias' has shape \(2,\), the given array \(7,\)"):
+        pure.update_from(wrong)
+    with pytest.raises(ShapeError, match="no parameter 'other'"):
+        pure.update_from({"other": jnp.ones(1)})
+    same({n: p.data().asnumpy() for n, p in net.collect_params().items()}, before)
+    with pytest.raises(ShapeError, match="missing or unexpected"):
+        pure.apply({}, {}, None, X)
+
+
+def test_keys_decide_dropout():
+    net = make(dropout=0.5)
+    pure = gluonx.functional(net)
+
+    def run(key):
+        return onp.asarray(pure.apply(pure.params, pure.state, key, X, train=True)[0])
+
+    a, b, c = run(jax.random.key(1)), run(jax.random.key(1)), run(jax.random.key(2))
+    assert (a == b).all() and (a != c).any()
+    assert run(jax.random.PRNGKey(1)).shape == (6, 2)
+    with pytest.raises(gluonx.errors.TracedValueError, match="no key was given"):
+        run(None)
+
+
+def test_vmap_over_an_ensemble():
+    net = make()
+    pure = gluonx.functional(net)
+    many = jax.tree.map(lambda v: jnp.stack([v, v * 2, v * 0]), pure.params)
+    out = jax.vmap(lambda p: pure.apply(p, pure.state, None, X)[0])(many)
+    assert out.shape == (3, 6, 2)
+    onp.testing.assert_allclose(out[0], net(np.array(X)).asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_functional_needs_values():
+    net = nn.Dense(2)
+    with pytest.raises(UninitializedError, match="initialize"):
+        gluonx.functional(net)
+    net.initialize()
+    with pytest.raises(DeferredInitializationError, match="infer_shape"):
+        gluonx.functional(net)
+    net.infer_shape(np.ones((1, 5)))
+    assert gluonx.functional(net).params["weight"].shape == (2, 5)
+
+
+def test_tied_parameters_are_one_and_inputs_may_be_nested():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Dense(3, in_units=3, use_bias=False), nn.Dense(3, in_units=3, use_bias=False)
+            self.b.weight = self.a.weight
+
+        def forward(self, xs):
+            return {"y": self.b(self.a(xs["x"])) + xs["more"][0]}
+
+    net = Net()
+    net.initialize()
+    pure = gluonx.functional(net)
+    assert len(pure.params) == 1
+    out, _ = pure.apply(pure.params, {}, None, {"x": X, "more": [X]})
+    w = net.a.weight.data().asnumpy()
+    onp.testing.assert_allclose(out["y"], X @ w.T @ w.T + X, rtol=1e-5, atol=1e-6)
+
+
+def test_apply_leaks_no_tracer_and_leaves_handles_alone(leak_check):
+    net = make()
+    pure = gluonx.functional(net)
+    jax.jit(lambda p: pure.apply(p, pure.state, None, X, train=True)[0])(pure.params)
+    assert net(np.array(X)).asnumpy().shape == (6, 2)
+
+
+def test_apply_fails_cleanly():
+    net = make()
+    pure = gluonx.functional(net)
+    with pytest.raises(gluonx.errors.GluonxError):
+        pure.apply(pure.params, pure.state, None, onp.ones((6, 9), "float32"))
+    assert not autograd.is_training() and net(np.array(X)).shape == (6, 2)
+
+
+# -- from_jax ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["deferred", "naive"])
+def test_from_jax_is_recorded_and_differentiated(name):
+    @gluonx.from_jax
+    def f(x, *, scale, extra):
+        return {"y": jnp.sin(x) * scale, "z": [extra[0] * 2]}
+
+    x, w = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    x.attach_grad(), w.attach_grad()
+    with engine.mode(name):
+        with autograd.record():
+            out = f(x, scale=2.5, extra=(w,))
+            total = (out["y"] * out["z"][0]).sum()
+        total.backward()
+    onp.testing.assert_allclose(x.grad.asnumpy(), onp.cos([1, 2]) * 2.5 * onp.array([6, 8]), rtol=1e-5)
+    onp.testing.assert_allclose(w.grad.asnumpy(), onp.sin([1, 2]) * 5.0, rtol=1e-5)
+
+
+def test_from_jax_with_statics_and_no_recompile():
+    calls = []
+
+    @gluonx.from_jax(static_argnums=1, static_argnames="mode")
+    def f(x, axis, mode="sum"):
+        calls.append(axis)
+        return getattr(jnp, mode)(x, axis)
+
+    x = np.ones((2, 3))
+    x.attach_grad()
+
+    def step(axis, mode):
+        with autograd.record():
+            y = f(x * 2, axis, mode=mode)
+        y.backward()
+        return x.grad.asnumpy(), y.shape
+
+    assert step(0, "sum")[1] == (3,) and step(1, "mean")[1] == (2,)
+    step(0, "sum"), step(1, "mean")
+    engine.reset_stats()
+    before = len(calls)
+    for _ in range(3):
+        onp.testing.assert_allclose(step(0, "sum")[0], 2.0)
+        onp.testing.assert_allclose(step(1, "mean")[0], 2 / 3, rtol=1e-6)
+    assert engine.stats()["programs_compiled"] == 0 and len(calls) == before
+
+
+def test_from_jax_outside_of_record_in_a_trace_and_custom_gradients():
+    @jax.custom_vjp
+    def clipped(x):
+        return x
+
+    clipped.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1, 1),))
+    f = gluonx.from_jax(clipped)
+    assert f(np.array([2.0])).tolist() == [2.0]
+
+    class Net(nn.HybridBlock):
+        def forward(self, x):
+            return f(x) * 10
+
+    for hybrid in (False, True):
+        net = Net()
+        if hybrid:
+            net.hybridize()
+        x = np.array([2.0])
+        x.attach_grad()
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert (y.tolist(), x.grad.tolist()) == ([20.0], [1.0])
+
+
+def test_from_jax_of_second_order_and_of_a_failing_function():
+    f = gluonx.from_jax(lambda x: jnp.sin(x) * x)
+    x = np.array([0.5])
+    x.attach_grad()
+    with autograd.record():
+        g = autograd.grad(f(x), x, create_graph=True)
+    g.backward()
+    onp.testing.assert_allclose(x.grad.asnumpy(), 2 * onp.cos(0.5) - 0.5 * onp.sin(0.5), rtol=1e-5)
+    with pytest.raises(ShapeError, match=r"float32\[2\].*float32\[3\]"):
+        gluonx.from_jax(jnp.add)(np.ones((2,)), np.ones((3,)))
+
+
+def test_raw_jax_in_a_hybridized_forward():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(2, in_units=3)
+
+        def forward(self, x):
+            return np.array(jnp.sin(jnp.asarray(self.dense(x)))) if False else np.sin(self.dense(x)) + jnp.cos(jnp.asarray(x)).sum()
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    x = np.array(X)
+    x.attach_grad()
+    with autograd.record():
+        y = net(x).sum()
+    y.backward()
+    w = net.dense.weight.data().asnumpy()
+    wanted = onp.cos(X @ w.T) @ w - 12 * onp.sin(X)
+    onp.testing.assert_allclose(x.grad.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
