@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.deferred import engine, tape
-from gluonx.deferred.core import Handle, Variable, aval_of, current_state, set_state, state_with
+from gluonx.deferred.core import Handle, Variable, aval_of, current_state, record_scope, set_state, state_with
 from gluonx.deferred.graph import settle
 from gluonx.deferred.segments import CustomSegment
 from gluonx.errors import GraphError, TracedValueError
@@ -43,17 +43,21 @@ class _Scope:
 
     def __enter__(self) -> _Scope:
         before = current_state()
-        self._before.append(before)
+        token = None
         if self.recording and not before.recording and before.trace is None:
             engine.on_record_entry()
+            token = record_scope.set(self)
+        self._before.append((before, token))
         set_state(state_with(self.recording, self.training))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        before = self._before.pop()
+        before, token = self._before.pop()
         set_state(before)
-        if kind is not None and self.recording and not before.recording and before.trace is None:
-            engine.on_record_error()
+        if token is not None:
+            record_scope.reset(token)
+            if kind is not None:
+                engine.on_record_error(self)
 
     def __call__(self, fn: Any) -> Any:
         import functools

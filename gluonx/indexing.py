@@ -189,8 +189,8 @@ def advanced(key: Any, read: Any) -> tuple[Any, list[Any]]:
             item = np.asarray([int(i) if isinstance(i, Handle) else i for i in item])
             item = item.astype(np.int32) if item.size == 0 else item
         if isinstance(item, (bool, np.bool_)):
-            item = np.asarray(item)
-        if _is_mask(item) or (isinstance(item, np.ndarray) and item.dtype == np.bool_):
+            pattern.append(("bool", bool(item)))
+        elif _is_mask(item) or (isinstance(item, np.ndarray) and item.dtype == np.bool_):
             for positions in np.nonzero(read(item)):
                 pattern.append(("array", len(arrays)))
                 arrays.append(positions.astype(np.int32))
@@ -220,7 +220,8 @@ def _rebuild(pattern: Any, arrays: Any) -> tuple[Any, ...]:
     out: list[Any] = []
     for item in pattern:
         if isinstance(item, tuple):
-            out.append(arrays[item[1]] if item[0] == "array" else slice(*item[1:]))
+            kind, *rest = item
+            out.append(arrays[rest[0]] if kind == "array" else rest[0] if kind == "bool" else slice(*rest))
         else:
             out.append(item)
     return tuple(out)

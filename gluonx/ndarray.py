@@ -26,6 +26,7 @@ from gluonx.deferred.core import (
     current_state,
     intern_aval,
     new_handle,
+    record_scope,
     set_handle_class,
 )
 from gluonx.deferred.derived import DerivedOp
@@ -258,14 +259,14 @@ class ndarray(Arithmetic, Handle):
 
     def __repr__(self) -> str:
         value = self.value
-        if isinstance(value, (Tracer, Placeholder)) or current_state().trace is not None:
-            kind = "traced" if not isinstance(value, Placeholder) else "no value yet"
+        if _unreadable(value):
+            kind = "no value yet" if isinstance(value, Placeholder) else "traced"
             return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
         text = np.array2string(np.asarray(self._read()), separator=", ", prefix="array(", threshold=1000)
         return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
 
     def __str__(self) -> str:
-        if isinstance(self.value, (Tracer, Placeholder)) or current_state().trace is not None:
+        if _unreadable(self.value):
             return repr(self)
         return str(np.asarray(self._read()))
 
@@ -388,7 +389,7 @@ class ndarray(Arithmetic, Handle):
             return
         value, old = new.value, self.value
         if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
-            value.graph.journal.append((self, old, self.aval, self.tape))
+            value.graph.journal.append((self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
 
     def _become(self, new: Any, reshaped: bool = False) -> ndarray:
@@ -460,6 +461,14 @@ class ndarray(Arithmetic, Handle):
     def T(self) -> ndarray:
         """The array with its axes reversed."""
         return self.transpose()  # type: ignore[attr-defined]
+
+
+def _unreadable(value: Any) -> bool:
+    """Whether there is no number to show, here or at all."""
+    if isinstance(value, Placeholder) and not isinstance(value, Zeros):
+        return True
+    trace = current_state().trace
+    return isinstance(value, Tracer) or (trace is not None and not trace.transparent)
 
 
 _COPY = DerivedOp("copy", jnp.copy)

@@ -46,6 +46,7 @@ __all__ = [
     "current_state",
     "intern_aval",
     "new_handle",
+    "record_scope",
     "scalar_slot",
     "set_handle_class",
     "set_state",
@@ -313,6 +314,7 @@ _state: contextvars.ContextVar[State] = contextvars.ContextVar(
     default=State(False, False, None, 0, os.environ.get("GLUONX_ENGINE", "").lower() == "naive"),  # noqa: B039 - immutable
 )
 current_state = _state.get
+record_scope: contextvars.ContextVar[Any] = contextvars.ContextVar("gluonx_record_scope", default=None)
 set_state = _state.set
 _states: dict[tuple[bool, bool, int, bool], State] = {}
 

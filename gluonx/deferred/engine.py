@@ -207,14 +207,14 @@ def on_record_entry() -> None:
         leave_graph()
 
 
-def on_record_error() -> None:
-    """An exception left the outermost ``record()``: handles that it rebound get their values back.
+def on_record_error(scope: Any) -> None:
+    """An exception left the outermost ``record()``, `scope`: handles that it rebound get their values back.
 
     What was recorded stays computable as long as somebody holds it, but is no part of the next program.
     """
     graph = current_graph()
     with graph.lock:
-        graph.restore()
+        graph.restore(scope)
     leave_graph()
 
 

@@ -92,7 +92,7 @@ class Graph:
         self.refs: list[ref[Pending]] = []
         self.floats: list[float] = []
         self.ints: list[int] = []
-        self.journal: list[tuple[Handle, Any, Any, Any]] = []
+        self.journal: list[tuple[Handle, Any, Any, Any, Any]] = []  # (handle, value, aval, tape, scope)
         self.path_nodes: list[Node] = []
         self.owners: list[tuple[Node, int]] = []
 
@@ -269,13 +269,23 @@ class Graph:
         self.leaves, self.sources, self.refs = [], [], []
         self.leaf_index, self.floats, self.ints, self.journal = {}, [], [], []
 
-    def restore(self) -> None:
-        """Puts back the handles that were rebound to values of this graph."""
-        for handle, value, aval, tape in reversed(self.journal):
+    def restore(self, scope: Any = None) -> None:
+        """Puts back the handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
+        kept: list[Any] = []
+        for entry in reversed(self.journal):
+            handle, value, aval, tape, owner = entry
+            if scope is not None and owner is not scope:
+                kept.append(entry)
+                continue
             now = handle.value
-            if type(now) is Pending and now.graph is self and now.value is None and not self.packs:
+            if type(now) is Pending and now.graph is self and now.value is None and not self.has_packed(now):
                 handle.value, handle.aval, handle.tape = value, aval, tape
-        self.journal = []
+        self.journal = kept[::-1]
+
+    def has_packed(self, place: Pending) -> bool:
+        """Whether the value of a place is in a packed vector."""
+        found = self.packs[0].get(place.slot) if self.packs else None
+        return found is not None and self.packs[1][found[0]].value is not None
 
 
 class _Local(threading.local):

@@ -23,6 +23,7 @@ from gluonx.deferred.core import (
     aval_of,
     current_state,
     new_handle,
+    record_scope,
     set_state,
     state_with,
 )
@@ -318,7 +319,7 @@ def _deliver(variable: Variable, value: Handle) -> None:
     grad = variable.grad
     if variable.req == "add":
         graph = current_graph()
-        old = (grad, grad.value, grad.aval, grad.tape)
+        old = (grad, grad.value, grad.aval, grad.tape, record_scope.get())
         value = invoke(_ADD, (grad, value))
         if type(old[1]) is not Pending and not graph.closed:
             graph.journal.append(old)

@@ -94,6 +94,11 @@ class Trace:
         found = self.values.get(id(handle))
         if found is not None:
             return found
+        if type(value) is Pending and value.value is None:
+            # This trace is thrown away, and the next has the handle as an input; its value plays no part.
+            self.missing[id(handle)] = handle
+            with jax.ensure_compile_time_eval():
+                return jax.numpy.zeros(value.aval.shape, value.aval.dtype)
         with jax.ensure_compile_time_eval():
             if isinstance(value, Placeholder) and op is not None:
                 growth.fill(handle, op, args)

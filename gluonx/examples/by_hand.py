@@ -47,9 +47,15 @@ def batch_norm(p: Params, state: Params, x: jax.Array, momentum: float = 0.9, ep
 
 
 def max_pool(x: jax.Array) -> jax.Array:
-    """Maxima over 2 by 2 windows in NCHW; on a CPU four times faster than ``lax.reduce_window`` and its gradient."""
-    x = jnp.maximum(x[:, :, ::2], x[:, :, 1::2])
-    return jnp.maximum(x[..., ::2], x[..., 1::2])
+    """Maxima over 2 by 2 windows in NCHW.
+
+    Of the ways to write it this is the fastest on a CPU, its gradient counted in: three to ten times as fast as
+    ``lax.reduce_window``.
+    """
+    for axis in (2, 3):
+        even, odd = (jax.lax.slice_in_dim(x, start, None, 2, axis) for start in (0, 1))
+        x = jnp.where(even >= odd, even, odd)
+    return x
 
 
 def dropout(key: jax.Array, x: jax.Array, rate: float) -> jax.Array:
