@@ -449,11 +449,14 @@ class ndarray(Arithmetic, Handle):
         if isinstance(value, _View) and value.base is self and value.region is region:
             return
         if region.whole:
-            # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
-            if isinstance(value, Handle) and not current_state().recording and current_state().trace is None:
-                value = stripped(value)
-            same = isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype  # type: ignore[attr-defined]
-            self._assign(value if same else invoke(_FILL, (self, value)))
+            if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):  # type: ignore[attr-defined]
+                self._assign(invoke(_FILL, (self, value)))
+            elif not current_state().recording and current_state().trace is None:
+                # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
+                self._assign(stripped(value))
+            else:
+                # A variable's gradient hangs on its handle, which sharing the value would leave behind.
+                self._assign(value if value.variable is None else invoke(_COPY, (value,)))
             return
         self._assign(invoke(indexing.region_write(region), (self, value, *region.starts)))
 

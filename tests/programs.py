@@ -23,11 +23,42 @@ _CONSTANTS = (0.5, -1.25, 2.0, 0.75)
 _BASIC = (0, -1, slice(0, 2), slice(1, None), slice(None, None, -1), slice(None, None, 2), None, ..., slice(2, 0, -1))
 _BASIC2 = ((slice(None), 1), (0, slice(1, 3)), (..., None, slice(0, 2)), (slice(None), slice(None, None, -2)), (-1, -1))
 
-NAMES = (
-    "unary binary binary binary scalar reflected inplace inplace iscalar view view setitem setitem setnumber gather gather_array "
-    "masked scatter scatter_from maskset sum matmul read read readgrad detach copy pause_binary pause_write pause_inplace attach "
-    "record record record record backward backward backward sgd zero_grad drop where waitall take_whole"
-).split()
+_WEIGHTS = {
+    "unary": 1,
+    "binary": 3,
+    "scalar": 1,
+    "reflected": 1,
+    "inplace": 2,
+    "iscalar": 1,
+    "view": 2,
+    "setitem": 2,
+    "setnumber": 1,
+    "gather": 1,
+    "gather_array": 1,
+    "masked": 1,
+    "scatter": 1,
+    "scatter_from": 1,
+    "maskset": 1,
+    "sum": 1,
+    "matmul": 1,
+    "read": 2,
+    "readgrad": 1,
+    "detach": 1,
+    "copy": 1,
+    "pause_binary": 1,
+    "pause_write": 1,
+    "pause_inplace": 1,
+    "attach": 1,
+    "record": 4,
+    "backward": 3,
+    "sgd": 1,
+    "zero_grad": 1,
+    "drop": 1,
+    "where": 1,
+    "waitall": 1,
+    "take_whole": 1,
+}
+NAMES = [name for name, count in _WEIGHTS.items() for _ in range(count)]
 
 
 def programs(max_size: int = 24) -> Any:
@@ -357,7 +388,9 @@ class _Machine:
     def binary(self, a: int, b: int, c: float) -> None:
         x = self.reg(a)
         y = self.fitting(x.shape, b)
-        self.new((x + y if c > 0.6 else x - y if c < 0 else self.world.unary("tanh", x) * y) if y is not None else x * c)
+        self.new(
+            (x + y if c > 0.6 else x - y if c < 0 else self.world.unary("tanh", x) * y) if y is not None else x * c
+        )
 
     def scalar(self, a: int, b: int, c: float) -> None:
         self.new(self.reg(a) * c)
@@ -515,7 +548,9 @@ class _Machine:
             heads = [self.reg(a) * 1.5]
             if b % 3 == 1:
                 heads.append(self.world.unary("tanh", self.reg(b)))
-        given = [None if (b + i) % 4 else self.world.array(onp.full(h.shape, c, "float32")) for i, h in enumerate(heads)]
+        given = [
+            None if (b + i) % 4 else self.world.array(onp.full(h.shape, c, "float32")) for i, h in enumerate(heads)
+        ]
         self.world.backward(heads, given, retain := b % 5 == 0)
         if not retain:
             self.stop()

@@ -281,7 +281,9 @@ def test_a_steady_loop_of_loops_compiles_once(loop):
             if loop == "foreach":
                 y = npx.foreach(lambda row, s: (row * w, s + row * w), x, w * 0)[1]
             elif loop == "while_loop":
-                y = npx.while_loop(lambda i, s: i < 2, lambda i, s: ([], [i + 1, s * w + x[0]]), [x[0, 0], w * 1], 4)[1][1]
+                y = npx.while_loop(lambda i, s: i < 2, lambda i, s: ([], [i + 1, s * w + x[0]]), [x[0, 0], w * 1], 4)[
+                    1
+                ][1]
             else:
                 y = npx.cond(w.sum() > k - 2, lambda: w * 2, lambda: w * w)
             total = y.sum()
@@ -352,7 +354,6 @@ def test_writes_to_outside_arrays_are_refused():
     assert outside.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.xfail(strict=True, reason="bug 13 in /tmp/bugs_engine.md")
 def test_a_pending_input_is_not_computed_by_the_loop():
     x = np.ones((3,))
     x.attach_grad()

@@ -274,7 +274,9 @@ def test_a_failed_step_changes_nothing_and_the_next_one_works(where, monkeypatch
         setup.x, setup.last = x, None
         if where == "update":  # the backward is done and waits: the averages have moved, as in Gluon
             after = setup.values()
-            same({k: v for k, v in after.items() if "run" not in k}, {k: v for k, v in before.items() if "run" not in k})
+            same(
+                {k: v for k, v in after.items() if "run" not in k}, {k: v for k, v in before.items() if "run" not in k}
+            )
             continue
         same(setup.values(), before)
         engine.reset_stats()

@@ -10,7 +10,7 @@ from gluonx import engine
 from gluonx.deferred.flushing import limits_of_churn
 
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
-_EXAMPLES = int(os.environ.get("GLUONX_RANDOM_PROGRAMS", "12"))
+_EXAMPLES = int(os.environ.get("GLUONX_RANDOM_PROGRAMS", "25"))
 _MORE = settings(
     max_examples=_EXAMPLES, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck)
 )
@@ -21,6 +21,7 @@ def _wanted(program):
     return programs.run(program, programs.Reference())
 
 
+@pytest.mark.filterwarnings("ignore:the line .* has compiled")
 @pytest.mark.parametrize("mode", ["compiled", "interpreted", "naive", "bulk"])
 def test_every_mode_agrees_with_the_reference(mode, monkeypatch):
     # Every example is a new program from one line: what is under test is not the guard against that.

@@ -348,6 +348,7 @@ class _Counters:
 
     def __init__(self) -> None:
         self.sequence = itertools.count(1)
+        self.trie_nodes = 0
         self.reset()
 
     def reset(self) -> None:

@@ -57,9 +57,12 @@ def invoke(op: Any, args: Any) -> Any:
         op, args = _special(op, args, state)
     if state.deferring:
         try:
-            return record(op, args, state.recording)
+            out = record(op, args, state.recording)
         except TracerMet:
             return _apply(op, args)
+        if state.bulk and not state.recording and current_graph().cursor.depth >= state.bulk:
+            flush("the size of bulk()")
+        return out
     if state.trace is not None:
         return state.trace.invoke(op, args)
     if not state.naive:

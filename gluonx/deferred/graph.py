@@ -270,7 +270,7 @@ class Graph:
         self.leaf_index, self.floats, self.ints, self.journal = {}, [], [], []
 
     def restore(self, scope: Any = None) -> None:
-        """Puts back the handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
+        """Puts back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
         kept: list[Any] = []
         for entry in reversed(self.journal):
             handle, value, aval, tape, owner = entry

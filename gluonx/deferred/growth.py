@@ -7,20 +7,21 @@ gradients flow.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from gluonx.deferred import where
-from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of
+from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of, counters
 from gluonx.deferred.derived import cuts_tape, out_avals
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import GluonxError, ShapeError
 
 __all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
 
-LIMIT_NODES, LIMIT_BYTES = 20_000, 8 << 30
-limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
+LIMIT_NODES, LIMIT_BYTES, LIMIT_TRIE = 20_000, 8 << 30, 500_000
+limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES, "trie": LIMIT_TRIE}
 _INT32 = np.dtype(np.int32)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
@@ -102,8 +103,22 @@ def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     """Notes where the user is and hangs `child` into the trie."""
     child.line = where.user_line()
     child.where = where.block_path()
+    _prune()
     child.full = child.depth >= limits["nodes"] or child.nbytes >= limits["bytes"]
     return node.children.setdefault(key, child)
+
+
+def _prune() -> None:
+    """Forgets the whole trie when it has grown beyond all steady use: ever new traces must not fill memory."""
+    counters.trie_nodes += 1
+    if counters.trie_nodes > limits["trie"]:
+        counters.trie_nodes = 0
+        ROOT.children.clear()
+        warnings.warn(
+            f"more than {limits['trie']} different operations were recorded, which no steady program does; what was "
+            "known of them is forgotten, and programs that come again are compiled anew. See docs/recompile.md.",
+            stacklevel=2,
+        )
 
 
 def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
