@@ -132,7 +132,8 @@ def header() -> str:
     return (
         f"Measured {datetime.date.today()} on {platform.machine()}, {os.cpu_count()} cores, {device.device_kind}; "
         f"Python {platform.python_version()}, jax {jax.__version__}, numpy {numpy.__version__}. Ratios are medians "
-        "over interleaved rounds, in parentheses their quartiles."
+        "over interleaved rounds, in parentheses their quartiles. Load of the machine at the end: "
+        f"{os.getloadavg()[0]:.1f}."
     )
 
 

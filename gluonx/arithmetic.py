@@ -19,7 +19,7 @@ from gluonx.deferred.engine import invoke
 
 __all__ = ["OPERANDS", "Arithmetic"]
 
-OPERANDS = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
+OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
 _POWERS: dict[int, DerivedOp] = {}
 
 

@@ -194,7 +194,7 @@ def grad(
     12.0
     """
     hs, given = tape.heads_of(heads, head_grads)
-    wrt = [variables] if isinstance(variables, Handle) else list(variables)
+    wrt: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
     for v in wrt:
         if not v._is_live():
             settle(v)
@@ -218,8 +218,8 @@ def _found(found: dict[int, Any], variable: Any) -> ndarray:
         if key in found and key != id(None):
             return found[key][1]
     raise GraphError(
-        f"the heads do not depend on one of the variables (shape {variable.shape}), or it is an intermediate value whose "
-        "graph was computed before; take gradients with respect to it before reading a value of that graph"
+        f"the heads do not depend on one of the variables (shape {variable.shape}), or it is an intermediate value "
+        "whose graph was computed before; take gradients with respect to it before reading a value of that graph"
     )
 
 
@@ -323,7 +323,9 @@ class Function:
         from gluonx.deferred.core import new_handle
         from gluonx.deferred.shapes import Zeros
 
-        given = [cotangents.get(i) or new_handle(Zeros(a.shape, a.dtype)) for i, a in enumerate(self._avals)]
+        given = [
+            cotangents[i] if i in cotangents else new_handle(Zeros(a.shape, a.dtype)) for i, a in enumerate(self._avals)
+        ]
         if create_graph:
             grads = self.backward(*given)
         else:

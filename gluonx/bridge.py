@@ -16,7 +16,7 @@ import numpy as np
 
 from gluonx.deferred.core import Handle, Placeholder, State, current_state, new_handle, set_state
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke
+from gluonx.deferred.engine import as_handle, invoke
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
 
@@ -107,8 +107,8 @@ class Functional:
             handle = self._handles.get(name)
             if handle is None:
                 raise ShapeError(f"the net has no parameter '{name}'")
-            if tuple(value.shape) != handle.shape:  # type: ignore[attr-defined]
-                raise ShapeError(f"parameter '{name}' has shape {handle.shape}, the given array {tuple(value.shape)}")  # type: ignore[attr-defined]
+            if tuple(value.shape) != handle.shape:
+                raise ShapeError(f"parameter '{name}' has shape {handle.shape}, the given array {tuple(value.shape)}")
         for name, value in values.items():
             handle = self._handles[name]
             handle._assign(new_handle(jnp.array(value, handle.dtype, copy=True)))  # type: ignore[attr-defined]
@@ -177,18 +177,19 @@ def from_jax(
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        moving_args = [a for i, a in enumerate(args) if i not in nums]
-        moving_kwargs = {k: v for k, v in kwargs.items() if k not in names}
+        moving = [a for i, a in enumerate(args) if i not in nums]
+        named = {k: v for k, v in kwargs.items() if k not in names}
         fixed = (
-            tuple([(i, a) for i, a in enumerate(args) if i in nums]),
-            tuple(sorted((k, v) for k, v in kwargs.items() if k in names)),
+            [(i, a) for i, a in enumerate(args) if i in nums],
+            [(k, kwargs[k]) for k in sorted(kwargs) if k in names],
         )
-        leaves, tree = jax.tree.flatten((moving_args, moving_kwargs), is_leaf=is_handle)
-        op = cache.get((tree, fixed))
+        leaves, tree = jax.tree.flatten((moving, named), is_leaf=is_handle)
+        # Values that compare equal but trace apart, such as 1, 1.0 and True, have different types or texts.
+        key = (tree, tuple([(k, type(v), repr(v) if isinstance(v, float) else v) for part in fixed for k, v in part]))
+        op = cache.get(key)
         if op is None:
-            op = cache[(tree, fixed)] = _JaxOp(function, tree, fixed)
-        outs = invoke(op.op, leaves)
-        return jax.tree.unflatten(op.tree, outs)
+            op = cache[key] = _JaxOp(function, tree, fixed)
+        return op(leaves)
 
     return call
 
@@ -197,15 +198,25 @@ class _JaxOp:
     """One nesting of arguments of a function from JAX."""
 
     def __init__(self, fn: Callable[..., Any], tree: Any, fixed: Any) -> None:
-        self.tree: Any = None
-        statics, static_kwargs = fixed
+        self.trees: dict[Any, Any] = {}  # the nesting of the result, by the inputs' shapes
+        statics, named = fixed
 
         def flat(*leaves: Any) -> tuple[Any, ...]:
             args, kwargs = jax.tree.unflatten(tree, leaves)
             args = list(args)
             for i, value in statics:
                 args.insert(i, value)
-            out, self.tree = jax.tree.flatten(fn(*args, **kwargs, **dict(static_kwargs)))
+            out, self.trees[_kinds(leaves)] = jax.tree.flatten(fn(*args, **kwargs, **dict(named)))
             return tuple(out)
 
         self.op = DerivedOp(getattr(fn, "__name__", "from_jax"), flat)
+
+    def __call__(self, leaves: list[Any]) -> Any:
+        handles = [as_handle(x) if hasattr(x, "shape") else x for x in leaves]
+        outs = invoke(self.op, handles)
+        return jax.tree.unflatten(self.trees[_kinds(handles)], outs)
+
+
+def _kinds(leaves: Any) -> tuple[Any, ...]:
+    """The shapes of the inputs; a number is an array without dimensions."""
+    return tuple([tuple(getattr(x, "shape", ())) for x in leaves])

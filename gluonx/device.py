@@ -9,7 +9,7 @@ otherwise).
 from __future__ import annotations
 
 import contextvars
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 
@@ -29,6 +29,8 @@ __all__ = [
     "resolve",
     "tpu",
 ]
+
+JaxDevice: TypeAlias = Any  # jax.Device: a class of jaxlib's C++ half, which has no stubs for type checkers
 
 _KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _current: contextvars.ContextVar[Device | None] = contextvars.ContextVar("gluonx_device", default=None)
@@ -63,12 +65,12 @@ class Device:
             device_type, device_id = device_type.device_type, device_type.device_id
         if device_type not in _KINDS:
             raise DeviceError(f"unknown device kind {device_type!r}; known are {', '.join(_KINDS)}")
-        self.device_type = device_type
+        self.device_type: str = device_type
         self.device_id = int(device_id)
         self._tokens: list[contextvars.Token[Device | None]] = []
 
     @property
-    def jax_device(self) -> jax.Device:
+    def jax_device(self) -> JaxDevice:
         """The ``jax.Device`` this name stands for on this machine."""
         kind = _KINDS[self.device_type]
         try:
@@ -143,7 +145,7 @@ def num_tpus() -> int:
     return _count("tpu")
 
 
-def device_of(device: jax.Device) -> Device:
+def device_of(device: JaxDevice) -> Device:
     """The gluonx name of a ``jax.Device``."""
     kind = device.platform if device.platform in ("cpu", "tpu") else "gpu"
     devices = jax.local_devices(backend=kind)
@@ -159,7 +161,7 @@ def current_device() -> Device:
 current_context = current_device
 
 
-def resolve(device: Any) -> jax.Device | None:
+def resolve(device: Any) -> JaxDevice | None:
     """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it"."""
     if device is None:
         chosen = _current.get()

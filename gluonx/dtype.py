@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
@@ -56,4 +57,4 @@ _NARROW = {
 
 def is_inexact(dtype: np.dtype) -> bool:
     """Whether gradients flow through values of `dtype` (real and complex floats, bfloat16 and the 8-bit floats)."""
-    return dtype.kind in "fc" or (dtype.kind == "V" and jax.dtypes.issubdtype(dtype, np.inexact))
+    return dtype.kind in "fc" or (dtype.kind == "V" and jnp.issubdtype(dtype, np.inexact))

@@ -8,7 +8,7 @@ positions first, which needs their values.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -186,7 +186,7 @@ def advanced(key: Any, read: Any) -> tuple[Any, list[Any]]:
     arrays: list[Any] = []
     for item in key if isinstance(key, tuple) else (key,):
         if isinstance(item, list):
-            item = np.asarray([int(i) if isinstance(i, Handle) else i for i in item])
+            item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
             item = item.astype(np.int32) if item.size == 0 else item
         if isinstance(item, (bool, np.bool_)):
             pattern.append(("bool", bool(item)))

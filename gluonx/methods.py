@@ -160,10 +160,11 @@ def _counterpart(func: Any) -> Any:
     module = (func.__module__ or "") if hasattr(func, "__module__") else ""
     if module.startswith("numpy.linalg"):
         home = np.linalg
+    given: str = func.__name__
     name = {"divide": "true_divide", "conjugate": "conj", "absolute": "abs", "amax": "max", "amin": "min"}.get(
-        func.__name__, func.__name__
+        given, given
     )
-    return getattr(home, name, None) or getattr(np, func.__name__, None)
+    return getattr(home, name, None) or getattr(np, given, None)
 
 
 _OWN = {"reshape": _reshape, "reshape_view": _reshape, "transpose": _transpose, "flatten": _flatten, "clip": _clip}

@@ -56,6 +56,11 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
     return found
 
 
+_WRITE_UNDER_JIT = (
+    "an array from outside was written to under jax.jit or another transformation of JAX, where only a tracer "
+    "exists; use "
+    "gluonx.functional(net).apply, which returns what a forward writes, or hybridize the net instead of jitting it."
+)
 _casts: dict[np.dtype, DerivedOp] = {}
 _FILL = DerivedOp("fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape))
 
@@ -219,7 +224,8 @@ class ndarray(Arithmetic, Handle):
         return self._read().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
-        return self._read().__dlpack_device__()
+        array: Any = self._read()  # jax.Array's annotations leave the method out
+        return array.__dlpack_device__()
 
     def __float__(self) -> float:
         return float(self.item())
@@ -388,6 +394,8 @@ class ndarray(Arithmetic, Handle):
         if state.trace is not None and state.trace.rebind(self, new):
             return
         value, old = new.value, self.value
+        if isinstance(value, Tracer) and not isinstance(old, Tracer):
+            raise TracedValueError(_WRITE_UNDER_JIT)
         if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
             value.graph.journal.append((self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
@@ -449,7 +457,7 @@ class ndarray(Arithmetic, Handle):
         if isinstance(value, _View) and value.base is self and value.region is region:
             return
         if region.whole:
-            if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):  # type: ignore[attr-defined]
+            if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):
                 self._assign(invoke(_FILL, (self, value)))
             elif not current_state().recording and current_state().trace is None:
                 # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
@@ -492,7 +500,7 @@ class _View(ndarray):
         if state.trace is not None or (state.recording and not self.seen_taped):
             return False
         base, seen = self.base, self.seen
-        if base.derived and not base.is_current():  # type: ignore[attr-defined]
+        if base.derived and not base.is_current():
             return False
         current = base.value
         return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
@@ -504,8 +512,8 @@ class _View(ndarray):
             return _get_value(self)
         state = current_state()
         taken = invoke(self.reader, (self.base, *self.region.starts))
-        if state.trace is not None:
-            return taken.value
+        if state.trace is not None or isinstance(taken.value, Tracer):
+            return taken.value  # it belongs to a trace, and must not outlive it here
         _set_value(self, taken.value)
         self.tape, self.seen, self.seen_taped = taken.tape, self.base.value, state.recording
         if taken.aval is not None:

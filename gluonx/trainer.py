@@ -234,6 +234,7 @@ class Trainer:
         weights = [p.data() for p in params]
         tx = self._optimizer.rule(self._active)
         rule = self._optimizer.flat_rule(weights, self._active)
+        assert rule is not None, "steps written by hand are taken without a plan"
         leaves = self._state_leaves(rule, weights)
         packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], fresh or (True,) * len(params))
         if self._rule is None or self._rule.rule is not rule:

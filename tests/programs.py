@@ -1,8 +1,8 @@
 """Random programs over mutable arrays: how to draw one, one interpreter, and a reference to run it on.
 
-An instruction is a tuple (name, a, b, c): `a` and `b` choose registers and indices modulo what there is, so every tuple means
-something on every state, and hypothesis can shrink freely. :func:`run` plays a program on a *world*: gluonx itself, or
-:class:`Reference`, a tape of NumPy float64 arrays short enough to be believed.
+An instruction is a tuple (name, a, b, c): `a` and `b` choose registers and indices modulo what there is, so every tuple
+means something on every state, and hypothesis can shrink freely. :func:`run` plays a program on a *world*: gluonx
+itself, or :class:`Reference`, a tape of NumPy float64 arrays short enough to be believed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def programs(max_size: int = 24) -> Any:
     return st.lists(step, min_size=4, max_size=max_size).map(lambda p: [("record", 0, 0, 0.5), *p])
 
 
-# -- the reference ---------------------------------------------------------------------------------------------------------
+# -- the reference -----------------------------------------------------------------------------------------------------
 
 
 class _Node:
@@ -327,7 +327,7 @@ class _Gluonx:
 GLUONX = _Gluonx()
 
 
-# -- the interpreter -------------------------------------------------------------------------------------------------------
+# -- the interpreter ---------------------------------------------------------------------------------------------------
 
 
 class _Machine:

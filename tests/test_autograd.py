@@ -258,9 +258,7 @@ def test_grad_returns_and_stores_nothing(mode):
     assert autograd.grad.__module__ == "gluonx.autograd"
 
 
-def test_grad_with_respect_to_what_lies_between(mode, request):
-    if mode == "split":
-        request.applymarker(pytest.mark.xfail(strict=True, reason="bug 9 in /tmp/bugs_engine.md"))
+def test_grad_with_respect_to_what_lies_between(mode):
     x = variable(3.0)
     with autograd.record():
         h = x * 2
@@ -385,7 +383,6 @@ def test_a_slice_has_no_gradient_of_its_own():
         np.ones((3,))[1:].attach_grad()
 
 
-@pytest.mark.xfail(strict=True, reason="bug 15 in /tmp/bugs_engine.md")
 def test_writing_a_variable_into_an_array(mode):
     w, x = variable(1.0, 2.0), np.zeros((2,))
     with autograd.record():

@@ -303,7 +303,7 @@ def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once
 
 def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted(monkeypatch):
     monkeypatch.setitem(flushing.limits_of_churn, "programs", 3)
-    x = np.ones((2,))
+    x = np.ones((17,))  # the trie is one for the process: a shape of its own keeps other tests out
     x.attach_grad()
 
     def run(n):
@@ -312,7 +312,7 @@ def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted
             for _ in range(n):
                 y = y * 2.0
         y.backward()
-        return x.grad.tolist()  # the line that flushes
+        return x.grad.tolist()[:2]  # the line that flushes
 
     for n in range(3):
         assert run(n) == [2.0**n] * 2
@@ -324,10 +324,10 @@ def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted
     assert run(5) == [32.0, 32.0] and engine.stats()["programs_compiled"] == before + 1  # the second time
 
 
-@pytest.mark.parametrize("kind, bound", [("nodes", 10), ("bytes", 400)])
+@pytest.mark.parametrize("kind, bound", [("nodes", 10), ("bytes", 1150)])
 def test_the_bound_on_what_is_pending_flushes_with_one_warning(kind, bound, monkeypatch):
     monkeypatch.setitem(growth.limits, kind, bound)
-    x = np.full((7 if kind == "nodes" else 11,), 0.5)
+    x = np.full((23 if kind == "nodes" else 29,), 0.5)
     x.attach_grad()
 
     def run():
@@ -464,7 +464,7 @@ def test_explain_names_the_block():
 
 
 def test_explain_tells_what_made_a_program_new():
-    x = np.ones((3, 3))
+    x = np.ones((13, 13))
     x.attach_grad()
 
     def run(axis):
@@ -485,7 +485,7 @@ def test_explain_tells_what_made_a_program_new():
 
 
 def test_stats_count_what_happened():
-    x = np.ones((2,))
+    x = np.ones((19,))
     x.attach_grad()
     with autograd.record():
         y = x * 2 + 1

@@ -29,7 +29,7 @@ def test_version_is_told_once():
 
 def test_core_dependencies_are_the_few_that_are_meant():
     assert requirement_names(PROJECT["dependencies"]) == {
-        "jax", "jaxlib", "numpy", "optax", "safetensors", "flatbuffers",
+        "jax", "jaxlib", "numpy", "ml_dtypes", "optax", "flatbuffers",
     }  # fmt: skip
     assert {"flax", "vision", "notebook", "dev"} <= set(PROJECT["optional-dependencies"])
 
@@ -128,7 +128,7 @@ def test_links_between_pages_lead_somewhere(page):
 
 
 def python_blocks(page):
-    """The Python blocks of a page, each behind as many empty lines as the page has before it: errors name true lines."""
+    """The Python blocks of a page, each behind as many empty lines as stand before it: errors name its lines."""
     text = page.read_text(encoding="utf-8")
     for found in re.finditer(r"```python\n(.*?)```", text, re.DOTALL):
         yield "\n" * text.count("\n", 0, found.start(1)) + found[1]

@@ -1,6 +1,7 @@
 """The deferred engine. See docs/design/engine.md; the essay of each part stands in its module."""
 
-import gluonx.cache as _cache  # noqa: F401 - switches the compilation cache on before the first program
+# Switches the compilation cache on before the first program.
+import gluonx.cache as _cache  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from gluonx.deferred.core import Handle as Handle
 from gluonx.deferred.core import Index as Index
 from gluonx.deferred.derived import DerivedOp as DerivedOp

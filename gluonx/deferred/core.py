@@ -27,6 +27,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from gluonx.dtype import is_inexact
 
@@ -40,6 +41,7 @@ __all__ = [
     "Placeholder",
     "ScalarSlot",
     "State",
+    "Tracer",
     "Variable",
     "aval_of",
     "counters",
@@ -52,8 +54,6 @@ __all__ = [
     "set_state",
     "state_with",
 ]
-
-Tracer = jax.core.Tracer
 
 
 class Aval:
@@ -160,6 +160,22 @@ class Handle:
     aval: Aval | None
     tape: Any  # tape.Out: where in a finished segment this value came from
     variable: Variable | None  # set by attach_grad
+
+    # What the engine asks of the class of users' arrays, which defines them.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, known also while the value is not there."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype, known also while the value is not there."""
+        raise NotImplementedError
+
+    def is_current(self) -> bool:
+        """Whether reading `value` records nothing; only views have to look."""
+        return True
 
 
 _new: Callable[[type], Handle] = object.__new__

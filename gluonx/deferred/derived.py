@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import random as _random
-from gluonx.deferred.core import Aval, aval_of, intern_aval
+from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 
 __all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
 
@@ -65,7 +65,7 @@ def prepare(op: Any) -> str:
 def _strip(value: Any) -> Any:
     if getattr(value, "weak_type", False):
         return jax.lax.convert_element_type(value, np.dtype(value.dtype))
-    return value if isinstance(value, (jax.Array, jax.core.Tracer)) else jnp.asarray(value)
+    return value if isinstance(value, (jax.Array, Tracer)) else jnp.asarray(value)
 
 
 def strong(op: Any) -> Callable[..., Any]:
@@ -154,4 +154,4 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
 
 def aval_of_tracer(value: Any) -> Aval:
     """The aval of a value inside a trace."""
-    return aval_of(value) if isinstance(value, jax.core.Tracer) else intern_aval(value.shape, np.dtype(value.dtype))
+    return aval_of(value) if isinstance(value, Tracer) else intern_aval(value.shape, np.dtype(value.dtype))

@@ -33,7 +33,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, executable, prepare
 from gluonx.deferred.graph import Blocked, TracerMet, current_graph, drop_closed, leave_graph, record, settle, unblock
 from gluonx.deferred.segments import OpSegment
-from gluonx.errors import GluonxError
+from gluonx.errors import GluonxError, TracedValueError
 
 __all__ = ["as_handle", "commit_step", "flush", "invoke", "on_record_entry", "on_record_error", "run_now", "stripped"]
 
@@ -77,6 +77,13 @@ def invoke(op: Any, args: Any) -> Any:
     return run_now(op, args, state)
 
 
+_RANDOM_UNDER_JIT = (
+    "a random operator was met under jax.jit or another transformation of JAX, which would freeze its draws; use "
+    "gluonx.functional(net).apply(params, state, key, ...), which takes a key, or hybridize the net instead of "
+    "jitting it."
+)
+
+
 class _Root:
     handle: Handle | None = None
     words: Any = None
@@ -97,7 +104,8 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
         return state.trace.random_inputs(count)
     words = _random.root()
     if _Root.words is not words:
-        _Root.handle, _Root.words = new_handle(jax.device_put(words)), words
+        with jax.ensure_compile_time_eval():
+            _Root.handle, _Root.words = new_handle(jax.device_put(words)), words
     return _Root.handle, Index(_random.next_index(count))
 
 
@@ -131,6 +139,8 @@ def run_now(op: Any, args: Any, state: State) -> Any:
     """Runs one operator at once through its executable."""
     _fill_placeholders(op, args)
     values = _plain_inputs(args)
+    if op.random and any(isinstance(v, Tracer) for v in values):
+        raise TracedValueError(_RANDOM_UNDER_JIT)
     counters.dispatches += 1
     try:
         out = executable(op)(*values)
@@ -169,6 +179,8 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
 
 def _apply(op: Any, args: Any) -> Any:
     """Runs an operator on tracers of a surrounding JAX transformation."""
+    if op.random:
+        raise TracedValueError(_RANDOM_UNDER_JIT)
     return _wrap(executable(op)(*_plain_inputs(args)))
 
 
@@ -250,6 +262,8 @@ def commit_step(
     while True:
         graph = current_graph()
         with graph.lock:
+            if graph.closed:
+                continue
             try:
                 child = graph.step_to(op, args, False)
             except Blocked:

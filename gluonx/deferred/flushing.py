@@ -22,7 +22,7 @@ import sys
 import threading
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain, repeat, starmap
 from typing import Any
@@ -225,7 +225,8 @@ def _packs(graph: Any, slots: list[int]) -> tuple[tuple[int, ...], ...]:
 
 def unpacked(graph: Any, place: Any) -> Any:
     """The value of a place in a closed graph, cut out of the packed vector that holds it."""
-    where_packed, sinks = graph.packs or ({}, ())
+    packs: tuple[dict[int, Any], list[Any]] = graph.packs or ({}, [])
+    where_packed, sinks = packs
     found = where_packed.get(place.slot)
     if found is None or sinks[found[0]].value is None:
         raise GraphError(LOST) from graph.error
@@ -241,7 +242,6 @@ def _cut(packed: Any, offset: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _segment(graph: Any, program: Program) -> Segment:
-    pull, exact = program.pullbacks()
     inputs: list[Any] = []
     for array, source in zip(graph.leaves, graph.sources, strict=True):
         inputs.append(attached(jnp.asarray(array), source))
@@ -251,9 +251,8 @@ def _segment(graph: Any, program: Program) -> Segment:
         [graph.sources[i] for i in program.diff_leaves],
         program.tape_slots,
         [program.plan.aval(s) for s in program.tape_slots],
-        pull,
+        program.pullbacks(),
         saved,
-        exact,
         inputs,
     )
 
@@ -331,7 +330,7 @@ _OWN_REFERENCES = _own_references()
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _uninterrupted() -> Generator[None]:
     """Keeps Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -366,8 +365,8 @@ def _run_interpreted(graph: Any, sinks: list[Any], alive: tuple[int, ...], tape_
 def _novelty(node: Node) -> Node | None:
     """The first node of this path that was new: the place where the trace left what was known."""
     first = None
-    current: Node | None = node
-    while current is not None and current.parent is not None:
+    current = node
+    while current.parent is not None:
         if current.visits <= 1 and len(current.children) <= 1 and not _visited_below(current, node):
             first = current
         else:

@@ -17,7 +17,7 @@ holds; a gradient that somebody reads is cut out of it then.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -78,10 +78,13 @@ class Plan:
         needed.reverse()
         return needed, frozenset(moving)
 
-    def run(self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False) -> dict[int, Any]:
+    def run(
+        self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False, taps: Any = None
+    ) -> dict[int, Any]:
         """Values by slot. With ``compiled=False``, op by op through the operators' own executables.
 
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
+        ``taps`` are added to the values of the slots that they name.
         """
         values: dict[int, Any] = {}
         pulls: dict[int, Any] = {}
@@ -108,6 +111,8 @@ class Plan:
                     pulls[node.depth] = pull
             for i, out in enumerate(outs):
                 values[start + i] = _constant(out) if cut and not (node.live and node.live[i]) else out
+                if taps and start + i in taps:
+                    values[start + i] = values[start + i] + taps[start + i]
         return values
 
     def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
@@ -182,6 +187,18 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     )
 
 
+class Pullbacks(NamedTuple):
+    """Operators that take cotangents of a segment's outputs back.
+
+    ``saved`` works on the residuals. The others recompute the forward from the segment's inputs: ``exact``, which can
+    itself be differentiated, and ``inner``, which gives the gradients of the segment's outputs among themselves.
+    """
+
+    saved: DerivedOp
+    exact: DerivedOp
+    inner: DerivedOp
+
+
 class Program:
     """A compiled path. ``outputs`` are slots in the order of the results; ``tape_slots`` the ones a segment keeps."""
 
@@ -207,8 +224,7 @@ class Program:
         self.out_avals: Any = None
         self.runs = 0
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
-        self.pull: DerivedOp | None = None
-        self.exact: DerivedOp | None = None
+        self._pullbacks: Pullbacks | None = None
 
         def gluonx_step(*args: Any) -> Any:
             return self._trace(args)
@@ -249,33 +265,48 @@ class Program:
         self.residuals = tuple([jax.typeof(r) for r in flat])
         return (*outputs, *flat)
 
-    def pullbacks(self) -> tuple[DerivedOp, DerivedOp]:
-        """The operators (residuals..., cotangents...) and (inputs..., cotangents...) -> cotangents of diff leaves.
+    def pullbacks(self) -> Pullbacks:
+        """The ways back through this program as a segment."""
+        if self._pullbacks is None:
+            self._pullbacks = Pullbacks(
+                DerivedOp("segment_backward", self._pull),
+                DerivedOp("segment_replay_backward", self._replay_pull),
+                DerivedOp("segment_inner_backward", self._tap),
+            )
+        return self._pullbacks
 
-        The second recomputes the forward and can itself be differentiated in all inputs.
-        """
-        if self.pull is None or self.exact is None:
-            n_tape, n_res, treedef = len(self.tape_slots), len(self.residuals), self.treedef
-            avals = [self.plan.aval(s) for s in self.tape_slots]
+    def _cotangents(self, given: Any) -> tuple[Any, ...]:
+        avals = [self.plan.aval(s) for s in self.tape_slots]
+        return tuple([zero_cotangent(a) if g is None else g for a, g in zip(avals, given, strict=True)])
 
-            def pull(*args: Any) -> tuple[Any, ...]:
-                given = [zero_cotangent(a) if g is None else g for a, g in zip(avals, args[n_res:], strict=True)]
-                return tuple(jax.tree.unflatten(treedef, args[:n_res])(tuple(given)))
+    def _pull(self, *args: Any) -> tuple[Any, ...]:
+        n = len(self.residuals)
+        return tuple(jax.tree.unflatten(self.treedef, args[:n])(self._cotangents(args[n:])))
 
-            def exact(*args: Any) -> tuple[Any, ...]:
-                leaves, floats, ints = self._split(args[:-n_tape])
-                given = [zero_cotangent(a) if g is None else g for a, g in zip(avals, args[-n_tape:], strict=True)]
+    def _replay_pull(self, *args: Any) -> tuple[Any, ...]:
+        n = len(self.tape_slots)
+        leaves, floats, ints = self._split(args[:-n])
 
-                def forward(*moving: Any) -> Any:
-                    for i, m in zip(self.diff_leaves, moving, strict=True):
-                        leaves[i] = m
-                    values = self.plan.run(leaves, floats, ints, cut=True)
-                    return tuple([values[s] for s in self.tape_slots])
+        def forward(*moving: Any) -> tuple[Any, ...]:
+            for i, m in zip(self.diff_leaves, moving, strict=True):
+                leaves[i] = m
+            values = self.plan.run(leaves, floats, ints, cut=True)
+            return tuple([values[s] for s in self.tape_slots])
 
-                return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](tuple(given)))
+        return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](self._cotangents(args[-n:])))
 
-            self.pull, self.exact = DerivedOp("segment_backward", pull), DerivedOp("segment_replay_backward", exact)
-        return self.pull, self.exact
+    def _tap(self, *args: Any) -> tuple[Any, ...]:
+        n = len(self.tape_slots)
+        leaves, floats, ints = self._split(args[:-n])
+        avals = [self.plan.aval(s) for s in self.tape_slots]
+
+        def forward(*deltas: Any) -> tuple[Any, ...]:
+            taps = dict(zip(self.tape_slots, deltas, strict=True))
+            values = self.plan.run(leaves, floats, ints, cut=True, taps=taps)
+            return tuple([values[s] for s in self.tape_slots])
+
+        zeros = [jnp.zeros(a.shape, a.dtype) for a in avals]
+        return tuple(jax.vjp(forward, *zeros)[1](self._cotangents(args[-n:])))
 
 
 def pack(graph: Any) -> list[Any]:

@@ -31,41 +31,44 @@ class Segment:
     """A computed stretch of the tape.
 
     ``sources`` says where the gradient of each moving input goes on to: a Variable or another segment's Out.
-    ``pullback`` takes `saved` and cotangents; ``exact`` takes `inputs` and cotangents, recomputes, and can be
-    differentiated again.
+    ``pullbacks`` are the operators that lead back: one on the arrays in `saved`, others on `inputs`.
     """
 
-    __slots__ = ("__weakref__", "exact", "inputs", "outs", "pullback", "released", "saved", "sequence", "sources")
+    __slots__ = ("__weakref__", "inputs", "outs", "pullbacks", "released", "saved", "sequence", "sources")
 
     def __init__(
         self,
         sources: list[Any],
         slots: Any,
         avals: list[Aval],
-        pullback: Any,
+        pullbacks: Any,
         saved: list[Handle],
-        exact: Any,
         inputs: list[Handle],
     ) -> None:
         self.sources = sources
         self.outs = {s: Out(self, s, a) for s, a in zip(slots, avals, strict=True)}
-        self.pullback = pullback
+        self.pullbacks = pullbacks
         self.saved = saved
-        self.exact = exact
         self.inputs = inputs
         self.sequence = next(counters.sequence)
         self.released = False
 
     def replay_only(self) -> None:
         """Uses the recomputing pull-back always: nothing was saved."""
-        self.pullback, self.saved = self.exact, self.inputs
+        self.pullbacks = self.pullbacks._replace(saved=self.pullbacks.exact)
+        self.saved = self.inputs
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """The cotangents of the inputs, one for each source, by means of `invoke`."""
         given = [cotangents.get(slot) for slot in self.outs]
         if create_graph:
-            return list(invoke(self.exact, (*self.inputs, *given)))
-        return list(invoke(self.pullback, (*self.saved, *given)))
+            return list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
+        return list(invoke(self.pullbacks.saved, (*self.saved, *given)))
+
+    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+        """The gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
+        given = [cotangents.get(slot) for slot in self.outs]
+        return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
     def release(self) -> None:
         """Frees what the pull-back needs; a further backward through here is an error."""
@@ -81,9 +84,13 @@ class OpSegment(Segment):
     def __init__(
         self, op: Any, inputs: list[Handle], diff: tuple[int, ...], sources: list[Any], avals: list[Aval]
     ) -> None:
-        super().__init__(sources, range(len(avals)), avals, None, [], None, inputs)
+        super().__init__(sources, range(len(avals)), avals, None, [], inputs)
         self.op = op
         self.diff = diff
+
+    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+        """No output depends on another one here."""
+        return cotangents
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """As of :class:`Segment`."""
@@ -98,8 +105,12 @@ class CustomSegment(Segment):
     __slots__ = ("function",)
 
     def __init__(self, function: Any, sources: list[Any], avals: list[Aval]) -> None:
-        super().__init__(sources, range(len(avals)), avals, None, [], None, [])
+        super().__init__(sources, range(len(avals)), avals, None, [], [])
         self.function = function
+
+    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+        """No output depends on another one here."""
+        return cotangents
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """As of :class:`Segment`."""

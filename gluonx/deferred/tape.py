@@ -29,7 +29,7 @@ from gluonx.deferred.core import (
 )
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
-from gluonx.deferred.graph import current_graph, settle
+from gluonx.deferred.graph import Blocked, current_graph, settle
 from gluonx.deferred.program import GradInfo
 from gluonx.deferred.segments import Out
 from gluonx.errors import GraphError, ShapeError, TracedValueError
@@ -180,8 +180,8 @@ class _Collector:
         """Pulls cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
-            if keep is not None:
-                for slot, value in cotangents.items():
+            if keep is not None and any(id(out) in keep for out in segment.outs.values()):
+                for slot, value in segment.inner(invoke, cotangents).items():
                     if id(segment.outs[slot]) in keep:
                         keep[id(segment.outs[slot])] = value
             pulled = segment.pull(invoke, cotangents, self.create_graph)
@@ -207,18 +207,17 @@ def gradients(
 ) -> dict[int, tuple[Any, Handle]]:
     """Gradients of the sum of `heads`, weighted with `given`, by id of Variable (or Out, or handle, in `wrt`)."""
     for head, g in zip(heads, given, strict=True):
-        if g is not None and g.shape != head.shape:  # type: ignore[attr-defined]
-            raise ShapeError(
-                f"a head gradient must have the shape of its head: {head.shape} expected, "  # type: ignore[attr-defined]
-                f"{g.shape} came"
-            )  # type: ignore[attr-defined]
+        if g is not None and g.shape != head.shape:
+            raise ShapeError(f"a head gradient must have the shape of its head: {head.shape} expected, {g.shape} came")
     collector = _Collector(create_graph, retain)
     pending = [] if create_graph else [i for i, h in enumerate(heads) if _is_pending(h)]
     if pending:
         inner = [w for w in wrt or () if _is_pending(w) and current_graph().is_live(w.value.slot)]
-        for source, value in _pending_gradients(
-            [heads[i] for i in pending], [given[i] for i in pending], retain, inner
-        ):
+        try:
+            found = _pending_gradients([heads[i] for i in pending], [given[i] for i in pending], retain, inner)
+        except Blocked:
+            found, pending = [], []  # another thread has just computed this graph; its segment leads back
+        for source, value in found:
             collector.add(source, value)
     for i, head in enumerate(heads):
         if i in pending:
@@ -282,6 +281,8 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
         return False
     graph = current_graph()
     with graph.lock:
+        if graph.closed:
+            return False  # another thread has just computed it; what it left is a segment
         try:
             node = graph.cursor
             child = graph.step_to(_grad_op(1, (False,), retain), heads, False)

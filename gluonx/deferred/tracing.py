@@ -29,6 +29,7 @@ from gluonx.deferred.core import (
     counters,
     current_state,
     new_handle,
+    scalar_slot,
     set_state,
 )
 from gluonx.deferred.derived import DerivedOp, strong
@@ -74,7 +75,7 @@ class Trace:
                     if v is None
                     else aval_of(v)
                     if hasattr(v, "sharding") or isinstance(v, Tracer)
-                    else growth.scalar_slot(np.dtype(v.dtype))
+                    else scalar_slot(np.dtype(v.dtype))
                     for v in values
                 ]
             )
@@ -112,11 +113,11 @@ class Trace:
         """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
         if isinstance(handle.value, Tracer):
             return False
-        if new.shape != handle.shape or new.dtype != handle.dtype:  # type: ignore[attr-defined]
+        if new.shape != handle.shape or new.dtype != handle.dtype:
             raise ShapeError(
-                f"inside a traced forward an array keeps its shape and dtype: {handle.dtype}{handle.shape} "  # type: ignore[attr-defined]
+                f"inside a traced forward an array keeps its shape and dtype: {handle.dtype}{handle.shape} "
                 f"cannot be replaced by {new.dtype}{new.shape}"
-            )  # type: ignore[attr-defined]
+            )
         if id(handle) not in self.values:
             self.missing[id(handle)] = handle
         self.values[id(handle)] = self.value(new)
@@ -211,7 +212,7 @@ def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -
     n_out = len(closed.jaxpr.outvars) - len(box["writes"])
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
-    text = str(closed.jaxpr) if not closed.consts else None
+    text = None if closed.consts else (str(closed.jaxpr), _hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_out)
     tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
     return Traced(op, [handles[i] for i in kept], box["writes"], tree, n_out, box["random"]), []
@@ -241,6 +242,17 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
         f"the traced forward of {name} returned a {type(leaf).__name__}; arrays, or lists, tuples and "
         "dicts of arrays, can be returned from a hybridized block"
     )
+
+
+def _hides_code(value: Any) -> bool:
+    """Whether a jaxpr holds Python code (callbacks, hand-written gradients), which its text does not tell apart."""
+    if hasattr(value, "jaxpr"):
+        return _hides_code(value.jaxpr)
+    if hasattr(value, "eqns"):
+        return any(_hides_code(p) for eqn in value.eqns for p in eqn.params.values())
+    if isinstance(value, (tuple, list)):
+        return any(map(_hides_code, value))
+    return callable(value) and not isinstance(value, type)
 
 
 def _used(jaxpr: Any) -> set[Any]:

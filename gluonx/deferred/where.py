@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-import sys
 from types import FrameType
 from typing import Any
 
@@ -38,7 +38,7 @@ def _is_library(frame: FrameType) -> bool:
 
 def user_line() -> Line:
     """The innermost line outside gluonx and JAX that led here."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = inspect.currentframe()
     last = frame
     while frame is not None and _is_library(frame):
         last, frame = frame, frame.f_back
@@ -50,7 +50,7 @@ def user_line() -> Line:
 def block_path() -> str:
     """The path of the block whose forward is running, such as ``Net.features.0``; empty outside of blocks."""
     chain: list[Any] = []
-    frame: FrameType | None = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None:
         owner = frame.f_locals.get("self") if frame.f_code.co_name == "forward" else None
         if owner is not None and hasattr(owner, "_children") and (not chain or chain[-1] is not owner):

@@ -340,7 +340,7 @@ def randint(
         low, high = 0, low
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
         raise ValueError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
-    wanted = canonical(onp.int64 if dtype is None or dtype is int else dtype)
+    wanted = canonical(None if dtype is int else dtype, onp.int64)
     result = placed(
         invoke(get("random_randint").bind(size=_size(size), dtype=wanted), (as_leaf(low), as_leaf(high))), device, ctx
     )
@@ -413,9 +413,7 @@ def shuffle(x: ndarray) -> None:
 
 def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
     """How often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
-    bound = get("random_multinomial").bind(
-        n=as_static("n", n), size=_size(size), dtype=canonical(onp.int64 if dtype is None else dtype)
-    )
+    bound = get("random_multinomial").bind(n=as_static("n", n), size=_size(size), dtype=canonical(dtype, onp.int64))
     return placed(invoke(bound, (asarray(pvals),)), device)
 
 

@@ -7,13 +7,14 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred.core import Handle, current_state
+from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
@@ -27,6 +28,7 @@ _WRITES = (
     "loop state, or use a Python loop."
 )
 _interned: dict[Any, DerivedOp] = {}
+_MOST = 512  # loops that are remembered
 
 
 def _flatten(tree: Any) -> tuple[list[Handle], Any]:
@@ -35,7 +37,7 @@ def _flatten(tree: Any) -> tuple[list[Handle], Any]:
 
 
 def _struct(handle: Handle, drop_axis: bool = False) -> jax.ShapeDtypeStruct:
-    if handle.aval is None and isinstance(handle.value, jax.core.Tracer):
+    if handle.aval is None and isinstance(handle.value, Tracer):
         shape, dtype = handle.value.shape, handle.value.dtype
     else:
         struct = aval_or_unknown(handle)
@@ -60,18 +62,45 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     return run
 
 
-def _loop(name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int) -> Any:
+def _code(fn: Any) -> Any:
+    """What tells a Python function apart where the text of its trace does not: its code and what it closes over.
+
+    Arrays do not count, since they are inputs of the trace.
+    """
+    if not isinstance(fn, FunctionType):
+        return fn
+    used = [cell.cell_contents for cell in fn.__closure__ or ()]
+    used += [fn.__globals__[n] for n in fn.__code__.co_names if n in fn.__globals__]
+    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
+
+
+def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
+    """A key that finds the same loop again although its functions are traced anew; None where there is none."""
+    texts = [b.op.extra for b in bodies]
+    if current_state().trace is not None or any(t is None for t in texts):
+        return None
+    hidden = tuple(map(_code, functions)) if any(hides for _, hides in texts) else ()
+    found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
+    try:
+        hash(found)
+    except TypeError:
+        return None
+    return found
+
+
+def _loop(
+    name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int, functions: Any
+) -> Any:
     """Invokes `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
     captured = [h for b in bodies for h in b.handles]
     n_random = sum(b.n_random for b in bodies)
-    texts = [b.op.extra for b in bodies]
-    op: DerivedOp | None = None
-    if all(t is not None for t in texts) and current_state().trace is None:
-        key = (name, key, tuple(texts), tuple([len(b.handles) for b in bodies]))
-        op = _interned.get(key)
+    key = _identity(name, key, bodies, functions)
+    op = None if key is None else _interned.get(key)
     if op is None:
         op = DerivedOp(name, fn)
-        if all(t is not None for t in texts) and current_state().trace is None:
+        if key is not None:
+            if len(_interned) >= _MOST:
+                _interned.pop(next(iter(_interned)))
             _interned[key] = op
     head = random_inputs(current_state(), n_random * steps) if n_random else (np.zeros((2,), np.uint32), 0)
     return invoke(op, (*head, *captured, *inputs))
@@ -102,7 +131,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     """
     items, data_tree = _flatten(data)
     states, state_tree = _flatten(init_states)
-    steps = items[0].shape[0]  # type: ignore[attr-defined]
+    steps = items[0].shape[0]
     n, m = len(items), len(states)
     box: dict[str, Any] = {}
 
@@ -132,7 +161,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         (_, last), stacked = jax.lax.scan(scan, (jnp.asarray(index, jnp.int32), tuple(init)), tuple(xs))
         return (*stacked, *last)
 
-    outs = _loop(name, (n, m), run, [traced], [*items, *states], steps)
+    outs = _loop(name, (n, m), run, [traced], [*items, *states], steps, (body,))
     k = len(outs) - m
     return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
 
@@ -191,7 +220,7 @@ def while_loop(
     test = _trace(lambda *h: cond(*unpack(h)), f"{name}_condition", structs)
     body = _trace(flat, name, structs)
     run = _bounded_loop(test, body, m, max_iterations)
-    outs = _loop(name, (m, max_iterations), run, [test, body], states, max_iterations)
+    outs = _loop(name, (m, max_iterations), run, [test, body], states, max_iterations, (cond, func))
     k = len(outs) - m
     return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
 
@@ -273,5 +302,5 @@ def cond(
             )
         )
 
-    outs = _loop(name, len(handles), run, [then, other], [as_handle(pred), *handles], 1)
+    outs = _loop(name, len(handles), run, [then, other], [as_handle(pred), *handles], 1, (then_func, else_func))
     return jax.tree.unflatten(trees[0], outs)

@@ -265,7 +265,7 @@ def random_randint(
 ) -> Array:
     """Integers from `low` up to, but without, `high`; below `low` if that is the only one given."""
     low, high = (0, low) if high is None else (low, high)
-    dtype = index_dtype() if dtype is None else canonical(dtype)
+    dtype = canonical(dtype, index_dtype())
     wide = dtype if dtype.kind in "iu" else index_dtype()
     bounds = [jnp.asarray(b).astype(wide) for b in (low, high)]
     shape = _shape(size, *bounds)
@@ -313,7 +313,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     array, shape size + (classes,)
     """
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-    dtype = index_dtype() if dtype is None else canonical(dtype)
+    dtype = canonical(dtype, index_dtype())
     pvals = pvals.astype(jnp.float32)
     if n > _FEW:
         return jax.random.multinomial(key, jnp.float32(n), pvals, shape=(*shape, *pvals.shape)).astype(dtype)

@@ -200,4 +200,4 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
 def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
     """The places of the elements in order; equal elements keep theirs."""
     places = jnp.argsort(x, axis, descending=descending, stable=True)
-    return places.astype(index_dtype() if dtype is None else canonical(dtype))
+    return places.astype(canonical(dtype, index_dtype()))
