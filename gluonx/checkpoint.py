@@ -90,8 +90,23 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
     dtypes = {param: canonical(host.dtype) if saved else param.dtype for param, host in hosts.items()}
     places = {param: param._place_for(options.device) for param in hosts}
     staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
-    for param, fresh in staged.items():
-        param._adopt(fresh, places[param])
+    before = [_remembered(param) for param in staged]
+    try:
+        for param, fresh in staged.items():
+            param._adopt(fresh, places[param])
+    except BaseException:  # an interrupt
+        for param, own, handle, inner in before:
+            param.__dict__.update(own)
+            if handle is not None:
+                handle.value, handle.aval, handle.tape, handle.variable = inner
+        raise
+
+
+def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
+    """All that loading changes of a parameter."""
+    handle = param._handle
+    inner = None if handle is None else (handle.value, handle.aval, handle.tape, handle.variable)
+    return param, dict(param.__dict__), handle, inner
 
 
 def _without_kind(name: str) -> str:

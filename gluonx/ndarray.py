@@ -16,6 +16,7 @@ import numpy as np
 from gluonx import device as _device
 from gluonx import indexing, late
 from gluonx.arithmetic import OPERANDS, Arithmetic
+from gluonx.deferred import where
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -169,11 +170,11 @@ class ndarray(Arithmetic, Handle):
         value = self.value
         trace = current_state().trace
         if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
-            raise TracedValueError(READ_IN_TRACE)
+            raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
         if type(value) is Pending or isinstance(value, Placeholder):
             value = settle(self)
             if isinstance(value, Tracer):
-                raise TracedValueError(READ_IN_TRACE)
+                raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
         return value
 
     def asnumpy(self) -> np.ndarray:
@@ -490,14 +491,14 @@ _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 class _View(ndarray):
     """A basic slice: reads from its base, and writes through to it."""
 
-    __slots__ = ("base", "reader", "region", "seen", "seen_taped")
+    __slots__ = ("base", "reader", "region", "seen", "seen_in")
 
     derived = True
 
     def is_current(self) -> bool:
         """Whether the value taken last still is the base's, and was taped if it must be now."""
         state = current_state()
-        if state.trace is not None or (state.recording and not self.seen_taped):
+        if state.trace is not None or (state.recording and self.seen_in is not record_scope.get()):
             return False
         base, seen = self.base, self.seen
         if base.derived and not base.is_current():
@@ -515,7 +516,8 @@ class _View(ndarray):
         if state.trace is not None or isinstance(taken.value, Tracer):
             return taken.value  # it belongs to a trace, and must not outlive it here
         _set_value(self, taken.value)
-        self.tape, self.seen, self.seen_taped = taken.tape, self.base.value, state.recording
+        self.tape, self.seen = taken.tape, self.base.value
+        self.seen_in = record_scope.get() if state.recording else None
         if taken.aval is not None:
             self.aval = taken.aval
         return taken.value
@@ -538,7 +540,7 @@ class _View(ndarray):
 def _view(base: ndarray, region: indexing.Region) -> _View:
     view: _View = object.__new__(_View)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
-    view.seen, view.seen_taped = view, False
+    view.seen, view.seen_in = view, None
     view.tape = view.variable = None
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else None)

@@ -9,21 +9,25 @@ weight decay, counts, ``1 / batch_size``) travels in that vector, so it never co
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 from os import PathLike
 from typing import Any
+from weakref import ref
 
 import jax
 import numpy as np
 
 from gluonx import serialize
 from gluonx.deferred import engine
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
 from gluonx.optimizer import Optimizer, create
-from gluonx.optimizer.packed import PackedRule
+from gluonx.optimizer.packed import PackedRule, kind_of
 from gluonx.parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -34,8 +38,15 @@ _STALE = (
     "(a part of the net that this iteration did not use), or backward was not called. If that is meant, call "
     "step(batch_size, ignore_stale_grad=True), which leaves such parameters as they are."
 )
+_NO_VALUE = (
+    "Parameter '{path}' has no value yet; initialize the net and run it once on real input before trainer.step()"
+)
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
 _FORMAT = "gluonx-trainer-1"
+
+
+_UPDATES: dict[Any, DerivedOp] = {}
+_MOST_UPDATES = 256
 
 
 class _Plan:
@@ -44,10 +55,10 @@ class _Plan:
     __slots__ = (
         "fresh_indices",
         "grads",
-        "handles",
         "marks",
         "op",
         "owned",
+        "params",
         "state",
         "targets",
         "tx",
@@ -55,23 +66,29 @@ class _Plan:
         "weights",
     )
 
-    def __init__(self, tx: Any, rule: PackedRule, params: list[Parameter], active: list[int], state: list[Any]) -> None:
-        self.tx = tx
-        self.handles = [p._handle for p in params]
-        self.marks = [h.variable if h is not None else None for h in self.handles]
+    def __init__(
+        self, tx: Any, op: DerivedOp, rule: PackedRule, params: list[Parameter], active: list[int], state: list[Any]
+    ) -> None:
+        self.tx, self.op = tx, op
+        self.params = params
+        self.marks = _marks(params)
         self.fresh_indices = [i for i, f in zip(active, rule.fresh, strict=True) if f]
-        self.weights = [self.handles[i] for i in active]
+        self.weights = [params[i]._handle for i in active]
         self.variables = [w.variable for w in self.weights]
         self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
         self.state = state
         self.targets = [*self.weights, *state]
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
-        self.op = DerivedOp("update", rule)
 
     def fits(self, tx: Any) -> bool:
         """Whether nothing was exchanged since: the rule, or what a parameter's gradient goes to."""
-        return tx is self.tx and [h.variable for h in self.handles] == self.marks
+        return tx is self.tx and _marks(self.params) == self.marks
+
+
+def _marks(params: list[Parameter]) -> list[Any]:
+    """What the parameters' gradients go to."""
+    return [None if (h := p._handle) is None else h.variable for p in params]
 
 
 class Trainer:
@@ -125,10 +142,12 @@ class Trainer:
         self._plans: dict[Any, _Plan] = {}
         self._state: list[Any] = []
         self._keys: list[str] = []
+        self._resting: dict[str, Any] = {}  # states of parameters that are frozen now, on the host
         self._rule: PackedRule | None = None
         self._active: list[int] = []
         self._by_hand = self._optimizer._is_imperative()
         self._imperative: dict[int, Any] = {}
+        self._ops: dict[Any, DerivedOp] = {}
         self._kvstore = kvstore
 
     # -- settings --------------------------------------------------------------------------------------------------
@@ -176,31 +195,32 @@ class Trainer:
         """For code that separates exchange from update; one process has nothing to exchange."""
 
     def _update(self, batch_size: float, ignore_stale: bool) -> None:
-        if not batch_size > 0:
-            raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
+        size = _positive(batch_size)
         optimizer = self._optimizer
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
-        optimizer.rescale_grad = self._scale / batch_size
+        plan = None if self._by_hand else self._plan(ignore_stale)
+        probe = _Probe(plan)
         try:
+            optimizer.rescale_grad = self._scale / size
             if self._by_hand:
                 self._step_imperatively(ignore_stale)
-            else:
-                self._step_in_one(self._plan(ignore_stale))
+            elif plan is not None:
+                self._step_in_one(plan)
         except BaseException:
-            optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
+            if probe.moved():  # an interrupt that came after the program: the step is made
+                _spend(plan)
+            else:
+                optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
             raise
 
-    def _step_in_one(self, plan: _Plan | None) -> None:
-        if plan is None:
-            return
+    def _step_in_one(self, plan: _Plan) -> None:
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
         args = [*plan.weights, *plan.grads, *plan.state, optimizer.hyper(self._active)]
         engine.commit_step(
             plan.op, args, plan.targets, plan.owned, None if self._keep_grads else lambda: _give_up(plan.grads)
         )
-        for variable in plan.variables:
-            variable.fresh = False
+        _spend(plan)
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:
         plan = self._plans.get(None)
@@ -221,16 +241,8 @@ class Trainer:
         return found
 
     def _make_plan(self, fresh: tuple[bool, ...] | None) -> _Plan:
-        self._active = [i for i, p in enumerate(self._params) if p.grad_req != "null"]
+        self._active = self._trained()
         params = [self._params[i] for i in self._active]
-        if not params:
-            raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
-        for p in params:
-            if not p._is_ready:
-                raise UninitializedError(
-                    f"Parameter '{p._path}' has no value yet; initialize the net and run it once on real input before "
-                    "trainer.step()"
-                )
         weights = [p.data() for p in params]
         tx = self._optimizer.rule(self._active)
         rule = self._optimizer.flat_rule(weights, self._active)
@@ -238,11 +250,28 @@ class Trainer:
         leaves = self._state_leaves(rule, weights)
         packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], fresh or (True,) * len(params))
         if self._rule is None or self._rule.rule is not rule:
-            place = next(iter(weights[0]._read().devices()))
+            place = _place_of(weights[0])
             self._state = [new_handle(jax.device_put(array, place)) for array in packed.pack(leaves)]
             self._keys = self._leaf_keys(rule)
         self._rule = packed
-        return _Plan(tx, packed, self._params, self._active, self._state)
+        return _Plan(tx, self._update_op(packed, weights), packed, self._params, self._active, self._state)
+
+    def _update_op(self, rule: PackedRule, weights: list[Any]) -> DerivedOp:
+        """The update as an operator. The same update gives the same operator, also in another Trainer: nothing recompiles."""
+        optimizer = self._optimizer
+        kinds = tuple([(w.shape, w.dtype) for w in weights])
+        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh)
+        if optimizer.by_index or not type(optimizer).__module__.startswith("gluonx."):
+            key = (id(self), *key)  # what a user's class depends on is not known
+            home = self._ops
+        else:
+            home = _UPDATES
+        op = home.get(key)
+        if op is None:
+            if len(home) >= _MOST_UPDATES:
+                home.pop(next(iter(home)))
+            op = home[key] = DerivedOp("update", rule)
+        return op
 
     def _state_leaves(self, rule: Any, weights: list[Any]) -> list[Any]:
         """The states for `rule`: those that there are under the same names, and fresh ones."""
@@ -252,43 +281,63 @@ class Trainer:
         fresh = rule.init([w._read() for w in weights])
         leaves = []
         for key, leaf in zip(self._leaf_keys(rule), fresh, strict=True):
-            old = kept.get(key)
+            old = kept.pop(key, None)
             leaves.append(old if old is not None and old.shape == leaf.shape else leaf)
+        self._resting = kept
         return leaves
 
     def _leaf_keys(self, rule: Any) -> list[str]:
         """Names of the state leaves: the parameter's name in place of its position."""
         return [
-            name if owner is None else f"{self._names[self._active[owner]]}/{name.replace(f'{owner}/', '', 1)}"
+            name if owner is None else f"{self._names[self._active[owner]]}/{kind_of(name, owner)}"
             for name, owner in zip(rule.leaf_names, rule.owners, strict=True)
         ]
 
     def _states(self) -> dict[str, Any]:
-        """The single states by name, as NumPy arrays."""
+        """The single states by name, as NumPy arrays; those of frozen parameters too."""
         if self._rule is None:
             return {}
-        return dict(zip(self._keys, self._rule.unpack([s.asnumpy() for s in self._state]), strict=True))
+        active = zip(self._keys, self._rule.unpack([s.asnumpy() for s in self._state]), strict=True)
+        return {**self._resting, **dict(active)}
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """For an optimizer whose ``step`` a user has written on ndarrays."""
         optimizer = self._optimizer
-        todo: list[int] = []
-        for i, p in enumerate(self._params):
-            if p.grad_req == "null":
-                continue
-            if not p.data().variable.fresh:
-                if not ignore_stale:
-                    raise StaleGradientError(_STALE.format(path=p._path))
-                continue
-            todo.append(i)
-        optimizer._update_count(todo)
+        todo = [i for i in self._trained() if self._is_fresh(i, ignore_stale)]
+        known = dict(self._imperative)
+        touched = [self._params[i].data() for i in todo] + list(_handles(list(known.values())))
+        values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
+        try:
+            optimizer._update_count(todo)
+            for i in todo:
+                weight = self._params[i].data()
+                if i not in self._imperative:
+                    self._imperative[i] = optimizer.create_state_multi_precision(i, weight)
+                optimizer.update_multi_precision([i], [weight], [weight.grad], [self._imperative[i]])
+            engine.flush("trainer.step")
+        except BaseException:
+            for handle, *value in values:
+                handle.value, handle.aval, handle.tape = value
+            self._imperative = known
+            raise
         for i in todo:
-            weight = self._params[i].data()
-            if i not in self._imperative:
-                self._imperative[i] = optimizer.create_state_multi_precision(i, weight)
-            optimizer.update_multi_precision([i], [weight], [weight.grad], [self._imperative[i]])
-            weight.variable.fresh = False
-        engine.flush("trainer.step")
+            self._params[i].data().variable.fresh = False
+
+    def _trained(self) -> list[int]:
+        """The positions of parameters that are not frozen; raises if there are none, or one has no value."""
+        found = [i for i, p in enumerate(self._params) if p.grad_req != "null"]
+        if not found:
+            raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
+        for i in found:
+            if not self._params[i]._is_ready:
+                raise UninitializedError(_NO_VALUE.format(path=self._params[i]._path))
+        return found
+
+    def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
+        p = self._params[i]
+        if not p.data().variable.fresh and not ignore_stale:
+            raise StaleGradientError(_STALE.format(path=p._path))
+        return p.data().variable.fresh
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -334,18 +383,21 @@ class Trainer:
         assert self._rule is not None, "made by the plan"
         shapes = dict(zip(self._keys, self._rule.shapes, strict=True))
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
-        extra = sorted(set(arrays) - set(shapes))
+        rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
+        extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
         if wrong or extra:
             raise FormatError(
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
         leaves = [arrays[k].astype(d, copy=False) for k, d in zip(self._keys, self._rule.dtypes, strict=True)]
-        for handle, array in zip(self._state, self._rule.pack(leaves), strict=True):
-            handle._assign_host(array, handle.device)
+        packed = self._rule.pack(leaves)
+        values = [jax.device_put(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
         numbers = {name: i for i, name in enumerate(self._names)}
-        self._optimizer._index_update_count = {numbers[n]: int(c) for n, c in meta["counts"].items() if n in numbers}
-        self._optimizer.num_update = int(meta["num_update"])
+        counts = {numbers[n]: c for n, c in meta["counts"].items() if n in numbers}
+        deque(map(setattr, self._state, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
+        self._resting = rest
+        self._optimizer._index_update_count, self._optimizer.num_update = counts, meta["num_update"]
         if meta.get("learning_rate") is not None:
             self._optimizer.lr = meta["learning_rate"]
 
@@ -357,6 +409,52 @@ class Trainer:
 
     def __repr__(self) -> str:
         return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
+
+
+class _Probe:
+    """Whether a step was made: the last of its targets then has another value."""
+
+    __slots__ = ("target", "value")
+
+    def __init__(self, plan: _Plan | None) -> None:
+        self.target = plan.targets[-1] if plan is not None else None
+        # Weak, since who holds a buffer keeps it from being donated.
+        self.value = ref(self.target.value) if self.target is not None else None
+
+    def moved(self) -> bool:
+        """Whether the target has another value now."""
+        return self.value is not None and self.target.value is not self.value()
+
+
+def _positive(batch_size: Any) -> float:
+    """The batch size as a number; ValueError if it is none that gradients can be divided by."""
+    try:
+        size = float(batch_size)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not 0 < size < math.inf:
+        raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
+    return size
+
+
+def _spend(plan: _Plan) -> None:
+    for variable in plan.variables:
+        variable.fresh = False
+
+
+def _place_of(handle: Any) -> Any:
+    """Where a state belongs: to the device of `handle`, or nowhere if that array is free to follow others."""
+    value = handle._read()
+    return next(iter(value.devices())) if value.committed else None
+
+
+def _handles(states: Any) -> Iterator[Any]:
+    """The arrays in nested lists, tuples and dicts of states."""
+    if isinstance(states, Handle):
+        yield states
+    elif isinstance(states, (list, tuple, dict)):
+        for item in states.values() if isinstance(states, dict) else states:
+            yield from _handles(item)
 
 
 def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
@@ -378,7 +476,8 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
             seen.add(id(p))
             names.append(name)
             unique.append(p)
-    return names, unique
+    often = Counter(names)
+    return [f"{name}#{i}" if often[name] > 1 else name for i, name in enumerate(names)], unique
 
 
 def _give_up(grads: list[Any]) -> None:
@@ -391,6 +490,18 @@ def _meta(raw: Any, fname: Any) -> dict[str, Any]:
         meta = json.loads(bytes(raw)) if raw is not None else {}
     except ValueError:
         meta = {}
-    if meta.get("format") != _FORMAT or not isinstance(meta.get("counts"), dict):
+    if not _is_meta(meta):
         raise FormatError(f"{fname}: not a file of trainer states written by gluonx")
     return meta
+
+
+def _is_meta(meta: Any) -> bool:
+    if not isinstance(meta, dict) or meta.get("format") != _FORMAT or not isinstance(meta.get("counts"), dict):
+        return False
+    counts = [meta.get("num_update"), *meta["counts"].values()]
+    rate = meta.get("learning_rate")
+    return (
+        isinstance(meta.get("optimizer"), str)
+        and all(type(c) is int and c >= 0 for c in counts)
+        and (rate is None or isinstance(rate, (int, float)))
+    )

@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 
+import jax
 import jax.numpy as jnp
 import numpy as onp
 import pytest
@@ -418,7 +419,7 @@ def test_a_stale_gradient(hybrid):
 def test_a_batch_size_that_is_none(size):
     rig, twin = Rig(False), Rig(False)
     rig.backward(), twin.backward()
-    with pytest.raises((ValueError, TypeError), match=re.escape(f"batch_size must be a positive number, got {size!r}")):
+    with pytest.raises(ValueError, match=re.escape(f"batch_size must be a positive number, got {size!r}")):
         rig.trainer.step(size)
     rig.trainer.step(5), twin.trainer.step(5)  # the backward is still good
     same(rig.state(), twin.state())

@@ -118,7 +118,9 @@ def _plain_inputs(args: Any) -> list[Any]:
             if not isinstance(value, jax.Array):
                 value = settle(a)
             values.append(value)
-        elif a is None or isinstance(a, (jax.Array, np.ndarray)):
+        elif a is None or isinstance(a, (np.ndarray, jax.Array)):
+            if isinstance(a, np.ndarray):
+                growth.check_numeric(a)
             values.append(a)
         else:
             values.append(growth.scalar_dtype(a, args).type(a))
@@ -146,10 +148,12 @@ def run_now(op: Any, args: Any, state: State) -> Any:
         out = executable(op)(*values)
     except GluonxError:
         raise
-    except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+    except growth.BAD_CALLS as error:
         if any(isinstance(v, Tracer) for v in values):
             raise
         avals = tuple([None if v is None else aval_of(jnp.asarray(v)) for v in values])
+        if "incompatible devices" in str(error):
+            growth.check_devices(op, args, avals)
         raise growth.bad_call(op, avals, error) from error
     result = _wrap(out)
     if state.naive:

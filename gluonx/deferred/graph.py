@@ -218,6 +218,7 @@ class Graph:
 
     def _raw(self, array: Any) -> Aval:
         if type(array) is np.ndarray:
+            growth.check_numeric(array)
             # A copy, since the caller may write to the array before this graph runs.
             array = np.array(array, canonical(array.dtype))
             aval = intern_aval(array.shape, array.dtype)

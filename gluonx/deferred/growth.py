@@ -10,18 +10,24 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import jax
 import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of, counters
 from gluonx.deferred.derived import cuts_tape, out_avals
+from gluonx.device import device_of
 from gluonx.dtype import canonical, is_inexact
-from gluonx.errors import GluonxError, ShapeError
+from gluonx.errors import DeviceError, GluonxError, ShapeError
 
 __all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
 
 LIMIT_NODES, LIMIT_BYTES, LIMIT_TRIE = 20_000, 8 << 30, 500_000
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES, "trie": LIMIT_TRIE}
+# What operators raise on inputs that they cannot take.
+BAD_CALLS = (
+    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError
+)  # fmt: skip
 _INT32 = np.dtype(np.int32)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
@@ -50,6 +56,12 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
     return whole[0] if whole else canonical(np.int64)
+
+
+def check_numeric(array: np.ndarray) -> None:
+    """Raises for NumPy arrays of objects or strings."""
+    if array.dtype.kind in "OSUMm":
+        raise TypeError(f"an array of numbers was expected as an operator's input, got a NumPy array of {array.dtype}")
 
 
 def dtype_of(value: Any) -> np.dtype:
@@ -81,11 +93,12 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
     if special is not None:
         return special(graph, node, key, args)
     avals = input_avals(args, key[2:])
+    check_devices(op, args, avals)
     try:
         single, outs = out_avals(op, avals)
     except GluonxError:
         raise
-    except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+    except BAD_CALLS as error:
         raise bad_call(op, avals, error) from error
     child = Node(node, op, (), outs)
     child.parts, lives = number(graph, node, child, key[2:])
@@ -144,6 +157,35 @@ def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[t
             child.n_leaves += 1
         lives.append(live)
     return tuple(parts), lives
+
+
+def _named(owner: str) -> str:
+    return f"parameter '{owner}'" if owner else "an array"
+
+
+def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
+    """Raises where the inputs of a recorded operator live on different devices.
+
+    Arrays on the default device follow the others, as in JAX; a parameter does not.
+    """
+    found: dict[Any, str] = {}
+    for a, aval in zip(args, avals, strict=True):
+        if not isinstance(aval, Aval):
+            continue
+        owner = a.variable.owner if isinstance(a, Handle) and a.variable is not None else ""
+        if aval.sharding is None:
+            if owner:
+                found.setdefault("default", f"parameter '{owner}' on {device_of(jax.local_devices()[0])}")
+        elif len(aval.sharding.device_set) == 1:
+            (device,) = aval.sharding.device_set
+            found.setdefault(device, f"{_named(owner)} on {device_of(device)}")
+    if len(found) > 1:
+        block = where.block_path()
+        raise DeviceError(
+            f"{op}{' in ' + block if block else ''} got inputs on different devices: {', '.join(found.values())}. "
+            f"Bring them "
+            "together with x.to_device(device) or net.reset_device(device)."
+        )
 
 
 def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> ShapeError:

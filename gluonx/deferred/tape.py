@@ -246,6 +246,8 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
     if isinstance(heads, Handle):
         heads = [heads]
         head_grads = [head_grads] if head_grads is None or isinstance(head_grads, Handle) else head_grads
+    if not isinstance(heads, (list, tuple)):
+        raise TypeError(f"backward works on ndarrays, got a {type(heads).__name__}")
     heads = list(heads)
     given = [None] * len(heads) if head_grads is None else list(head_grads)
     if not heads:

@@ -10,6 +10,7 @@ jaxpr is closed over nothing that can change, and the handles outside never hold
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -59,6 +60,7 @@ class Trace:
         self.missing: dict[int, Handle] = {}
         self.key = key
         self.n_random = 0
+        self.recording = current_state().recording
 
     def invoke(self, op: Any, args: Any) -> Any:
         """Runs `op` as part of the trace."""
@@ -68,7 +70,7 @@ class Trace:
                 out = strong(op)(*values)
         except (GluonxError, jax.errors.JAXTypeError):
             raise
-        except (TypeError, ValueError, IndexError, NotImplementedError, AssertionError, ZeroDivisionError) as error:
+        except growth.BAD_CALLS as error:
             avals = tuple(
                 [
                     None
@@ -80,10 +82,14 @@ class Trace:
                 ]
             )
             raise growth.bad_call(op, avals, error) from error
+        if self.recording and not current_state().recording:
+            out = jax.tree.map(jax.lax.stop_gradient, out)  # autograd.pause() in a forward that is being recorded
         return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
 
     def _plain(self, value: Any, args: Any) -> Any:
-        if value is None or isinstance(value, (jax.Array, np.ndarray)):
+        if value is None or isinstance(value, (np.ndarray, jax.Array)):
+            if isinstance(value, np.ndarray):
+                growth.check_numeric(value)
             return value
         return growth.scalar_dtype(value, args).type(value)
 
@@ -135,15 +141,18 @@ class Trace:
 
 
 class Traced:
-    """A traced function: an operator, handles that go in before its arguments and that come out after its results."""
+    """A traced function: an operator, and the handles that go in before its arguments.
 
-    __slots__ = ("handles", "n_out", "n_random", "op", "out_tree", "writes")
+    Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
+    those of handles from outside (``writes``).
+    """
 
-    def __init__(
-        self, op: DerivedOp, handles: list[Handle], writes: list[Handle], out_tree: Any, n_out: int, n_random: int
-    ) -> None:
-        self.op, self.handles, self.writes = op, handles, writes
-        self.out_tree, self.n_out, self.n_random = out_tree, n_out, n_random
+    __slots__ = ("changed", "handles", "n_out", "n_random", "op", "out_tree", "writes")
+
+    def __init__(self, op: DerivedOp, handles: list[Handle], box: dict[str, Any], n_out: int) -> None:
+        self.op, self.handles, self.n_out = op, handles, n_out
+        self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
+        self.out_tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
         """Uses the traced code on flat inputs."""
@@ -151,8 +160,9 @@ class Traced:
             outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *self.handles, *flat))
         else:
             outs = invoke(self.op, (*self.handles, *flat))
-        for handle, new in zip(self.writes, outs[self.n_out :], strict=True):
-            handle._assign(new)  # type: ignore[attr-defined]
+        if len(outs) > self.n_out:
+            for handle, new in zip([*[flat[k] for k in self.changed], *self.writes], outs[self.n_out :], strict=True):
+                handle._assign(new)  # type: ignore[attr-defined]
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
 
@@ -161,7 +171,9 @@ def is_handle(value: Any) -> bool:
     return isinstance(value, Handle)
 
 
-def trace_function(fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle]) -> Traced:
+def trace_function(
+    fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle], changes: bool = False
+) -> Traced:
     """Traces ``fn(*handles)`` on inputs of the given shapes.
 
     Parameters
@@ -171,10 +183,12 @@ def trace_function(fn: Callable[..., Any], name: str, structs: list[Any], lifted
     structs : list of jax.ShapeDtypeStruct
     lifted : list of Handle
         Handles that the function is expected to read; others that it captures are found out.
+    changes : bool
+        Whether writes to its inputs are to reach the caller's arrays.
     """
     handles = list(lifted)
     for _ in range(3):
-        traced, missing = _trace_once(fn, name, structs, handles)
+        traced, missing = _trace_once(fn, name, structs, handles, changes)
         if not missing:
             return traced
         handles.extend(missing)
@@ -184,7 +198,9 @@ def trace_function(fn: Callable[..., Any], name: str, structs: list[Any], lifted
     )
 
 
-def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -> tuple[Traced, list[Handle]]:
+def _trace_once(
+    fn: Any, name: str, structs: list[Any], handles: list[Handle], changes: bool
+) -> tuple[Traced, list[Handle]]:
     box: dict[str, Any] = {}
     n = len(handles)
 
@@ -193,11 +209,13 @@ def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -
         before = current_state()
         token = set_state(State(before.recording, before.training, trace, 0, before.naive))
         try:
-            out = fn(*[new_handle(v) for v in values[n:]])
+            local = [new_handle(v) for v in values[n:]]
+            out = fn(*local)
             leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
             raw = [_output(leaf, trace, name) for leaf in leaves]
             box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
-            return raw + [trace.values[id(h)] for h in box["writes"]]
+            box["changed"] = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
+            return raw + [local[k].value for k in box["changed"]] + [trace.values[id(h)] for h in box["writes"]]
         finally:
             set_state(before)
             del token, trace
@@ -209,13 +227,12 @@ def _trace_once(fn: Any, name: str, structs: list[Any], handles: list[Handle]) -
     counters.traces += 1
     if box["missing"]:
         return None, box["missing"]  # type: ignore[return-value]
-    n_out = len(closed.jaxpr.outvars) - len(box["writes"])
+    n_live = len(closed.jaxpr.outvars) - len(box["writes"])
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), _hides_code(closed.jaxpr))
-    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_out)
-    tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
-    return Traced(op, [handles[i] for i in kept], box["writes"], tree, n_out, box["random"]), []
+    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
+    return Traced(op, [handles[i] for i in kept], box, n_live - len(box["changed"])), []
 
 
 _LEAF = jax.tree.structure(0)
@@ -242,6 +259,9 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
         f"the traced forward of {name} returned a {type(leaf).__name__}; arrays, or lists, tuples and "
         "dicts of arrays, can be returned from a hybridized block"
     )
+
+
+MANY_TRACES = 64
 
 
 def _hides_code(value: Any) -> bool:
@@ -361,7 +381,16 @@ class TracedCall:
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         handles = list({id(p._handle): p._handle for p in params if p._handle is not None}.values())
-        return trace_function(forward, type(self.block).__name__, structs, handles)
+        if len(self.entries) == MANY_TRACES:
+            warnings.warn(
+                f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, each a program of its "
+                f"own. Shapes "
+                "that change can be padded; a Python number that changes from call to call is part of the kind: "
+                "give it as "
+                "an array. See docs/recompile.md.",
+                stacklevel=5,
+            )
+        return trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
 
 
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:

@@ -16,9 +16,22 @@ import numpy as np
 
 from .rules import FlatRule
 
-__all__ = ["PackedRule"]
+__all__ = ["PackedRule", "kind_of"]
 
 LIMIT = 16384  # elements; above, copying costs more than the border
+
+
+def kind_of(name: str, owner: int) -> str:
+    """The name of a state leaf without the position of its weight, which is the last such number in it.
+
+    Examples
+    --------
+    >>> kind_of("1/mean", 1), kind_of("0/mu/1", 1)
+    ('mean', '0/mu')
+    """
+    parts = name.split("/")
+    del parts[len(parts) - 1 - parts[::-1].index(str(owner))]
+    return "/".join(parts)
 
 
 class PackedRule:
@@ -54,7 +67,7 @@ class PackedRule:
             if owner is None or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
                 alone.append((i,))
             else:
-                kind = name.replace(f"{owner}", "", 1), self.dtypes[i].name
+                kind = kind_of(name, owner), self.dtypes[i].name
                 together.setdefault(kind, []).append(i)
         return (*[tuple(g) for g in together.values()], *alone)
 

@@ -62,7 +62,9 @@ schedulers = {
     "factor": lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=1.0, stop_factor_lr=1e-2),
     "multi": lr_scheduler.MultiFactorScheduler(step=[3, 6], factor=0.1, base_lr=0.5, warmup_steps=2),
     "poly": lr_scheduler.PolyScheduler(max_update=8, base_lr=0.3, pwr=2),
-    "cosine": lr_scheduler.CosineScheduler(max_update=8, base_lr=0.3, final_lr=0.01, warmup_steps=3, warmup_begin_lr=0.1),
+    "cosine": lr_scheduler.CosineScheduler(
+        max_update=8, base_lr=0.3, final_lr=0.01, warmup_steps=3, warmup_begin_lr=0.1
+    ),
 }
 for name, scheduler in schedulers.items():
     print(name, [round(scheduler(t), 5) for t in range(1, 10)])

@@ -1,4 +1,4 @@
-"""Custom layers: without parameters, with parameters, hybridized, with deferred shapes, and blocks with Python in them."""
+"""Custom layers: without parameters, with parameters, hybridized, with deferred shapes, blocks with Python in them."""
 
 import numpy as onp
 from mxnet import gluon, init, np, npx
@@ -49,7 +49,9 @@ class LazyDense(nn.HybridBlock):
         self.scale = gluon.Constant(np.array([0.5]))
 
     def forward(self, x):
-        return npx.fully_connected(x, self.weight.data(), None, num_hidden=self._units, no_bias=True) * self.scale.data()
+        return (
+            npx.fully_connected(x, self.weight.data(), None, num_hidden=self._units, no_bias=True) * self.scale.data()
+        )
 
     def infer_shape(self, x):
         self.weight.shape = (self._units, x.shape[1])

@@ -49,7 +49,9 @@ for tokens, ids in gluon.data.DataLoader(pairs, batch_size=3, batchify_fn=pad):
     print(tokens, ids)
 sampler = gluon.data.BatchSampler(gluon.data.SequentialSampler(7), 3, "keep")
 print(list(sampler))
-custom = gluon.data.DataLoader(train, batch_sampler=gluon.data.BatchSampler(gluon.data.SequentialSampler(10), 5, "keep"))
+custom = gluon.data.DataLoader(
+    train, batch_sampler=gluon.data.BatchSampler(gluon.data.SequentialSampler(10), 5, "keep")
+)
 print([b[0].shape for b in custom])
 
 

@@ -37,9 +37,6 @@ pretrained.features.save_parameters(path)
 finetune_net = Net(3)
 finetune_net.features = pretrained.features
 finetune_net.output.initialize(init.Constant(0.1))
-finetune_net.output.collect_params().setattr("lr_mult", 10) if hasattr(
-    finetune_net.output.collect_params(), "setattr"
-) else None
 for param in finetune_net.output.collect_params().values():
     param.lr_mult = 10
 frozen = finetune_net.features[0]

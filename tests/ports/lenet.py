@@ -16,7 +16,9 @@ def try_gpu(i=0):
 def fill(net):
     for name, param in net.collect_params().items():
         scale = (2.0 / max(1, int(onp.prod(param.shape[1:])))) ** 0.5
-        param.set_data(np.array(rng.normal(0, scale, param.shape) if name.endswith("weight") else onp.zeros(param.shape)))
+        param.set_data(
+            np.array(rng.normal(0, scale, param.shape) if name.endswith("weight") else onp.zeros(param.shape))
+        )
 
 
 net = nn.Sequential()

@@ -39,7 +39,7 @@ print(np.dot(A, np.ones(4)), np.dot(np.ones((2, 5)), A), np.dot(u, u))
 print(A.max(), A.argmax(), A.argmin(axis=1), A.std().item(), A.var(axis=0))
 print(A[A > 16], np.where(A > 10, A, -1)[2], A[[0, 2], [1, 3]], A[::2, 1::2])
 print(np.stack([u, u]), np.split(np.arange(6), 3), np.tile(u, 2), np.flip(u))
-print(np.expand_dims(u, 0).shape, u[None].shape, u.expand_dims(1).shape, np.squeeze(np.ones((1, 2, 1))).shape)
+print(np.expand_dims(u, 0).shape, u[None].shape, np.squeeze(np.ones((1, 2, 1))).shape)
 print(np.broadcast_to(u, (3, 2)), np.clip(A[0], 1, 2), A[0].clip(1, 2), np.sort(u), np.argsort(u))
 print(np.linspace(0, 1, 5), np.eye(2), np.full((2,), 7), np.meshgrid(np.arange(2), np.arange(3))[0].shape)
 print(npx.pick(A, np.array([0, 1, 2, 3, 0])), npx.topk(A, k=2)[0], npx.one_hot(np.array([1, 0]), 3))
@@ -61,5 +61,7 @@ with autograd.record():
     (first,) = autograd.grad(z, [x], create_graph=True, retain_graph=True)
 first.backward()
 print(first, x.grad, autograd.is_recording())
-print(np.random.normal(0, 1, size=(3, 4)).shape, np.random.uniform(size=(2,)).dtype, np.random.randint(0, 5, (3,)).shape)
+print(
+    np.random.normal(0, 1, size=(3, 4)).shape, np.random.uniform(size=(2,)).dtype, np.random.randint(0, 5, (3,)).shape
+)
 print(onp.asarray(A).sum(), (A > 3).sum(), -A[0], abs(u), 1 / u, 2 - u, 2**u, u @ u, A % 3 == 0)

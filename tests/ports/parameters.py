@@ -57,7 +57,9 @@ print(dense.weight.data(), dense.bias.data())
 
 shared = nn.Dense(8, activation="relu")
 tied = nn.Sequential()
-tied.add(nn.Dense(8, activation="relu"), shared, nn.Dense(8, activation="relu").share_parameters(shared.params), nn.Dense(10))
+tied.add(
+    nn.Dense(8, activation="relu"), shared, nn.Dense(8, activation="relu").share_parameters(shared.params), nn.Dense(10)
+)
 tied.initialize(init.Constant(0.1))
 with autograd.record():
     out = tied(X).sum()

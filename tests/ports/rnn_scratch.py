@@ -27,7 +27,11 @@ def get_params(vocab_size, num_hiddens, ctx):
     def normal(shape):
         return np.array(rng.normal(scale=0.1, size=shape), ctx=ctx)
 
-    W_xh, W_hh, b_h = normal((vocab_size, num_hiddens)), normal((num_hiddens, num_hiddens)), np.zeros(num_hiddens, ctx=ctx)
+    W_xh, W_hh, b_h = (
+        normal((vocab_size, num_hiddens)),
+        normal((num_hiddens, num_hiddens)),
+        np.zeros(num_hiddens, ctx=ctx),
+    )
     W_hq, b_q = normal((num_hiddens, vocab_size)), np.zeros(vocab_size, ctx=ctx)
     params = [W_xh, W_hh, b_h, W_hq, b_q]
     for param in params:

@@ -24,7 +24,10 @@ def gram(X):
 
 
 def tv_loss(Y_hat):
-    return 0.5 * (np.abs(Y_hat[:, :, 1:, :] - Y_hat[:, :, :-1, :]).mean() + np.abs(Y_hat[:, :, :, 1:] - Y_hat[:, :, :, :-1]).mean())
+    return 0.5 * (
+        np.abs(Y_hat[:, :, 1:, :] - Y_hat[:, :, :-1, :]).mean()
+        + np.abs(Y_hat[:, :, :, 1:] - Y_hat[:, :, :, :-1]).mean()
+    )
 
 
 image = SynthesizedImage((1, 2, 5, 5))

@@ -77,7 +77,7 @@ class Encoder(nn.HybridBlock):
         self.num_hiddens = num_hiddens
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         self.pos_encoding = PositionalEncoding(num_hiddens, 0.0)
-        self.blks = nn.Sequential()
+        self.blks = nn.HybridSequential()
         for _ in range(num_layers):
             self.blks.add(EncoderBlock(num_hiddens, 2 * num_hiddens, 2))
         self.head = nn.Dense(vocab_size, flatten=False)

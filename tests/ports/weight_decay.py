@@ -39,7 +39,9 @@ def train_concise(wd):
     net[0].weight.set_data(w0.T)
     loss = gluon.loss.L2Loss()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "wd": wd})
-    net.collect_params(".*bias").setattr("wd_mult", 0)
+    net.setattr("wd_mult", 1.0)
+    for param in net.collect_params(".*bias").values():
+        param.wd_mult = 0
     for _ in range(10):
         for i in range(0, n_train, batch_size):
             with autograd.record():
