@@ -10,7 +10,7 @@ from typing import Any
 
 from gluonx.deferred import engine, tape
 from gluonx.deferred.core import Handle, Variable, aval_of, current_state, record_scope, set_state, state_with
-from gluonx.deferred.graph import settle
+from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.segments import CustomSegment
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ndarray import ndarray
@@ -307,7 +307,7 @@ class Function:
         return self._tape(inputs, outputs)
 
     def _tape(self, inputs: Any, outputs: Any) -> Any:
-        sources = [x.tape or x.variable if isinstance(x, Handle) else None for x in inputs]
+        sources = [source_of(x) if isinstance(x, Handle) else None for x in inputs]
         outs = [outputs] if isinstance(outputs, Handle) else list(outputs)
         fresh = [engine.stripped(o) for o in outs]
         for o in fresh:

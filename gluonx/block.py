@@ -90,7 +90,8 @@ class HybridBlock(Block):
         """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
         blocks = [block for _, block in self._walk()]
         params = [p for block in blocks for p in block._reg_params.values()]
-        parts, dtypes = [*blocks[1:], *params], [p.dtype for p in params]
+        tokens = [block.__dict__.get("_arrays_token") for block in blocks]
+        parts, dtypes = [*blocks[1:], *params, *tokens], [p.dtype for p in params]
         same = False
         if self._traced is not None:
             old, old_dtypes = self._traced_of.content

@@ -24,6 +24,7 @@ from gluonx.deferred.core import (
     Placeholder,
     Tracer,
     Variable,
+    aval_of,
     current_state,
     intern_aval,
     new_handle,
@@ -32,7 +33,7 @@ from gluonx.deferred.core import (
 )
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
-from gluonx.deferred.graph import settle
+from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.shapes import Unknown, Zeros
 from gluonx.deferred.tape import backward
 from gluonx.deferred.tracing import READ_IN_TRACE
@@ -154,6 +155,8 @@ class ndarray(Arithmetic, Handle):
         value = self.value
         if isinstance(value, Pending) and value.value is not None:
             value = value.value
+        if isinstance(value, Zeros) and value.sharding is not None:
+            return _device.device_of(next(iter(value.sharding.device_set)))
         if isinstance(value, jax.Array) and not isinstance(value, Tracer):
             return _device.device_of(next(iter(value.devices())))
         aval = self.aval
@@ -206,11 +209,7 @@ class ndarray(Arithmetic, Handle):
         state = current_state()
         if state.trace is not None:
             return state.trace.value(self)
-        if (
-            state.recording
-            and is_inexact(self.dtype)
-            and (self.variable is not None or self.tape is not None or self._is_live())
-        ):
+        if state.recording and is_inexact(self.dtype) and (source_of(self) is not None or self._is_live()):
             raise GraphError(RAW_ON_TAPE)
         return settle(self)
 
@@ -309,7 +308,7 @@ class ndarray(Arithmetic, Handle):
         value = settle(self)
         if value.devices() == {target}:
             return self
-        if current_state().recording and (self.tape or self.variable):
+        if current_state().recording and source_of(self) is not None:
             raise DeviceError(
                 "an array on the tape cannot be moved to another device while recording; move it before record()"
             )
@@ -363,7 +362,14 @@ class ndarray(Arithmetic, Handle):
         if grad_req == "null":
             self.variable = None
             return
-        self.variable = Variable(grad_req, new_handle(Zeros(self.shape, self.dtype)))
+        self.variable = Variable(grad_req, new_handle(Zeros(self.shape, self.dtype, self._placed())))
+
+    def _placed(self) -> Any:
+        """The sharding of this array where it is not JAX's default device."""
+        value = self.value
+        if self.aval is None and isinstance(value, jax.Array) and not isinstance(value, Tracer):
+            self.aval = aval_of(value)
+        return None if self.aval is None else self.aval.sharding
 
     def _drop_grad(self) -> None:
         self.variable = None
@@ -385,7 +391,7 @@ class ndarray(Arithmetic, Handle):
         """Sets the gradient to zeros."""
         if self.variable is not None:
             grad = self.variable.grad
-            grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype), None, None
+            grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype, self._placed()), None, None
 
     # -- writing ---------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ import numpy as np
 from gluonx import initializer
 from gluonx.declared import Shape, as_shape, is_complete, merge, one_device, placement, structure
 from gluonx.deferred import where
-from gluonx.deferred.core import current_state, new_handle, set_state, state_with
+from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
 from gluonx.device import Device
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import DeferredInitializationError, DeviceError, GluonxError, ShapeError, UninitializedError
@@ -248,7 +248,15 @@ class Parameter:
         assert self._shape is not None, "only a known shape can be filled"
         # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
         desc = initializer.InitDesc(self._structured_name, {"__init__": init})
-        return init.make(desc, self._shape, self._dtype)
+        # A user's initializer may compute with arrays; it does so at once, whatever is being recorded or traced
+        # around it.
+        before = current_state()
+        set_state(at_once())
+        try:
+            with jax.ensure_compile_time_eval():
+                return init.make(desc, self._shape, self._dtype)
+        finally:
+            set_state(before)
 
     @property
     def _structured_name(self) -> str:

@@ -248,19 +248,23 @@ class Trainer:
         rule = self._optimizer.flat_rule(weights, self._active)
         assert rule is not None, "steps written by hand are taken without a plan"
         leaves = self._state_leaves(rule, weights)
-        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], fresh or (True,) * len(params))
+        spread = frozenset([i for i, w in enumerate(weights) if len(w._read().devices()) > 1])
+        fresh = fresh or (True,) * len(params)
+        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], fresh, spread)
         if self._rule is None or self._rule.rule is not rule:
-            place = _place_of(weights[0])
-            self._state = [new_handle(jax.device_put(array, place)) for array in packed.pack(leaves)]
+            places = [_place_of(weights[rule.owners[g[0]] or 0]) for g in packed.groups]
+            self._state = [new_handle(jax.device_put(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
             self._keys = self._leaf_keys(rule)
         self._rule = packed
         return _Plan(tx, self._update_op(packed, weights), packed, self._params, self._active, self._state)
 
     def _update_op(self, rule: PackedRule, weights: list[Any]) -> DerivedOp:
-        """The update as an operator. The same update gives the same operator, also in another Trainer: nothing recompiles."""
+        """The update as an operator. The same update gives the same operator, also in another Trainer: nothing
+        recompiles.
+        """
         optimizer = self._optimizer
         kinds = tuple([(w.shape, w.dtype) for w in weights])
-        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh)
+        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups)
         if optimizer.by_index or not type(optimizer).__module__.startswith("gluonx."):
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops
@@ -445,7 +449,7 @@ def _spend(plan: _Plan) -> None:
 def _place_of(handle: Any) -> Any:
     """Where a state belongs: to the device of `handle`, or nowhere if that array is free to follow others."""
     value = handle._read()
-    return next(iter(value.devices())) if value.committed else None
+    return value.sharding if value.committed else None
 
 
 def _handles(states: Any) -> Iterator[Any]:

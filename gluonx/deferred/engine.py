@@ -31,7 +31,17 @@ from gluonx.deferred.core import (
     new_handle,
 )
 from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, executable, prepare
-from gluonx.deferred.graph import Blocked, TracerMet, current_graph, drop_closed, leave_graph, record, settle, unblock
+from gluonx.deferred.graph import (
+    Blocked,
+    TracerMet,
+    current_graph,
+    drop_closed,
+    leave_graph,
+    record,
+    settle,
+    source_of,
+    unblock,
+)
 from gluonx.deferred.segments import OpSegment
 from gluonx.errors import GluonxError, TracedValueError
 
@@ -167,7 +177,7 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
     """Naive mode's tape: a segment of one operator."""
     if cuts_tape(op):
         return
-    sources = [(a.tape or a.variable) if isinstance(a, Handle) else None for a in args]
+    sources = [source_of(a) if isinstance(a, Handle) else None for a in args]
     diff = tuple([i for i, s in enumerate(sources) if s is not None and aval_of(values[i]).inexact])
     if not diff:
         return
@@ -259,7 +269,7 @@ def commit_step(
     if state.naive:
         outs = run_now(op, args, state)
         for target, out in zip(targets, outs, strict=True):
-            target.value, target.aval = out.value, out.aval
+            target.value, target.aval, target.tape = out.value, out.aval, None
         if release is not None:
             release()
         return
@@ -283,6 +293,8 @@ def commit_step(
             if release is not None:
                 release()
             flushing.flush(graph, "trainer.step", flushing.Commit(targets, *child.donors))
+        for target in targets:
+            target.tape = None
         drop_closed()
         return
 

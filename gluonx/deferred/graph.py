@@ -123,7 +123,7 @@ class Graph:
                     if value.value is None:
                         raise Blocked
                     value = settle(a)
-                source = a.tape or a.variable
+                source = a.variable if a.tape is None else source_of(a)
                 ident = id(value) if source is None else id(source)
                 known = index.get(ident)
                 if known is not None and leaves[known] is value:
@@ -133,7 +133,7 @@ class Graph:
                 if aval is None:
                     aval = self._ready(a, op, args)
                     value = a.value
-                    source = a.tape or a.variable
+                    source = source_of(a)
                     ident = id(value) if source is None else id(source)
                 key.append(aval if source is None or not aval.inexact else aval.taped)
                 index[ident] = len(leaves)
@@ -217,7 +217,7 @@ class Graph:
         return slot
 
     def _raw(self, array: Any) -> Aval:
-        if type(array) is np.ndarray:
+        if isinstance(array, np.ndarray):
             growth.check_numeric(array)
             # A copy, since the caller may write to the array before this graph runs.
             array = np.array(array, canonical(array.dtype))
@@ -374,7 +374,8 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 
 def source_of(handle: Handle) -> Any:
     """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
-    return handle.tape or handle.variable
+    tape = handle.tape
+    return handle.variable if tape is None or tape.segment.released else tape
 
 
 def variable_of(handle: Handle) -> Variable | None:

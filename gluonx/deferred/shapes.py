@@ -23,16 +23,17 @@ __all__ = ["Gone", "Unknown", "Zeros"]
 class Zeros(Placeholder):
     """Zeros that take no memory until somebody looks."""
 
-    __slots__ = ("device", "dtype", "shape")
+    __slots__ = ("dtype", "shape", "sharding")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.sharding = sharding
 
     def make(self, handle: Handle) -> jax.Array:
         """Zeros, made at last."""
         with jax.ensure_compile_time_eval():
-            return jnp.zeros(self.shape, self.dtype)
+            return jnp.zeros(self.shape, self.dtype, device=self.sharding)
 
 
 class Gone(Placeholder):

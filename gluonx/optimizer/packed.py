@@ -44,6 +44,8 @@ class PackedRule:
         Of the rule's state leaves.
     fresh : tuple of bool
         Which weights have a gradient; the others, and their states, come out as they went in.
+    alone : frozenset of int
+        Weights whose states are not to be packed, because they are spread over several devices.
 
     Attributes
     ----------
@@ -51,9 +53,17 @@ class PackedRule:
         The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
     """
 
-    __slots__ = ("dtypes", "fresh", "groups", "rule", "shapes")
+    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes")
 
-    def __init__(self, rule: FlatRule, shapes: Sequence[Any], dtypes: Sequence[Any], fresh: tuple[bool, ...]) -> None:
+    def __init__(
+        self,
+        rule: FlatRule,
+        shapes: Sequence[Any],
+        dtypes: Sequence[Any],
+        fresh: tuple[bool, ...],
+        alone: frozenset[int] = frozenset(),
+    ) -> None:
+        self.alone = alone
         self.rule = rule
         self.shapes = [tuple(s) for s in shapes]
         self.dtypes = [np.dtype(d) for d in dtypes]
@@ -64,7 +74,7 @@ class PackedRule:
         together: dict[Any, list[int]] = {}
         alone: list[tuple[int, ...]] = []
         for i, (name, owner) in enumerate(zip(self.rule.leaf_names, self.rule.owners, strict=True)):
-            if owner is None or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
+            if owner is None or owner in self.alone or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
                 alone.append((i,))
             else:
                 kind = kind_of(name, owner), self.dtypes[i].name
