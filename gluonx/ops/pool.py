@@ -101,6 +101,11 @@ class _Windows(NamedTuple):
     convention: str
     whole: bool
 
+    def is_two_by_two(self) -> bool:
+        """Whether the windows are 2 by 2 and lie side by side."""
+        two = [2, 2]
+        return list(self.kernel) == two == list(self.stride) and not any(self.pad) and self.convention == "valid"
+
     def axes(self) -> list[tuple[int, int, int, int]]:
         """Axis, size, stride and padding along each spatial axis."""
         return list(zip(_spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
@@ -120,12 +125,34 @@ def _windows(
     return _Windows(layout, sizes, steps, edges, convention, whole)
 
 
+def _largest_of_four(x: Array, rows: int, columns: int) -> Array:
+    """The maximum over windows of 2 by 2 that do not overlap; of equal elements the first in row-major order counts.
+
+    Rows are compared first, in long contiguous runs, which is nearly twice as fast as columns first. That would prefer
+    the left column among equals, so where both halves are equal it is remembered which row each came from.
+    """
+    counts = x.shape[rows] // 2, x.shape[columns] // 2
+
+    def halves(y: Array, axis: int, count: int) -> tuple[Array, Array]:
+        first, second = (lax.slice_in_dim(y, i, i + 2 * count - 1, 2, axis) for i in (0, 1))
+        return first, second
+
+    top, bottom = halves(x, rows, counts[0])
+    upper = (top >= bottom) | jnp.isnan(top)
+    left, right = halves(jnp.where(upper, top, bottom), columns, counts[1])
+    left_upper, right_upper = halves(upper, columns, counts[1])
+    chosen = (left > right) | ((left == right) & (left_upper | ~right_upper)) | jnp.isnan(left)
+    return jnp.where(chosen, left, right)
+
+
 def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
     """The pooled array, and the number of windows and the padding in front of each spatial axis."""
     counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     if windows.whole:
         reduce = jnp.max if largest else jnp.sum
         return reduce(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
+    if largest and windows.is_two_by_two() and min(x.shape[a] for a in _spatial_axes(windows.layout)) > 1:
+        return _largest_of_four(x, *_spatial_axes(windows.layout)), []
     plan = []
     # The last axis first: a maximum over rows, then over their first-come results, keeps row-major order among ties.
     for axis, size, step, edge in reversed(windows.axes()):
