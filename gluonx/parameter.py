@@ -59,11 +59,6 @@ _NOT_SPARSE = (
 _NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
 
 
-def _in_block() -> str:
-    block = where.block_path()
-    return f", used in block {block}," if block else ""
-
-
 class Parameter:
     """A named array that a block owns, with its gradient and what an optimizer should know about it.
 
@@ -310,15 +305,15 @@ class Parameter:
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
         """Called by the engine when an operator meets the placeholder and knows what shape it should have."""
-        self._learn_shape(as_shape(shape), f"what its operator{_in_block()} needs:")
+        self._learn_shape(as_shape(shape), f"what its operator{where.in_block()} needs:")
         self._finish()
 
     def _deferred_error(self) -> DeferredInitializationError:
         """What reading the placeholder raises."""
-        return DeferredInitializationError(_DEFERRED.format(path=self._path, where=_in_block(), shape=self._shape))
+        return DeferredInitializationError(_DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape))
 
     def _uninitialized_error(self) -> UninitializedError:
-        return UninitializedError(_UNINITIALIZED.format(path=self._path, where=_in_block()))
+        return UninitializedError(_UNINITIALIZED.format(path=self._path, where=where.in_block()))
 
     # ---------------------------------------------------------------- loading
 

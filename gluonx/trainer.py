@@ -207,7 +207,7 @@ class Trainer:
             elif plan is not None:
                 self._step_in_one(plan)
         except BaseException:
-            if probe.moved():  # an interrupt that came after the program: the step is made
+            if plan is not None and probe.moved():  # an interrupt that came after the program: the step is made
                 _spend(plan)
             else:
                 optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
@@ -421,7 +421,7 @@ class _Probe:
     __slots__ = ("target", "value")
 
     def __init__(self, plan: _Plan | None) -> None:
-        self.target = plan.targets[-1] if plan is not None else None
+        self.target: Any = plan.targets[-1] if plan is not None else None
         # Weak, since who holds a buffer keeps it from being donated.
         self.value = ref(self.target.value) if self.target is not None else None
 

@@ -12,11 +12,13 @@ import pytest
 import gluonx
 from gluonx import Trainer, autograd, engine, loss, metric, nn, np, npx
 from gluonx.deferred import flushing, growth
+from gluonx.deferred.core import ROOT
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    """Every test has its own sites and warnings: they are kept for the life of the process."""
+    """Every test has its own sites, warnings and known traces: they are kept for the life of the process."""
+    monkeypatch.setattr(ROOT, "children", {})
     monkeypatch.setattr(flushing, "_sites", {})
     monkeypatch.setattr(flushing, "_warned_full", set())
     engine.reset_stats()

@@ -46,7 +46,7 @@ LOST = (
 LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": 16}
 PACK_ELEMENTS = 16384
-_sites: dict[where.Line, dict[str, Any]] = {}
+_sites: dict[where.Line, _Site] = {}
 
 
 class Commit:
@@ -120,14 +120,17 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
-        if final is None and _interpret(node, bool(tape_slots)):
-            _run_interpreted(graph, places, alive, tape_slots)
+        site = _sites.setdefault(where.user_line(), _Site())
+        if _interpret(node, site, bool(tape_slots) or final is not None):
+            _run_interpreted(graph, node, places, alive, tape_slots, final)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
         program = _build(graph, node, alive, tape_slots, final)
         program.call.lower(*pack(graph)).compile()
         counters.programs_compiled += 1
         node.programs[key] = program
+        site.waiting += 1
+        program.site = site
         LAST.update(new=_novelty(node))
     _run_program(graph, program, places, alive, final)
     LAST.update(node=node, why=why, how="compiled", program=program)
@@ -182,19 +185,28 @@ def _passes(path: list[Node], owners: Any, slot: int, spent: set[int]) -> bool:
     return False
 
 
-def _interpret(node: Node, taped: bool) -> bool:
-    if not node.has_backward and not taped:
+class _Site:
+    """A line of user code where programs are run: how many of them were compiled there and have not come again yet."""
+
+    __slots__ = ("waiting", "warned")
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.warned = False
+
+
+def _interpret(node: Node, site: _Site, trains: bool) -> bool:
+    """Whether a new trace runs operator by operator. One that trains does so only where too many never came again."""
+    if not node.has_backward and not trains:
         return node.visits == 1
-    site = _sites.setdefault(where.user_line(), {"new": 0, "warned": False})
-    if node.visits == 1:
-        site["new"] += 1
-    churns = site["new"] > limits_of_churn["programs"]
-    if churns and not site["warned"]:
-        site["warned"] = True
+    churns = site.waiting >= limits_of_churn["programs"]
+    if churns and not site.warned:
+        site.warned = True
         warnings.warn(
-            f"the line {where.user_line()} has compiled {limits_of_churn['programs']} programs that did not come "
-            "again; new ones from there now run operator by operator until they come a second time. "
-            "gluonx.engine.explain() tells what differs; docs/recompile.md how to avoid it.",
+            f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
+            "there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
+            "what differs; "
+            "docs/recompile.md how to avoid it.",
             stacklevel=2,
         )
     return churns and node.visits == 1
@@ -254,6 +266,7 @@ def _segment(graph: Any, program: Program) -> Segment:
         program.pullbacks(),
         saved,
         inputs,
+        program.reach,
     )
 
 
@@ -299,6 +312,8 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
     else:
         _commit(program, args, sinks)
     program.runs += 1
+    if program.runs == 2 and program.site is not None:
+        program.site.waiting -= 1
     if program.out_avals is not None:
         for sink, aval in zip(sinks, program.out_avals, strict=False):
             sink.aval = aval
@@ -349,17 +364,21 @@ def _uninterrupted() -> Generator[None]:
             before(*waiting[0])
 
 
-def _run_interpreted(graph: Any, sinks: list[Any], alive: tuple[int, ...], tape_slots: tuple[int, ...]) -> None:
-    plan = Plan(list(graph.path()), alive)
+def _run_interpreted(
+    graph: Any, node: Node, places: list[Any], alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
+) -> None:
+    finals = range(node.size - len(node.outs), node.size) if final is not None else ()
+    slots = (*finals, *alive)
+    plan = Plan(list(graph.path()), slots)
     values = plan.run(graph.leaves, graph.floats, graph.ints, compiled=False)
     counters.dispatches += len(plan.needed)
     if tape_slots:
-        node = graph.cursor
         program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)
         node.programs.setdefault(("tape", alive, None), program)
         graph.segment = _segment(graph, program)
         graph.segment.replay_only()
-    deque(map(setattr, sinks, repeat("value"), [values[s] for s in alive]), maxlen=0)
+    sinks = [*(final.targets if final is not None else ()), *places]
+    deque(map(setattr, sinks, repeat("value"), [values[s] for s in slots]), maxlen=0)
 
 
 def _novelty(node: Node) -> Node | None:

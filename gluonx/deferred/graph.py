@@ -375,7 +375,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 def source_of(handle: Handle) -> Any:
     """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
     tape = handle.tape
-    return handle.variable if tape is None or tape.segment.released else tape
+    return handle.variable if tape is None or tape.freed else tape
 
 
 def variable_of(handle: Handle) -> Variable | None:

@@ -187,6 +187,24 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     )
 
 
+def _reach(plan: Plan, slot: int, diff_leaves: tuple[int, ...]) -> tuple[frozenset[int], frozenset[int]]:
+    """Where a gradient from `slot` gets to: numbers among `diff_leaves`, and the depths of the nodes that it passes."""
+    owner = [n for n in plan.path for _ in n.outs]
+    stack, leaves, depths = [owner[slot]], set[int](), set[int]()
+    while stack:
+        node = stack.pop()
+        if node.depth in depths:
+            continue
+        depths.add(node.depth)
+        for i in node.diff:
+            part = node.parts[i]
+            if part < 0:
+                leaves.add(diff_leaves.index(-1 - part))
+            else:
+                stack.append(owner[part])
+    return frozenset(leaves), frozenset(depths)
+
+
 class Pullbacks(NamedTuple):
     """Operators that take cotangents of a segment's outputs back.
 
@@ -219,10 +237,12 @@ class Program:
         self.outputs = outputs
         self.tape_slots = tape_slots
         self.diff_leaves = diff_leaves
+        self.reach = {s: _reach(self.plan, s, diff_leaves) for s in tape_slots}
         self.residuals: tuple[Any, ...] = ()
         self.treedef: Any = None
         self.out_avals: Any = None
         self.runs = 0
+        self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
         self._pullbacks: Pullbacks | None = None
 

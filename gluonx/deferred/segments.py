@@ -26,15 +26,33 @@ class Out:
         self.slot = slot
         self.aval = aval
 
+    @property
+    def freed(self) -> bool:
+        """Whether an earlier backward has freed what leads back from here."""
+        return self.segment.is_freed(self.slot)
+
 
 class Segment:
     """A computed stretch of the tape.
 
     ``sources`` says where the gradient of each moving input goes on to: a Variable or another segment's Out.
-    ``pullbacks`` are the operators that lead back: one on the arrays in `saved`, others on `inputs`.
+    ``pullbacks`` are the operators that lead back: one on the arrays in `saved`, others on `inputs`. ``reach`` tells of
+    each output which sources its gradient gets to, and through which operations; None where all get to all. A backward
+    frees the operations that it passes, so two outputs that share none are two graphs, as they were when recorded.
     """
 
-    __slots__ = ("__weakref__", "inputs", "outs", "pullbacks", "released", "saved", "sequence", "sources")
+    __slots__ = (
+        "__weakref__",
+        "inputs",
+        "outs",
+        "pullbacks",
+        "reach",
+        "released",
+        "saved",
+        "sequence",
+        "sources",
+        "spent",
+    )
 
     def __init__(
         self,
@@ -44,12 +62,15 @@ class Segment:
         pullbacks: Any,
         saved: list[Handle],
         inputs: list[Handle],
+        reach: dict[int, tuple[frozenset[int], frozenset[int]]] | None = None,
     ) -> None:
         self.sources = sources
         self.outs = {s: Out(self, s, a) for s, a in zip(slots, avals, strict=True)}
         self.pullbacks = pullbacks
         self.saved = saved
         self.inputs = inputs
+        self.reach = reach
+        self.spent: set[int] = set()
         self.sequence = next(counters.sequence)
         self.released = False
 
@@ -59,19 +80,33 @@ class Segment:
         self.saved = self.inputs
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """The cotangents of the inputs, one for each source, by means of `invoke`."""
+        """The cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
         given = [cotangents.get(slot) for slot in self.outs]
         if create_graph:
-            return list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
-        return list(invoke(self.pullbacks.saved, (*self.saved, *given)))
+            pulled = list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
+        else:
+            pulled = list(invoke(self.pullbacks.saved, (*self.saved, *given)))
+        if self.reach is None:
+            return pulled
+        reached = frozenset().union(*[self.reach[slot][0] for slot in cotangents])
+        return [value if i in reached else None for i, value in enumerate(pulled)]
 
     def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
         """The gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
         given = [cotangents.get(slot) for slot in self.outs]
         return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
-    def release(self) -> None:
-        """Frees what the pull-back needs; a further backward through here is an error."""
+    def is_freed(self, slot: int) -> bool:
+        """Whether an earlier backward passed what leads to output `slot`."""
+        return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot][1]))
+
+    def free(self, slots: Any) -> None:
+        """Notes that a backward has passed what leads to these outputs; lets go of all arrays once nothing is left."""
+        if self.reach is not None:
+            for slot in slots:
+                self.spent |= self.reach[slot][1]
+            if not all(self.is_freed(slot) for slot in self.outs):
+                return
         self.released = True
         self.saved, self.inputs = [], []
 

@@ -167,7 +167,7 @@ class _Collector:
             self.ends[id(source)] = (source, value if known is None else invoke(_ADD, (known[1], value)))
             return
         segment = source.segment
-        if segment.released:
+        if source.freed:
             raise GraphError(FREED)
         entry = self.waiting.get(segment.sequence)
         if entry is None:
@@ -189,7 +189,7 @@ class _Collector:
                 if value is not None and source is not None:
                     self.add(source, value)
             if not self.retain:
-                segment.release()
+                segment.free(cotangents)
 
 
 def _ones(handle: Handle) -> Handle:

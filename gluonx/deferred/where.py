@@ -7,7 +7,7 @@ import itertools
 from types import FrameType
 from typing import Any
 
-__all__ = ["Line", "block_path", "user_line"]
+__all__ = ["Line", "block_path", "in_block", "user_line"]
 
 _LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
 _OURS_TO_SHOW = ("gluonx.examples",)
@@ -63,6 +63,12 @@ def block_path() -> str:
     for parent, child in itertools.pairwise(chain):
         names.append(_name_in(parent, child))
     return ".".join(names)
+
+
+def in_block() -> str:
+    """The block whose forward is running, as part of a sentence; empty outside of blocks."""
+    block = block_path()
+    return f", used in block {block}," if block else ""
 
 
 def _name_in(parent: Any, child: Any) -> str:

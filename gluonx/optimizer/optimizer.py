@@ -122,8 +122,8 @@ class Optimizer:
         self._ordered: tuple[Any, list[Any]] = (None, [])
 
     def _overwrite_base_lr(self, learning_rate: float | None) -> None:
-        scheduler = self.lr_scheduler
-        if scheduler is None or learning_rate is None or scheduler.base_lr == learning_rate:
+        scheduler: Any = self.lr_scheduler  # any callable of a count; only some have a base_lr
+        if learning_rate is None or getattr(scheduler, "base_lr", learning_rate) == learning_rate:
             return
         text = _OVERWRITES.format(old=scheduler.base_lr, new=learning_rate, name=type(self).__name__)
         warnings.warn(text, UserWarning, stacklevel=4)

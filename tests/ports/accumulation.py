@@ -33,8 +33,7 @@ for step in range(8):
     loss.backward()
     if (step + 1) % accumulate == 0:
         trainer.step(8 * accumulate)
-        for p in net.collect_params().values():
-            p.zero_grad()
+        net.zero_grad()
         print("accumulated", float(loss_fn(net(X), y).mean()))
 
 net = build()
@@ -80,8 +79,12 @@ class SquareRootScheduler:
 
 for scheduler in (SquareRootScheduler(0.3), lr_scheduler.CosineScheduler(6, base_lr=0.3)):
     net = build()
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3, "lr_scheduler": scheduler})
-    for _ in range(6):
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
+    if isinstance(scheduler, lr_scheduler.LRScheduler):
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"lr_scheduler": scheduler})
+    for epoch in range(6):
+        if not isinstance(scheduler, lr_scheduler.LRScheduler):
+            trainer.set_learning_rate(scheduler(epoch))
         with autograd.record():
             loss = loss_fn(net(X), y)
         loss.backward()

@@ -35,7 +35,7 @@ class MyDense(nn.Block):
 dense = MyDense(units=3, in_units=5)
 dense.initialize()
 dense.weight.set_data(np.array(rng.normal(size=(5, 3))))
-print(dense.params)
+print({name: param.shape for name, param in dense.params.items()})
 print(dense(np.array(rng.uniform(size=(2, 5)))))
 
 

@@ -12,6 +12,8 @@ class Squares(gluon.data.Dataset):
         self.n = n
 
     def __getitem__(self, idx):
+        if idx >= self.n:
+            raise IndexError("out of range")
         image = onp.full((4, 4, 1), idx, dtype=onp.uint8)
         return image, onp.float32(idx**2)
 
@@ -44,7 +46,7 @@ print(sorted(shuffled))
 
 words = [onp.arange(n, dtype=onp.int32) for n in (3, 1, 2)]
 pairs = gluon.data.SimpleDataset([(w, i) for i, w in enumerate(words)])
-pad = batchify.Tuple(batchify.Pad(val=-1), batchify.Stack())
+pad = batchify.Group(batchify.Pad(val=-1), batchify.Stack())
 for tokens, ids in gluon.data.DataLoader(pairs, batch_size=3, batchify_fn=pad):
     print(tokens, ids)
 sampler = gluon.data.BatchSampler(gluon.data.SequentialSampler(7), 3, "keep")
@@ -69,5 +71,6 @@ class ReversedSampler(gluon.data.Sampler):
 print([y.tolist() for _, y in gluon.data.DataLoader(train, 4, sampler=ReversedSampler(10))])
 X, y = np.arange(12).reshape(6, 2), np.arange(6)
 dataset = gluon.data.ArrayDataset(X, y)
-print(dataset[2], len(dataset))
+features, label = dataset[2]
+print(features.shape, features * 2, label, len(dataset))
 print([(a.sum().item(), b.tolist()) for a, b in gluon.data.DataLoader(dataset, 4)])

@@ -81,4 +81,5 @@ for step in range(3):
     loss_D = update_D(X, Z, net_D, net_G, loss, trainer_D)
     loss_G = update_G(Z, net_D, net_G, loss, trainer_G)
     print(f"{step} loss_D {loss_D:.4f} loss_G {loss_G:.4f}")
-print(net_G(Z)[0, 0, :2, :4])
+with autograd.train_mode():
+    print(net_G(Z)[0, 0, :2, :4])

@@ -40,7 +40,7 @@ for name, value in test(net, loader):
 composite = mtr.CompositeEvalMetric()
 composite.add(mtr.Accuracy())
 composite.add("f1")
-composite.add(mtr.create("mse"))
+composite.add(mtr.create("mcc"))
 scores = np.array(rng.uniform(size=(40, 2)))
 binary = np.array(rng.randint(0, 2, 40))
 composite.update([binary], [scores])

@@ -18,17 +18,14 @@ def path(name):
 
 x = np.arange(4)
 npx.save(path("x-file"), x)
-(x2,) = npx.load(path("x-file")) if isinstance(npx.load(path("x-file")), (list, tuple)) else (npx.load(path("x-file")),)
-print(x2)
+print(npx.load(path("x-file")))
 y = np.zeros(4)
-npx.save(path("x-files"), [x, y])
-x2, y2 = npx.load(path("x-files"))
-print(x2, y2)
-npx.save(path("mydict"), {"x": x, "y": y})
+npx.savez(path("x-files"), x, y)
+loaded = npx.load(path("x-files"))
+print(sorted(loaded), loaded["arr_0"], loaded["arr_1"])
+npx.savez(path("mydict"), x=x, y=y)
 mydict2 = npx.load(path("mydict"))
 print(sorted(mydict2), mydict2["x"])
-np.save(path("plain.npy"), x)
-print(np.load(path("plain.npy")))
 
 
 class MLP(nn.Block):

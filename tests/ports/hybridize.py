@@ -1,5 +1,7 @@
 """Hybrid nets: the same numbers before and after, partial hybridization, layers that print, timing around waitall."""
 
+import contextlib
+import io
 import time
 
 import numpy as onp
@@ -80,4 +82,6 @@ outer.initialize()
 outer[1].hybridize()
 print(outer(X).shape)
 print(net.hidden, repr(net.output), sep="\n")
-net.summary(X)
+with contextlib.redirect_stdout(io.StringIO()) as table:
+    net.summary(X)
+print("hidden" in table.getvalue() or "Dense" in table.getvalue(), "26" in table.getvalue())

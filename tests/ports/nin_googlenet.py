@@ -77,4 +77,4 @@ for layer in net:
 fill(net)
 print(net(X))
 for name, param in list(net.collect_params().items())[:6]:
-    print(name, param.shape, param.dtype)
+    print(name, param.shape, onp.dtype(param.dtype))

@@ -12,14 +12,14 @@ net = nn.Sequential()
 net.add(nn.Dense(8, activation="relu"))
 net.add(nn.Dense(1))
 net.initialize()
-print(net[0].weight.shape, net[1].params.keys())
+print(net[0].weight.shape, list(net[1].params))
 try:
-    net[0].weight.data()
+    net[0].weight.data().asnumpy()
 except gluon.parameter.DeferredInitializationError:
     print("not initialized yet")
 X = np.array(rng.uniform(size=(2, 4)))
 net(X)
-print(net[1].params)
+print(dict(net[1].params).values())
 print(type(net[1].bias).__name__, net[1].bias.data())
 print(net.collect_params()["1.bias"].data())
 print(net[0].weight.grad().shape, net[0].weight.list_data()[0].shape, net[0].weight.list_ctx())
@@ -41,7 +41,7 @@ class MyInit(init.Initializer):
         self.low = low
 
     def _init_weight(self, name, data):
-        print("Init", name, data.shape)
+        print("Init", name.split(".")[-1], data.shape)
         data[:] = np.array(onp.linspace(-10, 10, data.size).reshape(data.shape))
         data *= np.abs(data) >= self.low
 
@@ -70,7 +70,7 @@ print((tied[1].weight.data()[0] == tied[2].weight.data()[0]).all(), tied[1].weig
 print(tied[1].weight.grad()[0])
 tied.zero_grad()
 print(tied[1].weight.grad()[0])
-print(tied.collect_params(".*weight").keys())
+print(list(tied.collect_params(".*weight")))
 for param in tied.collect_params("0.*").values():
     param.grad_req = "null"
 print([p.grad_req for p in tied.collect_params().values()], mx.cpu())

@@ -92,6 +92,7 @@ class Encoder(nn.HybridBlock):
 tokens = np.array(rng.randint(0, 11, (3, 6)), dtype="int32")
 lengths = np.array([6, 3, 4])
 mask = np.arange(6).reshape(1, 1, 6) < lengths.reshape(3, 1, 1)
+mask = mask.astype("float32")
 mask = np.broadcast_to(mask, (3, 6, 6))
 net = Encoder(11, 8, 2)
 net.initialize(init.Xavier())
@@ -104,7 +105,7 @@ before = net(tokens, mask)
 net.hybridize()
 print(np.abs(net(tokens, mask) - before).max() < 1e-4, before[0, 0, :4])
 loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
-weights = npx.sequence_mask(np.ones((6, 3)), lengths, True).T.expand_dims(-1)
+weights = npx.sequence_mask(np.ones((6, 3)), lengths, True).T[:, :, None]
 trainer = gluon.Trainer(net.collect_params(), "adamw", {"learning_rate": 0.01, "wd": 0.01})
 for _ in range(4):
     with autograd.record():
