@@ -14,7 +14,7 @@ from gluonx import aliases, late
 
 __version__ = "0.1.0"
 
-_MODULES = {"context": "gluonx.device", "gluon": "gluonx", "init": "gluonx.initializer"}
+_MODULES = {"gluon": "gluonx", **aliases.SHORT}
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
     "gluonx.parameter": ("Constant", "Parameter"),
@@ -33,6 +33,7 @@ _NAMES = {
     ),
     "gluonx.engine": ("waitall",),
     "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
+    "gluonx.util": ("use_np",),
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -49,6 +50,7 @@ __all__ = [
     "Trainer",
     "__version__",
     "autograd",
+    "base",
     "block",
     "context",
     "cpu",
@@ -59,6 +61,7 @@ __all__ = [
     "device",
     "dtype",
     "engine",
+    "error",
     "errors",
     "exchange",
     "export",
@@ -75,6 +78,8 @@ __all__ = [
     "np",
     "npx",
     "num_gpus",
+    "numpy",
+    "numpy_extension",
     "ops",
     "optimizer",
     "parameter",
@@ -82,6 +87,8 @@ __all__ = [
     "serialize",
     "tpu",
     "trainer",
+    "use_np",
+    "util",
     "utils",
     "waitall",
 ]
@@ -93,7 +100,7 @@ def __getattr__(name: str) -> Any:
     elif name in __all__:
         found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
     else:
-        raise AttributeError(f"module 'gluonx' has no attribute {name!r}")
+        raise AttributeError(aliases.absent(name))
     globals()[name] = found
     return found
 

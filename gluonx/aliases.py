@@ -1,6 +1,7 @@
 """Module names that stand for others: ``gluonx.gluon`` is gluonx, so ``gluonx.gluon.nn`` is ``gluonx.nn``.
 
-An import of an alias gives the very module that it stands for, not a second copy.
+An import of an alias gives the very module that it stands for, not a second copy. Names of MXNet that stand for nothing
+here are listed too, with what to use instead, for the error of someone who looks for them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,56 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["install"]
+__all__ = ["SHORT", "absent", "install"]
 
-_ALIASES = {"gluonx.gluon": "gluonx"}
+# By their names in MXNet; `gluonx.context` is an attribute of gluonx and an importable module, as the others are.
+SHORT = {
+    "base": "gluonx.errors",
+    "context": "gluonx.device",
+    "error": "gluonx.errors",
+    "init": "gluonx.initializer",
+    "numpy": "gluonx.np",
+    "numpy_extension": "gluonx.npx",
+}
+_ALIASES = {"gluonx.gluon": "gluonx", **{f"gluonx.{name}": module for name, module in SHORT.items()}}
+
+_NOT_YET = "it is not in this version"
+_SYMBOL = "blocks are traced without symbols here; write forward(self, x) and use HybridBlock.export"
+_ABSENT = {
+    "callback": "print from the training loop",
+    "contrib": _NOT_YET,
+    "estimator": _NOT_YET,
+    "image": _NOT_YET,
+    "io": "use gluonx.data.DataLoader",
+    "kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
+    "kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
+    "model_zoo": _NOT_YET,
+    "mod": "write the training loop with gluonx.autograd and gluonx.Trainer",
+    "module": "write the training loop with gluonx.autograd and gluonx.Trainer",
+    "nd": "the arrays of MXNet 1 are not here; use gluonx.np and gluonx.npx (nd.waitall is npx.waitall)",
+    "probability": _NOT_YET,
+    "profiler": "use jax.profiler, and gluonx.engine.stats() and explain()",
+    "recordio": _NOT_YET,
+    "rnn": _NOT_YET,
+    "rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
+    "sym": _SYMBOL,
+    "symbol": _SYMBOL,
+    "SymbolBlock": _SYMBOL,
+    "test_utils": "use numpy.testing",
+    "viz": "use Block.summary()",
+}
+
+
+def absent(name: str) -> str:
+    """The message of the AttributeError for a name that gluonx does not have.
+
+    Examples
+    --------
+    >>> absent("viz")
+    "module 'gluonx' has no attribute 'viz': use Block.summary()"
+    """
+    hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    return f"module 'gluonx' has no attribute {name!r}{hint}"
 
 
 def _real_name(name: str) -> str | None:

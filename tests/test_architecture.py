@@ -25,7 +25,7 @@ FLOORS = {
         "initializer", "parameter", "declared", "block", "blockbase", "blocktools", "checkpoint", "summary", "bridge",
         "export",
     },
-    5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "utils", "probability"},
+    5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "util", "utils", "probability"},
     6: {"model_zoo", "estimator", "parallel"},
     7: {"symbol", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},

@@ -37,6 +37,12 @@ BOTH = pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 ERRORS = pytest.mark.parametrize("error", [RuntimeError("spilt coffee"), KeyboardInterrupt()], ids=["error", "ctrl-c"])
 
 
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch):
+    """Many programs from one line are what these tests are about."""
+    monkeypatch.setattr(flushing, "_sites", {})
+
+
 class Fragile(HybridBlock):
     """A block in the middle of the net that does what a test tells it to."""
 
@@ -906,15 +912,15 @@ def trained(state):
 @pytest.mark.parametrize("keep_grads", [True, False], ids=["keep", "give up"])
 def test_ctrl_c_at_any_line_of_a_step(hybrid, keep_grads, rng):
     """Weights, optimizer states and count are those after as many steps as the count says, whatever was interrupted."""
-    straight = Rig(hybrid, keep_grads=keep_grads)
+    straight, rig = Rig(hybrid, keep_grads=keep_grads), Rig(hybrid, keep_grads=keep_grads)
+    path = {2: trained(straight.state())}
     lines = 10**6
     with CtrlC(lines) as counter:
         straight.step()
     total = lines - counter.left
-    path = {3: trained(straight.state())}
-    rig = Rig(hybrid, keep_grads=keep_grads)
+    path[3] = trained(straight.state())
     interrupted = 0
-    for n in sorted(rng.choice(total, size=60, replace=False) + 1):
+    for n in sorted(rng.choice(total, size=min(total, 300), replace=False) + 1):
         moment = CtrlC(int(n))
         try:
             with moment:
@@ -925,14 +931,13 @@ def test_ctrl_c_at_any_line_of_a_step(hybrid, keep_grads, rng):
         for _ in range(2):
             state = trained(rig.state())
             count = int(state["num_update"])
-            while count not in path:
+            while max(path) < count:
                 straight.step()
                 path[max(path) + 1] = trained(straight.state())
-            if count == 2:
-                continue
             try:
                 same(state, path[count], rtol=1e-4)
             except AssertionError as error:
-                raise AssertionError(f"after Ctrl-C at line {n} of {total}, {moment.at}: {error}") from error
+                at = getattr(moment, "at", "the end")
+                raise AssertionError(f"after Ctrl-C at line {n} of {total}, {at}: {error}") from error
             rig.step()
-    assert interrupted > 40
+    assert interrupted > 200

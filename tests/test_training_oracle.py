@@ -50,7 +50,6 @@ def test_a_training_equals_mxnet(name, mode, golden):
         for key, param in params.items():
             close(param.data().asnumpy(), golden[f"{name}/weights/{key}"], key)
         close(net(first).asnumpy(), golden[f"{name}/after"], "outputs after")
-        assert losses[-1] < losses[0]
 
 
 def test_parameters_go_back_to_mxnets_file(tmp_path):

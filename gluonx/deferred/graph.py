@@ -354,12 +354,14 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
         array = value.value
         graph = value.graph
         if array is None:
-            if not graph.closed:
-                flushing.flush(graph, why)
-                drop_closed()
-            array = value.value
-            if array is None:
-                array = flushing.unpacked(graph, value)
+            # Under somebody's jax.jit the program runs now all the same, and its results are no part of that trace.
+            with jax.ensure_compile_time_eval():
+                if not graph.closed:
+                    flushing.flush(graph, why)
+                    drop_closed()
+                array = value.value
+                if array is None:
+                    array = flushing.unpacked(graph, value)
         handle.aval = value.aval
         handle.value = array
         segment = graph.segment

@@ -245,7 +245,7 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
     """What a user gave to backward, as two lists of one length."""
     if isinstance(heads, Handle):
         heads = [heads]
-        head_grads = [head_grads] if head_grads is None or isinstance(head_grads, Handle) else head_grads
+        head_grads = head_grads if isinstance(head_grads, (list, tuple)) else [head_grads]
     if not isinstance(heads, (list, tuple)):
         raise TypeError(f"backward works on ndarrays, got a {type(heads).__name__}")
     heads = list(heads)

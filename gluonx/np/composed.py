@@ -105,7 +105,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("np.where: give both x and y, or neither.")
-    return _where(condition, x, y)
+    if onp.isscalar(x) and onp.isscalar(y):
+        return _where(condition, x, y)
+    condition = as_leaf(condition)
+    if condition.dtype != bool:
+        condition = condition != 0
+    return invoke(get("where").bind(), (condition, *[v if onp.isscalar(v) else as_leaf(v) for v in (x, y)]))
 
 
 @core("select_first")
