@@ -58,7 +58,9 @@ class Net(HybridBlock):
     def __init__(self):
         super().__init__()
         self.features = nn.HybridSequential()
-        self.features.add(nn.Dense(4, in_units=3), nn.BatchNorm(in_channels=4), Fragile(), nn.Dense(2, in_units=4))
+        # Not a bias right before a batch norm: its gradient is rounding only, which Adam makes large.
+        first = nn.Dense(4, in_units=3, activation="tanh")
+        self.features.add(first, nn.BatchNorm(in_channels=4), Fragile(), nn.Dense(2, in_units=4))
 
     def forward(self, x):
         return self.features(x)
@@ -232,7 +234,6 @@ def on_device(rig, n):
 
 
 @BOTH
-@pytest.mark.xfail(strict=True, reason="bug E1: a wrong device is found late, or never")
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_batch_on_another_device(optimizer, hybrid):
     pair = Rig(hybrid, optimizer), Rig(hybrid, optimizer)
@@ -241,7 +242,6 @@ def test_a_batch_on_another_device(optimizer, hybrid):
 
 
 @BOTH
-@pytest.mark.xfail(strict=True, reason="bug E1: a wrong device is found late, or never")
 def test_a_net_moved_away_from_its_batch(hybrid):
     net = Net()
     net.initialize()
@@ -384,7 +384,6 @@ def test_backward_on_nothing(hybrid):
     survives(hybrid, lambda rig: autograd.backward([3.0]), TypeError, "backward works on ndarrays, got a float")
 
 
-@pytest.mark.xfail(strict=True, reason="bug E3: backward(None) tells nothing")
 def test_backward_on_none():
     with pytest.raises(TypeError, match="backward works on ndarrays, got a NoneType"):
         autograd.backward(None)
@@ -503,7 +502,6 @@ def test_reading_a_value_inside_a_trace(name, recorded):
     same(plain.state(), twin.state(), rtol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="bug E2: the error names no line")
 def test_reading_a_value_inside_a_trace_names_the_line():
     rig = Rig(True)
     rig.fragile.act = lambda x: bool(x.sum())
@@ -878,7 +876,7 @@ def test_an_exception_in_the_middle_of_a_load(after, error, saved, monkeypatch):
 
 
 class CtrlC:
-    """Raises KeyboardInterrupt at the n-th line of gluonx that runs inside the block."""
+    """Raises KeyboardInterrupt at the n-th line of gluonx that runs inside the block, or the first good one after."""
 
     def __init__(self, n):
         self.left = n
@@ -898,7 +896,9 @@ class CtrlC:
     def line(self, frame, event, arg):
         if event == "line":
             self.left -= 1
-            if self.left == 0:
+            # In the few lines of __enter__ and __exit__ no context manager written in Python is safe.
+            if self.left <= 0 and frame.f_code.co_name not in ("__enter__", "__exit__"):
+                sys.settrace(None)
                 self.at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 raise KeyboardInterrupt
         return self.line

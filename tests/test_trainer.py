@@ -97,7 +97,7 @@ def in_mode(mode):
 
 
 def by_hand(update, wd=0.0, steps=range(5), rates=RATES, start=None):
-    """Weights after the steps, with `update(w, g, state, t, lr) -> new w` in float64 and `state` a dict of one weight."""
+    """Weights after the steps by `update(w, g, state, t, lr) -> new w` in float64; `state` is a dict of one weight."""
     w = start or {k: v.astype("float64") for k, v in values(made()).items()}
     states = {name: {} for name in w}
     for t, step in enumerate(steps, 1):
@@ -725,7 +725,7 @@ def train_mixed(mode, optimizer="adam", **settings):
 
 
 def test_big_next_to_small_parameters():
-    assert 9000 * 2 > max(flushing.PACK_ELEMENTS, packed.LIMIT)
+    assert max(flushing.PACK_ELEMENTS, packed.LIMIT) < 9000 * 2
     naive, _, reference = train_mixed("naive")
     for mode in ("plain", "hybrid"):
         net, trainer, grads = train_mixed(mode)
