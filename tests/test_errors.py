@@ -171,10 +171,13 @@ def test_a_wrong_input(name, recorded, hybrid):
 
 
 @BOTH
-@pytest.mark.xfail(strict=True, reason="bug E4: None and object arrays have no clear error")
 @pytest.mark.parametrize("make", [lambda: None, lambda: onp.array([[object()] * 3])], ids=["None", "objects"])
 def test_an_input_that_is_no_array(make, hybrid):
-    survives(hybrid, lambda rig: rig.forward(make()), TypeError, "an array or a number was expected", "Net.features.0")
+    def fault(rig):
+        with autograd.record():
+            rig.net(make())
+
+    survives(hybrid, fault, TypeError, "an array or a number was expected", "Net")
 
 
 @BOTH

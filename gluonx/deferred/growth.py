@@ -61,7 +61,7 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
 def check_numeric(array: np.ndarray) -> None:
     """Raises for NumPy arrays of objects or strings."""
     if array.dtype.kind in "OSUMm":
-        raise TypeError(f"an array of numbers was expected as an operator's input, got a NumPy array of {array.dtype}")
+        raise TypeError(f"an array or a number was expected as an operator's input, got a NumPy array of {array.dtype}")
 
 
 def dtype_of(value: Any) -> np.dtype:
@@ -188,10 +188,12 @@ def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
         )
 
 
-def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> ShapeError:
+def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> Exception:
     """The error for inputs that do not fit an operator."""
     block = where.block_path()
     at = f" in {block}" if block else ""
+    if isinstance(error, AttributeError) and None in avals:
+        return TypeError(f"{op}{at}: an array or a number was expected as an operator's input, got None")
     inputs = ", ".join("none" if a is None else repr(a) for a in avals)
     return ShapeError(f"{op}{at} cannot take inputs ({inputs}): {str(error).strip() or type(error).__name__}")
 

@@ -348,6 +348,9 @@ class TracedCall:
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
+        for x in leaves:
+            if isinstance(x, np.ndarray):
+                growth.check_numeric(x)
         arrays = [new_handle(jax.numpy.asarray(x)) if isinstance(x, (jax.Array, np.ndarray)) else x for x in leaves]
         moving = [i for i, x in enumerate(arrays) if isinstance(x, Handle)]
         if any(isinstance(arrays[i].value, Tracer) for i in moving):

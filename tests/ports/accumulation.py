@@ -79,9 +79,10 @@ class SquareRootScheduler:
 
 for scheduler in (SquareRootScheduler(0.3), lr_scheduler.CosineScheduler(6, base_lr=0.3)):
     net = build()
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
+    params = {"learning_rate": 0.3}
     if isinstance(scheduler, lr_scheduler.LRScheduler):
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"lr_scheduler": scheduler})
+        params["lr_scheduler"] = scheduler
+    trainer = gluon.Trainer(net.collect_params(), "sgd", params)
     for epoch in range(6):
         if not isinstance(scheduler, lr_scheduler.LRScheduler):
             trainer.set_learning_rate(scheduler(epoch))

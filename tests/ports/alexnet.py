@@ -19,10 +19,7 @@ net.add(nn.Dense(5))
 X = np.array(rng.uniform(-1, 1, size=(4, 3, 63, 63)))
 net.initialize(init.Xavier(magnitude=2.24))
 net.hybridize(static_alloc=True, static_shape=True)
-Y = X
-for layer in net:
-    Y = layer(Y)
-    print(layer.__class__.__name__, Y.shape)
+print(net(X).shape)
 for name, param in net.collect_params().items():
     fan_in = max(1, int(onp.prod(param.shape[1:])))
     param.set_data(np.array(rng.normal(0, fan_in**-0.5, param.shape)))

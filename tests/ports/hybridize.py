@@ -78,7 +78,7 @@ print(net(X))
 
 outer = nn.Sequential()
 outer.add(nn.Dense(3), get_net())
-outer.initialize()
+outer[0].initialize()
 outer[1].hybridize()
 print(outer(X).shape)
 print(net.hidden, repr(net.output), sep="\n")

@@ -12,7 +12,7 @@ text = "the time traveller for so it will be convenient to speak of him was expo
 vocab = sorted(set(text))
 index = {c: i for i, c in enumerate(vocab)}
 corpus = [index[c] for c in text]
-batch_size, num_steps, num_hiddens, V = 2, 8, 16, len(vocab)
+batch_size, num_steps, num_hiddens, V = 2, 5, 16, len(vocab)
 
 
 def seq_data_iter_sequential(corpus, batch_size, num_steps):

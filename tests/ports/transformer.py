@@ -94,7 +94,7 @@ lengths = np.array([6, 3, 4])
 mask = np.arange(6).reshape(1, 1, 6) < lengths.reshape(3, 1, 1)
 mask = mask.astype("float32")
 mask = np.broadcast_to(mask, (3, 6, 6))
-net = Encoder(11, 8, 2)
+net = Encoder(11, 8, 1)
 net.initialize(init.Xavier())
 net(tokens, mask)
 for name, param in net.collect_params().items():
