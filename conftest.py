@@ -46,6 +46,14 @@ def _seeded():
     gluonx_random.seed(SEED)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _forgotten():
+    """What one module recorded is of no use to the next; without this the programs of all modules pile up in memory."""
+    yield
+    if "gluonx.deferred.core" in sys.modules:
+        sys.modules["gluonx.deferred.core"].ROOT.children.clear()
+
+
 @pytest.fixture
 def seed():
     """The seed of this run, for a test that makes its own generator."""

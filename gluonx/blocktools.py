@@ -24,6 +24,9 @@ _LOOSE = (
 class Registry(OrderedDict[str, Any]):
     """The children or the parameters of a block by name; every change counts in ``declared.structure``."""
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
     def __setitem__(self, name: str, item: Any) -> None:
         structure.version += 1
         super().__setitem__(name, item)

@@ -185,7 +185,7 @@ def advanced(key: Any, read: Any) -> tuple[Any, list[Any]]:
     pattern: list[Any] = []
     arrays: list[Any] = []
     for item in key if isinstance(key, tuple) else (key,):
-        if isinstance(item, list):
+        if isinstance(item, (list, range, tuple)):
             item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
             item = item.astype(np.int32) if item.size == 0 else item
         if isinstance(item, (bool, np.bool_)):

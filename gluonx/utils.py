@@ -27,12 +27,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx import np as gnp
+from gluonx.blocktools import HookHandle as HookHandle
 from gluonx.deferred import invoke
 from gluonx.errors import FormatError, GluonxError, ShapeError
 from gluonx.ndarray import ndarray
 from gluonx.ops import BoundOp, Op
 
 __all__ = [
+    "HookHandle",
     "check_sha1",
     "clip_global_norm",
     "download",

@@ -2,19 +2,17 @@
 
 import json
 import pathlib
-import sys
 
 import numpy as np
 import pytest
+from golden import load_cases
 
 import gluonx.random
 from gluonx import initializer as init
 
 ORACLE = pathlib.Path(__file__).parent / "oracle" / "optimizer"
-sys.path.insert(0, str(ORACLE))
-from cases import INITIALIZERS  # noqa: E402
-
-sys.path.remove(str(ORACLE))
+cases = load_cases("optimizer")
+INITIALIZERS = cases.INITIALIZERS
 GOLDEN = json.loads((ORACLE / "initializer.json").read_text())
 
 

@@ -2,17 +2,15 @@
 
 import json
 import pathlib
-import sys
 
 import pytest
+from golden import load_cases
 
 from gluonx import lr_scheduler
 
 ORACLE = pathlib.Path(__file__).parent / "oracle" / "optimizer"
-sys.path.insert(0, str(ORACLE))
-from cases import SCHEDULERS  # noqa: E402
-
-sys.path.remove(str(ORACLE))
+cases = load_cases("optimizer")
+SCHEDULERS = cases.SCHEDULERS
 GOLDEN = json.loads((ORACLE / "lr_scheduler.json").read_text())
 
 

@@ -1,26 +1,19 @@
 """The core operators give MXNet's numbers and gradients (tests/oracle/ops, made by the real MXNet 2.0.0b1)."""
 
-import importlib.util
 import pathlib
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from golden import load_cases
 
 from gluonx import ops
 
 _HERE = pathlib.Path(__file__).parent / "oracle" / "ops"
 
 
-def _load_cases():
-    spec = importlib.util.spec_from_file_location("ops_cases", _HERE / "cases.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cases = _load_cases()
+cases = load_cases("ops")
 GOLDEN = dict(np.load(_HERE / "golden.npz"))
 ROWS = [row for row in cases.rows() if f"{row['name']}/out0" in GOLDEN]
 LOOSE = {"gamma", "gammaln", "digamma", "erfinv"}  # series of another kind

@@ -9,15 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from golden import load_cases
 
 from gluonx import lr_scheduler, optimizer
 from gluonx.optimizer.rules import Hyper, bias_correction, pack, unpack
 
 ORACLE = pathlib.Path(__file__).parent / "oracle" / "optimizer"
-sys.path.insert(0, str(ORACLE))
-from cases import GRADS, LR_MULT, OPTIMIZERS, SHAPES, STEPS, WD_MULT, WEIGHTS, plan  # noqa: E402
-
-sys.path.remove(str(ORACLE))
+cases = load_cases("optimizer")
+GRADS = cases.GRADS
+LR_MULT = cases.LR_MULT
+OPTIMIZERS = cases.OPTIMIZERS
+SHAPES = cases.SHAPES
+STEPS = cases.STEPS
+WD_MULT = cases.WD_MULT
+WEIGHTS = cases.WEIGHTS
+plan = cases.plan
 GOLDEN = dict(np.load(ORACLE / "optimizer.npz"))
 
 

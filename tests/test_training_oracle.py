@@ -1,20 +1,15 @@
 """Whole small trainings against real MXNet 2.0: its weights to begin with, the same batches, its losses and weights."""
 
 import pathlib
-import sys
 
 import numpy as onp
 import pytest
+from golden import load_cases
 
 from gluonx import Trainer, autograd, engine, loss, nn, np
 
 ORACLE = pathlib.Path(__file__).parent / "oracle" / "training"
-sys.path.insert(0, str(ORACLE))
-try:
-    import cases as training
-finally:
-    sys.path.remove(str(ORACLE))
-    sys.modules.pop("cases", None)  # other oracles have a module of that name
+training = load_cases("training")
 
 RTOL = 1e-4
 MODES = ("plain", "hybrid", "naive")
