@@ -29,7 +29,8 @@ def numbers(text):
 
 
 def test_every_port_is_recorded():
-    assert sorted(EXPECTED) == sorted(path.stem for path in PORTS.glob("*.py"))
+    written = {path.stem for path in PORTS.glob("*.py")} - {"conftest"}
+    assert sorted(EXPECTED) == sorted(written)
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
