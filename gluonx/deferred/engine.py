@@ -7,8 +7,6 @@ segment of its own.
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -304,17 +302,3 @@ def _ownership(parts: Any, owned: set[int]) -> tuple[tuple[int, ...], tuple[int,
     donors = [-1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0]
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     return tuple(donors), tuple(gradients)
-
-
-class _Warnings:
-    lock = threading.Lock()
-    seen: set[str] = set()  # noqa: RUF012
-
-
-def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
-    """Warns the first time that `key` comes up."""
-    with _Warnings.lock:
-        if key in _Warnings.seen:
-            return
-        _Warnings.seen.add(key)
-    warnings.warn(message, stacklevel=stacklevel)

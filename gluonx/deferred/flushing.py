@@ -163,12 +163,12 @@ def _tape_slots(graph: Any, alive: tuple[int, ...]) -> tuple[int, ...]:
     kept: list[int] = []
     for slot in alive:
         node, i = graph.owners[slot]
-        if node.live[i] and not (spent and _passes(path, graph.owners, slot, spent)):
+        if node.live[i] and not (spent and _passes(graph.owners, slot, spent)):
             kept.append(slot)
     return tuple(kept)
 
 
-def _passes(path: list[Node], owners: Any, slot: int, spent: set[int]) -> bool:
+def _passes(owners: Any, slot: int, spent: set[int]) -> bool:
     """Whether a gradient from `slot` would have to pass a node whose graph is freed."""
     stack, seen = [owners[slot][0]], set()
     while stack:

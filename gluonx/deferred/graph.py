@@ -32,7 +32,6 @@ from gluonx.deferred.core import (
     Pending,
     Placeholder,
     Tracer,
-    Variable,
     aval_of,
     handle_class,
     intern_aval,
@@ -378,8 +377,3 @@ def source_of(handle: Handle) -> Any:
     """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
     tape = handle.tape
     return handle.variable if tape is None or tape.freed else tape
-
-
-def variable_of(handle: Handle) -> Variable | None:
-    """The variable of a handle, if it is marked."""
-    return handle.variable
