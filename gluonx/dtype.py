@@ -1,11 +1,13 @@
 """Number types: one place that turns what people write for a dtype into a ``numpy.dtype``.
 
-MXNet's default is float32, and 64-bit floats exist only where JAX's x64 switch is on; asking for one elsewhere gives
-the 32-bit type, as everywhere in JAX.
+MXNet's default is float32, and 64-bit types exist only where JAX's x64 switch is on; asking for one elsewhere gives
+the 32-bit type, as everywhere in JAX. The environment variable ``GLUONX_X64=1`` switches it on when gluonx is imported,
+``gluonx.util.set_x64()`` in code. It holds for the whole process. docs/dtypes.md has the rest.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import jax
@@ -16,6 +18,8 @@ import numpy as np
 __all__ = ["bfloat16", "canonical", "is_inexact"]
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+if os.environ.get("GLUONX_X64", "").lower() in ("1", "true", "on", "yes"):
+    jax.config.update("jax_enable_x64", True)
 _cache: dict[Any, np.dtype] = {}
 
 

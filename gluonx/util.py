@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import jax
+
 from gluonx import np, npx
+from gluonx.deferred.core import ever_ran
 from gluonx.device import num_gpus as get_gpu_count
+from gluonx.errors import GluonxError
 from gluonx.npx import (
     get_cuda_compute_capability,
     is_np_array,
@@ -31,6 +35,7 @@ __all__ = [
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
+    "is_x64",
     "np_array",
     "np_default_dtype",
     "np_shape",
@@ -38,6 +43,7 @@ __all__ = [
     "set_np",
     "set_np_default_dtype",
     "set_np_shape",
+    "set_x64",
     "use_np",
     "use_np_array",
     "use_np_default_dtype",
@@ -106,6 +112,35 @@ def np_default_dtype(active: bool = True) -> Iterator[None]:
     """
     set_np_default_dtype(active)
     yield
+
+
+def is_x64() -> bool:
+    """Whether 64-bit floats and integers exist in this process."""
+    return bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+
+
+def set_x64(active: bool = True) -> None:
+    """Lets 64-bit floats and integers exist in this process; the environment variable ``GLUONX_X64=1`` does the same.
+
+    The default dtype stays float32: a float64 array is one that was asked for, or comes of one.
+
+    Raises
+    ------
+    GluonxError
+        If that changes something after operators were recorded: what is known of programs so far would be wrong.
+
+    Examples
+    --------
+    >>> set_x64(is_x64())
+    """
+    if bool(active) == is_x64():
+        return
+    if ever_ran():
+        raise GluonxError(
+            "set_x64() comes too late: operators were recorded in this process already. Call it right after "
+            "importing gluonx, or set GLUONX_X64=1 in the environment."
+        )
+    jax.config.update("jax_enable_x64", bool(active))
 
 
 def default_array(source_array: Any, device: Any = None, dtype: Any = None) -> np.ndarray:

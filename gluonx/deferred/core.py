@@ -47,6 +47,7 @@ __all__ = [
     "aval_of",
     "counters",
     "current_state",
+    "ever_ran",
     "intern_aval",
     "new_handle",
     "record_scope",
@@ -100,6 +101,11 @@ def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -
         with _intern_lock:
             found = _avals.setdefault(key, Aval(shape, dtype, sharding))
     return found
+
+
+def ever_ran() -> bool:
+    """Whether any operator was recorded in this process."""
+    return bool(_avals)
 
 
 def _placement(sharding: Any) -> Any:

@@ -36,7 +36,7 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
     """The dtype that a Python or NumPy scalar takes beside the arrays of `args`.
 
     An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
-    float32, as MXNet does.
+    float32, the default dtype (MXNet takes them as float64).
     """
     if type(scalar) is Index:
         return _INT32

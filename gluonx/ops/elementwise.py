@@ -137,11 +137,17 @@ def _minimum(x: Array, y: Array) -> Array:
     return jnp.where((x <= y) | (x != x), x, y)
 
 
+def _divide(x: Array, y: Array) -> Array:
+    if not (jnp.issubdtype(x.dtype, jnp.inexact) or jnp.issubdtype(y.dtype, jnp.inexact)):
+        x, y = x.astype(jnp.float32), y.astype(jnp.float32)
+    return jnp.true_divide(x, y)
+
+
 _BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, ...]]] = {
     "add": (1, jnp.add, "``x1 + x2``.", ()),
     "subtract": (1, jnp.subtract, "``x1 - x2``.", ()),
     "multiply": (1, jnp.multiply, "``x1 * x2``.", ()),
-    "true_divide": (1, jnp.true_divide, "``x1 / x2``, a float also for integers.", ("divide",)),
+    "true_divide": (1, _divide, "``x1 / x2``, a float also for integers.", ("divide",)),
     "power": (4, jnp.power, "``x1 ** x2``.", ("pow",)),
     "floor_divide": (4, jnp.floor_divide, "``floor(x1 / x2)``.", ()),
     "mod": (4, jnp.remainder, "The remainder, with the sign of the divisor.", ("remainder",)),
@@ -174,9 +180,32 @@ _BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, .
 }
 
 
+_SMALL_FLOATS = frozenset({
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "degrees", "exp", "exp2",
+    "expm1", "log", "log10", "log1p", "log2", "radians", "rint", "sin", "sinh", "sqrt", "tan", "tanh",
+})  # fmt: skip
+"""Functions that take 8-bit integers and booleans to float16, in MXNet as in NumPy."""
+
+_FLOATS = frozenset(["log_sigmoid", "mish", "reciprocal", "selu", "sigmoid", "silu", "softrelu", "softsign"])
+
+
+def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
+    """The function on integers too: they become float32, 8-bit ones float16 with `small`."""
+
+    def run(x: Array) -> Array:
+        if jnp.issubdtype(x.dtype, jnp.inexact):
+            return compute(x)
+        return compute(x.astype(jnp.float16 if small and x.dtype.itemsize == 1 else jnp.float32))
+
+    return run
+
+
 def _register_unary(
     name: str, level: int, compute: Callable[[Array], Array], doc: str, aliases: tuple[str, ...]
 ) -> None:
+    if name in _SMALL_FLOATS or name in _FLOATS:
+        compute = _in_floats(compute, name in _SMALL_FLOATS)
+
     def unary(x: Array) -> Array:
         return compute(x)
 

@@ -86,6 +86,8 @@ def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
 @register(level=4)
 def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The mean over axes; of integers, a float."""
+    if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
+        dtype = jnp.float32
     return jnp.mean(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
