@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from gluonx import checkpoint, initializer
+from gluonx.arguments import Checked
 from gluonx.blocktools import (
     HookHandle,
     Registry,
@@ -35,7 +36,7 @@ _OTHER_TYPE = (
 )
 
 
-class Block:
+class Block(Checked):
     """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
 
     Examples
@@ -390,7 +391,9 @@ class Block:
 
     # ---------------------------------------------------------------- files
 
-    def save_parameters(self, filename: str | PathLike[str], deduplicate: bool = False) -> None:
+    def save_parameters(
+        self, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
+    ) -> None:
         """Write all parameters to a file. The file is whole or not there, also if the process dies.
 
         Parameters
@@ -398,8 +401,11 @@ class Block:
         filename : str or path
         deduplicate : bool
             Whether to write a shared parameter under one of its names only.
+        format : {'npz', 'safetensors', 'mxnet'}, optional
+            By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
+            NDArray list that MXNet 1 reads.
         """
-        checkpoint.save_parameters(self, filename, deduplicate)
+        checkpoint.save_parameters(self, filename, deduplicate, format)
 
     def load_parameters(
         self,
@@ -416,7 +422,8 @@ class Block:
         Parameters
         ----------
         filename : str or path
-            Written by :meth:`save_parameters`.
+            Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). What it is, the
+            contents tell: npz, safetensors, or an NDArray list. Names may begin with ``arg:`` or ``aux:``.
         device : Device, optional
             Where to put parameters that are not initialized yet. ``ctx`` is its older name.
         allow_missing : bool

@@ -27,13 +27,15 @@ __all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model"
 _FORMAT = "gluonx-block-1"
 
 
-def save_parameters(block: Any, filename: str | PathLike[str], deduplicate: bool = False) -> None:
+def save_parameters(
+    block: Any, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
+) -> None:
     """Write the parameters of `block` under their structured names; see ``Block.save_parameters``."""
     params = block.collect_params()
     if deduplicate:
         params = {name: p for p, name in _first_names(params).items()}
     handles = {name: param._require_ready() for name, param in params.items()}
-    serialize.save_arrays(filename, {name: handle.asnumpy() for name, handle in handles.items()})
+    serialize.save_arrays(filename, {name: handle.asnumpy() for name, handle in handles.items()}, format)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Options:
 
 def load_parameters(block: Any, filename: str | PathLike[str], options: Options) -> None:
     """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
-    load_dict(block, serialize.load_arrays(filename), f"file '{os.fspath(filename)}'", options)
+    # Views of the file, which _staged copies: the only copy in memory is the one that computes.
+    load_dict(block, serialize.load_arrays(filename, mapped=True), f"file '{os.fspath(filename)}'", options)
 
 
 def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Options) -> None:

@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
-    0: {"errors", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve"},
+    0: {"errors", "arguments", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve",
+        "convert"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
@@ -29,7 +30,7 @@ FLOORS = {
     6: {"model_zoo", "estimator", "parallel"},
     7: {"symbol", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},
-    9: {"examples", "__main__"},
+    9: {"examples", "parity", "__main__"},
 }  # fmt: skip
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
 

@@ -10,7 +10,9 @@ the bytes that are really there before anything is allocated; nothing is ever un
 raises :class:`~gluonx.errors.FormatError`, which names the file, the offset and the reason.
 
 Containers read: npz and npy (numpy's, and MXNet 2's with its bfloat16 and sparse arrays), safetensors, and MXNet's
-``NDArray`` list in all of its record versions (0 to 3). Written: npz (so that MXNet 2.0 reads it), safetensors, npy.
+``NDArray`` list in all of its record versions (0 to 3). Written: npz (so that MXNet 2.0 reads it), safetensors, npy,
+and the NDArray list (so that MXNet 1 reads it). Trainer states of MXNet are pickles and go through
+:func:`load_trainer_states`, which runs nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +21,20 @@ from gluonx.serialize.atomic import atomic_directory as atomic_directory
 from gluonx.serialize.atomic import atomic_write as atomic_write
 from gluonx.serialize.files import load_arrays as load_arrays
 from gluonx.serialize.files import load_metadata as load_metadata
+from gluonx.serialize.files import load_ndarrays as load_ndarrays
 from gluonx.serialize.files import save_arrays as save_arrays
+from gluonx.serialize.files import save_ndarrays as save_ndarrays
+from gluonx.serialize.states import TrainerStates as TrainerStates
+from gluonx.serialize.states import load_trainer_states as load_trainer_states
 
-__all__ = ["atomic_directory", "atomic_write", "load_arrays", "load_metadata", "save_arrays"]
+__all__ = [
+    "TrainerStates",
+    "atomic_directory",
+    "atomic_write",
+    "load_arrays",
+    "load_metadata",
+    "load_ndarrays",
+    "load_trainer_states",
+    "save_arrays",
+    "save_ndarrays",
+]

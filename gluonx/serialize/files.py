@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import mmap
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,16 +13,21 @@ from typing import Any
 import numpy as np
 
 from gluonx.serialize.atomic import PathLike, atomic_write
-from gluonx.serialize.mxnet_list import MAGIC, read_list
+from gluonx.serialize.mxnet_list import MAGIC, read_items, read_list, write_list
 from gluonx.serialize.npz import opened_zip, read_npy, read_npz, write_npy, write_npz
 from gluonx.serialize.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.serialize.source import Source
 
-__all__ = ["load_arrays", "load_metadata", "save_arrays"]
+__all__ = ["Readable", "load_arrays", "load_metadata", "load_ndarrays", "opened", "save_arrays", "save_ndarrays"]
+
+Readable = PathLike | bytes | bytearray | memoryview
 
 # Other things that people hand to a loader by mistake: say what it is instead of "bad magic".
 _STRANGERS = [
-    (b"\x80", "it is a pickle (perhaps Trainer states, or torch.save); gluonx never unpickles a file"),
+    (
+        b"\x80",
+        "it is a pickle (torch.save, or Trainer states: load_trainer_states); gluonx never unpickles a file",
+    ),
     (b"version https://", "it is a Git LFS pointer, not the file itself; run 'git lfs pull'"),
     (b"\x89HDF", "it is an HDF5 file"),
     (b"\x1f\x8b", "it is compressed with gzip; decompress it first"),
@@ -30,12 +36,17 @@ _STRANGERS = [
 
 
 @contextlib.contextmanager
-def _opened(source: PathLike | bytes | bytearray | memoryview, budget: int) -> Iterator[Source]:
+def opened(source: Readable, budget: int, mapped: bool = False) -> Iterator[Source]:
+    """A file or bytes as a `Source`; `mapped` lets arrays be views of the file instead of copies."""
     if isinstance(source, bytes | bytearray | memoryview):
         yield Source(io.BytesIO(source), "<bytes>", budget)
         return
     with open(source, "rb") as file:
-        yield Source(file, f"'{os.fspath(source)}'", budget)
+        view = None
+        if mapped:
+            with contextlib.suppress(OSError, ValueError):  # an empty file, or a file system that cannot
+                view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        yield Source(file, f"'{os.fspath(source)}'", budget, view)
 
 
 def _container(source: Source) -> str:
@@ -62,9 +73,7 @@ def _container(source: Source) -> str:
 _READERS = {"ndarray": read_list, "npz": read_npz, "safetensors": read_safetensors}
 
 
-def load_arrays(
-    source: PathLike | bytes | bytearray | memoryview, *, max_expanded_bytes: int = 1 << 30
-) -> dict[str, np.ndarray]:
+def load_arrays(source: Readable, *, max_expanded_bytes: int = 1 << 30, mapped: bool = False) -> dict[str, np.ndarray]:
     """Read all arrays of a parameter file, whatever its container.
 
     The container is told by its first bytes: npz, npy, safetensors, or MXNet's NDArray list (1.x ``.params``; dense,
@@ -77,12 +86,16 @@ def load_arrays(
     max_expanded_bytes : int
         How much memory compressed members and sparse arrays may take together (1 GiB), since a small hostile file can
         ask for any amount. Stored arrays take what the file holds and are not limited.
+    mapped : bool
+        Whether arrays may be read-only views of the file, mapped into memory: nothing is read before it is used. The
+        file must stay as it is while they are (replacing it, as gluonx writes, is fine); npz checksums are not
+        compared. Booleans, compressed and sparse arrays are copies all the same.
 
     Returns
     -------
     dict of str to numpy.ndarray
-        In the order of the file; fresh, writable, C-contiguous arrays in native byte order. Arrays without a name are
-        called ``arr_0``, ``arr_1`` and so on.
+        In the order of the file; fresh, writable, C-contiguous arrays in native byte order (but for `mapped`). Arrays
+        without a name are called ``arr_0``, ``arr_1`` and so on.
 
     Raises
     ------
@@ -99,14 +112,40 @@ def load_arrays(
     >>> {name: (array.shape, str(array.dtype)) for name, array in load_arrays(path).items()}
     {'dense.weight': ((2, 3), 'float32')}
     """
-    with _opened(source, max_expanded_bytes) as opened:
-        kind = _container(opened)
+    with opened(source, max_expanded_bytes, mapped) as file:
+        kind = _container(file)
         if kind != "npy":
-            return _READERS[kind](opened)
-        return {"arr_0": read_npy(opened, opened.size, lambda reason: opened.fail("it " + reason, 0))}
+            return _READERS[kind](file)
+        return {"arr_0": read_npy(file, file.size, lambda reason: file.fail("it " + reason, 0))}
 
 
-def load_metadata(source: PathLike | bytes | bytearray | memoryview) -> dict[str, str]:
+def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> list[np.ndarray] | dict[str, np.ndarray]:
+    """Read a file as MXNet's ``nd.load`` does: a list where the arrays have no names, else a dict.
+
+    Parameters
+    ----------
+    source, max_expanded_bytes
+        As for :func:`load_arrays`.
+
+    Returns
+    -------
+    list or dict of numpy.ndarray
+
+    Raises
+    ------
+    FormatError, OSError
+        As :func:`load_arrays`.
+    """
+    with opened(source, max_expanded_bytes) as file:
+        if _container(file) == "ndarray":
+            names, arrays = read_items(file)
+            if not names:
+                return arrays
+    found = load_arrays(source, max_expanded_bytes=max_expanded_bytes)
+    return list(found.values()) if list(found) == [f"arr_{i}" for i in range(len(found))] else found
+
+
+def load_metadata(source: Readable) -> dict[str, str]:
     """Read only the metadata that :func:`save_arrays` put into a file.
 
     Parameters
@@ -124,12 +163,12 @@ def load_metadata(source: PathLike | bytes | bytearray | memoryview) -> dict[str
     FormatError
         If the file is no parameter file.
     """
-    with _opened(source, 0) as opened:
-        kind, found = _container(opened), None
+    with opened(source, 0) as file:
+        kind, found = _container(file), None
         if kind == "safetensors":
-            found = read_header(opened).get("__metadata__")
+            found = read_header(file).get("__metadata__")
         elif kind == "npz":
-            with opened_zip(opened) as members, contextlib.suppress(ValueError, RecursionError, StopIteration):
+            with opened_zip(file) as members, contextlib.suppress(ValueError, RecursionError, StopIteration):
                 found = json.loads(next(iter(members.values()))[0].comment)
         if isinstance(found, dict) and all(isinstance(v, str) for v in found.values()):
             return found
@@ -159,10 +198,10 @@ def save_arrays(
         The file to create or replace.
     arrays : mapping of str to array
         Anything ``numpy.asarray`` takes; booleans and numbers, bfloat16 included.
-    format : {None, "npz", "safetensors", "npy"}
+    format : {None, "npz", "safetensors", "npy", "mxnet"}
         By default safetensors where `path` ends in ``.safetensors`` and npz elsewhere, uncompressed, as MXNet 2.0
-        writes and reads ``.params`` (bfloat16 is its ``<b2``, which ``numpy.load`` refuses). ``"npy"`` takes exactly
-        one array.
+        writes and reads ``.params`` (bfloat16 is its ``<b2``, which ``numpy.load`` refuses). ``"mxnet"`` is the
+        NDArray list that MXNet 1 reads (2.0 too, outside its NumPy mode). ``"npy"`` takes exactly one array.
     metadata : mapping of str to str, optional
         Short texts kept in the file: the ``__metadata__`` of safetensors, the archive comment of npz.
 
@@ -185,12 +224,38 @@ def save_arrays(
     texts = dict(metadata or {})
     if not all(isinstance(text, str) for pair in texts.items() for text in pair):
         raise TypeError(f"metadata must map strings to strings, got {texts!r}")
-    if kind not in ("npz", "safetensors", "npy"):
-        raise ValueError(f"format must be 'npz', 'safetensors', 'npy' or None, got {kind!r}")
+    if kind not in ("npz", "safetensors", "npy", "mxnet"):
+        raise ValueError(f"format must be 'npz', 'safetensors', 'npy', 'mxnet' or None, got {kind!r}")
     if kind == "npy" and (len(plain) != 1 or texts):
         raise ValueError(f"a .npy file holds exactly one array and no metadata, got {len(plain)} arrays")
+    if kind == "mxnet" and texts:
+        raise ValueError("an NDArray list of MXNet holds no metadata; save as npz or safetensors")
     with atomic_write(path) as file:
         if kind == "npy":
             write_npy(file, *plain.values())
+        elif kind == "mxnet":
+            write_list(file, plain)
         else:
             (write_npz if kind == "npz" else write_safetensors)(file, plain, texts)
+
+
+def save_ndarrays(path: PathLike, arrays: Any) -> None:
+    """Write what MXNet's ``nd.save`` takes, in its format: one array, a list of arrays, or a dict of them.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    arrays : array, sequence of arrays, or mapping of str to array
+
+    Raises
+    ------
+    FormatError, TypeError, OSError
+        As :func:`save_arrays`.
+    """
+    if isinstance(arrays, Mapping):
+        save_arrays(path, arrays, "mxnet")
+        return
+    listed = list(arrays) if isinstance(arrays, list | tuple) else [arrays]
+    plain = {f"arr_{i}": _plain(f"arr_{i}", value) for i, value in enumerate(listed)}
+    with atomic_write(path) as file:
+        write_list(file, plain, named=False)

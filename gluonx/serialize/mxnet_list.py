@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
+from typing import IO
 
 import numpy as np
 
-from gluonx.serialize.source import BFLOAT16, Source
+from gluonx.errors import FormatError
+from gluonx.serialize.source import BFLOAT16, Source, write_data
 from gluonx.serialize.sparse import densify
 
-__all__ = ["MAGIC", "read_list"]
+__all__ = ["MAGIC", "read_items", "read_list", "read_one", "write_list"]
 
 MAGIC = struct.pack("<QQ", 0x112, 0)
 _DTYPES = [
@@ -21,6 +23,15 @@ _MAX_RANK = 64
 
 def read_list(source: Source) -> dict[str, np.ndarray]:
     """All arrays of the list, by name, or as ``arr_0``, ``arr_1`` and so on where it has no names."""
+    names, arrays = read_items(source)
+    names = names or [f"arr_{i}" for i in range(len(arrays))]
+    if len(set(names)) != len(names):
+        raise source.fail("two of its arrays have the same name")
+    return dict(zip(names, arrays, strict=True))
+
+
+def read_items(source: Source) -> tuple[list[str], list[np.ndarray]]:
+    """The names, none of them where it is a list and not a dict, and the arrays."""
     source.seek(len(MAGIC))
     (count,) = source.unpack("Q", "the number of arrays")
     if count > (source.size - source.pos) // 4:
@@ -29,12 +40,38 @@ def read_list(source: Source) -> dict[str, np.ndarray]:
     (named,) = source.unpack("Q", "the number of names")
     if named not in (0, count):
         raise source.fail(f"it has {count} arrays but {named} names", source.pos - 8)
-    names = [_read_name(source, i) for i in range(count)] if named else [f"arr_{i}" for i in range(count)]
-    if len(set(names)) != count:
-        raise source.fail("two of its arrays have the same name")
+    names = [_read_name(source, i) for i in range(named)]
     if source.pos != source.size:
         raise source.fail(f"{source.size - source.pos} bytes follow after its end", source.pos)
-    return dict(zip(names, arrays, strict=True))
+    return names, arrays
+
+
+def read_one(source: Source) -> np.ndarray:
+    """One record without the list around it, as trainer states hold them; it must be all that there is."""
+    array = _read_record(source, "the array")
+    if source.pos != source.size:
+        raise source.fail(f"{source.size - source.pos} bytes follow after its end", source.pos)
+    return array
+
+
+def write_list(file: IO[bytes], arrays: dict[str, np.ndarray], named: bool = True) -> None:
+    """The list as MXNet 1 and 2 read it: records of version 2, of version 3 where an array has no element or no axis.
+
+    Version 2 knows no arrays of rank 0 or size 0; version 3 is read by MXNet 2 and, under ``np_shape``, by 1.6 to 1.9.
+    """
+    codes = {dtype: code for code, dtype in enumerate(_DTYPES)}
+    tag = _V3 if any(array.size == 0 or array.ndim == 0 for array in arrays.values()) else _V2
+    file.write(MAGIC + struct.pack("<Q", len(arrays)))
+    for name, array in arrays.items():
+        if array.dtype not in codes:
+            raise FormatError(f"an NDArray list cannot hold the array {name!r} of type {array.dtype}")
+        file.write(struct.pack(f"<Iii{array.ndim}q", tag, 0, array.ndim, *array.shape))
+        file.write(struct.pack("<iii", 1, 0, codes[array.dtype]))
+        write_data(file, array)
+    names = [name.encode("utf-8") for name in arrays] if named else []
+    file.write(struct.pack("<Q", len(names)))
+    for text in names:
+        file.write(struct.pack("<Q", len(text)) + text)
 
 
 def _read_name(source: Source, index: int) -> str:

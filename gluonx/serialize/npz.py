@@ -69,7 +69,10 @@ def read_npy(stream: Any, total: int, fail: Fail) -> np.ndarray:
     nbytes, held = byte_count(dtype, shape, fail), total - 8 - length_size - header_size
     if nbytes != held:
         raise fail(f"says {dtype}{shape}, which is {nbytes} bytes, but holds {held}")
-    array = fill_array(stream, dtype, shape[::-1] if fortran else shape, fail)
+    if isinstance(stream, Source):
+        array = stream.array(dtype, shape[::-1] if fortran else shape, "its array")
+    else:
+        array = fill_array(stream, dtype, shape[::-1] if fortran else shape, fail)
     return np.asarray(array.T, order="C") if fortran else array
 
 
@@ -137,11 +140,26 @@ def _read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo
         source.spend(info.file_size, f"member {info.filename!r}")
     elif info.file_size != info.compress_size or info.file_size > source.size:
         raise fail(f"says it holds {info.file_size} bytes, more than there are")
+    if source.mapped is not None and info.compress_type == zipfile.ZIP_STORED and not raw:
+        return _mapped_member(source, info, fail)
     with archive.open(info) as stream:
         result = stream.read() if raw else read_npy(stream, info.file_size, fail)
         if stream.read(1):  # reaching the end is also what makes zipfile compare the checksum
             raise fail("is longer than it says")
     return result
+
+
+def _mapped_member(source: Source, info: zipfile.ZipInfo, fail: Fail) -> np.ndarray:
+    """A stored member where it lies; its local header tells where that is."""
+    source.seek(info.header_offset)
+    head = source.take(30, "the header of a member")
+    if head[:4] != b"PK\x03\x04":
+        raise fail("has no header")
+    name, extra = struct.unpack("<HH", head[26:])
+    source.seek(source.pos + name + extra)
+    if info.file_size > source.size - source.pos:
+        raise fail(f"says it holds {info.file_size} bytes, more than there are")
+    return read_npy(source, info.file_size, fail)
 
 
 def read_npz(source: Source) -> dict[str, np.ndarray]:

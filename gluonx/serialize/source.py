@@ -28,8 +28,8 @@ class Source(io.RawIOBase):
     It is also the file object handed to `zipfile`, which asks for as many bytes as a hostile header tells it to.
     """
 
-    def __init__(self, file: BinaryIO, name: str, budget: int) -> None:
-        self.file, self.name, self.budget = file, name, budget
+    def __init__(self, file: BinaryIO, name: str, budget: int, mapped: Any = None) -> None:
+        self.file, self.name, self.budget, self.mapped = file, name, budget, mapped
         self.size = file.seek(0, io.SEEK_END)
         self.pos = 0
 
@@ -89,7 +89,10 @@ class Source(io.RawIOBase):
         nbytes, left = byte_count(dtype, shape, fail), max(self.size - self.pos, 0)
         if nbytes > left:
             raise fail(f"of shape {tuple(shape)} needs {nbytes} bytes, {left} are left")
-        return fill_array(self, dtype, shape, fail)
+        if self.mapped is None or dtype == np.bool_ or not dtype.isnative:
+            return fill_array(self, dtype, shape, fail)
+        self.pos += nbytes
+        return np.ndarray(tuple(shape), dtype, self.mapped, self.pos - nbytes) if nbytes else np.empty(shape, dtype)
 
     def spend(self, nbytes: int, what: str) -> None:
         """Account for memory beyond the file's own size: a kilobyte may inflate to a megabyte, a bomb to anything."""
