@@ -13,9 +13,11 @@ from gluonx.ops import losses as losses
 from gluonx.ops import metrics as metrics
 from gluonx.ops import nn as nn
 from gluonx.ops import normalization as normalization
+from gluonx.ops import outputs as outputs
 from gluonx.ops import pool as pool
 from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce
+from gluonx.ops import rnn as rnn
 from gluonx.ops import tensor as tensor
 from gluonx.ops.registry import HINTS as HINTS
 from gluonx.ops.registry import OPS as OPS

@@ -213,6 +213,19 @@ def _register_unary(
     register(name, level=level, aliases=aliases)(unary)
 
 
+def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+    """Completes an operand of unknown shape by the other one, as far as that is known."""
+    out = list(shapes)
+    for i, (own, other) in enumerate(zip(shapes, shapes[::-1], strict=True)):
+        if other is None or (own is not None and all(n > 0 for n in own)):
+            continue
+        if own is None:
+            out[i] = other
+        elif 0 < len(own) <= len(other):
+            out[i] = tuple(n if n > 0 else m for n, m in zip(own, other[-len(own) :], strict=True))
+    return out
+
+
 def _register_binary(
     name: str, level: int, compute: Callable[[Array, Array], Array], doc: str, aliases: tuple[str, ...]
 ) -> None:
@@ -222,7 +235,7 @@ def _register_binary(
         return compute(x1, x2)
 
     binary.__name__, binary.__doc__ = name, doc
-    register(name, level=level, aliases=aliases)(binary)
+    register(name, level=level, aliases=aliases, infer=_partners)(binary)
 
 
 for _name, _row in _UNARY.items():

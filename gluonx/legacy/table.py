@@ -1,0 +1,47 @@
+"""The table of legacy operators: every operator of MXNet 1 that gluonx knows, as a canonicalization to core operators.
+
+`TABLE` holds the rows by name and alias; `get_legacy` finds one with an error that a person can act on. The rows are
+written in the files beside this one, a file a family; `gluonx.legacy.row` tells what a row is.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from gluonx.legacy import elementwise as elementwise
+from gluonx.legacy import linalg as linalg
+from gluonx.legacy import nn as nn
+from gluonx.legacy import random as random
+from gluonx.legacy import reduce as reduce
+from gluonx.legacy import sequence as sequence
+from gluonx.legacy import shape as shape
+from gluonx.legacy.row import TABLE as TABLE
+from gluonx.legacy.row import LegacyOp as LegacyOp
+
+__all__ = ["TABLE", "LegacyOp", "find", "get_legacy"]
+
+
+def find(name: str) -> LegacyOp | None:
+    """The legacy operator of this name or alias, or None."""
+    return TABLE.get(name)
+
+
+def get_legacy(name: str) -> LegacyOp:
+    """The legacy operator of this name or alias.
+
+    Raises
+    ------
+    KeyError
+        If there is none; the message names the nearest spelling.
+
+    Examples
+    --------
+    >>> get_legacy("concat")
+    <legacy operator Concat>
+    """
+    found = TABLE.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, TABLE, 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise KeyError(f"there is no legacy operator '{name}'{hint}")
+    return found
