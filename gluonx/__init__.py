@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _MODULES = {"gluon": "gluonx", **aliases.SHORT}
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
+    "gluonx.fused": ("Fused",),
     "gluonx.parameter": ("Constant", "Parameter"),
     "gluonx.trainer": ("Trainer",),
     "gluonx.bridge": ("from_jax", "functional"),
@@ -43,6 +44,7 @@ __all__ = [
     "Context",
     "DeferredInitializationError",
     "Device",
+    "Fused",
     "GluonxError",
     "HybridBlock",
     "MXNetError",
@@ -74,6 +76,7 @@ __all__ = [
     "loss",
     "lr_scheduler",
     "metric",
+    "model_zoo",
     "nn",
     "np",
     "npx",

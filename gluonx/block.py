@@ -83,15 +83,27 @@ class HybridBlock(Block):
             return super()._run(args, kwargs)
         traced = self._traced
         if traced is None or self._traced_of.version != structure.version:
+            self._fuse_below(args, kwargs)
             traced = self._renewed_trace()
         return traced(args, kwargs)
+
+    def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Fuse what waits for values in this block or below it, before anything is traced."""
+        waiting = list(self._waiting_below())
+        if not waiting:
+            return
+        if not kwargs and any(p._awaiting is not None for p in self._unique_params()):
+            HybridBlock.infer_shape(self, *args)
+        for block in waiting:
+            block._fuse_now()
 
     def _renewed_trace(self) -> Any:
         """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
         blocks = [block for _, block in self._walk()]
         params = [p for block in blocks for p in block._reg_params.values()]
         tokens = [block.__dict__.get("_arrays_token") for block in blocks]
-        parts, dtypes = [*blocks[1:], *params, *tokens], [p.dtype for p in params]
+        homes = [p._home for p in params]
+        parts, dtypes = [*blocks[1:], *params, *tokens, *homes], [p.dtype for p in params]
         same = False
         if self._traced is not None:
             old, old_dtypes = self._traced_of.content
@@ -236,4 +248,4 @@ class HybridBlock(Block):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the trace, which belongs to this very object."""
-        return {**self.__dict__, "_traced": None}
+        return {**super().__getstate__(), "_traced": None}

@@ -21,6 +21,7 @@ from gluonx.blocktools import (
 )
 from gluonx.declared import structure
 from gluonx.deferred.core import Handle
+from gluonx.fused import Fusible, fused_view
 from gluonx.parameter import Parameter
 from gluonx.summary import summarize
 
@@ -36,7 +37,7 @@ _OTHER_TYPE = (
 )
 
 
-class Block(Checked):
+class Block(Checked, Fusible):
     """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
 
     Examples
@@ -70,7 +71,9 @@ class Block(Checked):
         own["_pre_hooks"] = {}
         own["_post_hooks"] = {}
         own["_op_hooks"] = {}
-        own["_collection"] = Snapshot({})
+        own["_collection"] = Snapshot(({}, {}))
+        own["_fusions"] = Registry()
+        own["_fusions_at"] = -1
         own["_ready"] = True
         own["_plain"] = True
 
@@ -174,10 +177,12 @@ class Block(Checked):
 
     def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
-        own = self._reg_params.values()
+        own = [*self._reg_params.values(), *self._declared_pieces()]
         if any(p._awaiting is not None for p in own) and self._infers_shape():
             self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
-        self.__dict__["_ready"] = all(p._is_ready for p in own)
+        if self._fuse_waiting:
+            self._fuse_now()
+        self.__dict__["_ready"] = all(p._is_ready for p in own) and not self._fuse_waiting
         self._refresh()
 
     def _infers_shape(self) -> bool:
@@ -222,14 +227,17 @@ class Block(Checked):
         """The block's own parameters, those of its children left out. Most code wants :meth:`collect_params`."""
         return self._reg_params
 
-    def collect_params(self, select: str | None = None) -> dict[str, Parameter]:
+    def collect_params(self, select: str | None = None, fused: bool = True) -> dict[str, Parameter]:
         """All parameters by structured name.
 
         Parameters
         ----------
         select : str, optional
             A regular expression. Names are kept that it matches from their beginning on, as in
-            ``net.collect_params('.*weight|.*bias')``.
+            ``net.collect_params('.*weight|.*bias')``. A pattern that matches names of pieces but not of the fused
+            parameter they are in gives the pieces.
+        fused : bool
+            Whether fused parameters stand for their pieces; see :meth:`fuse`.
 
         Returns
         -------
@@ -242,14 +250,21 @@ class Block(Checked):
         []
         """
         snapshot = self._collection
-        found = snapshot.content if snapshot.version == structure.version else self._collected()
+        apart, found = snapshot.content if snapshot.version == structure.version else self._collected()
+        if not fused:
+            found = apart
         if select is None:
             return dict(found)
         wanted = re.compile(select)
-        return {name: param for name, param in found.items() if wanted.match(name)}
+        chosen = {name: param for name, param in found.items() if wanted.match(name)}
+        if found is not apart:
+            homes = set(chosen.values())
+            pieces = {name: param for name, param in apart.items() if name not in found and wanted.match(name)}
+            chosen.update({name: param for name, param in pieces.items() if param._home not in homes})
+        return chosen
 
-    def _collected(self) -> dict[str, Parameter]:
-        """All parameters by structured name; also tells each parameter where it is, for messages."""
+    def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
+        """All parameters by structured name, apart and fused; also tells each one where it is, for messages."""
         walk = list(self._walk())
         warn_of_loose_items([block for _, block in walk], stacklevel=3)
         found: dict[str, Parameter] = {}
@@ -259,8 +274,9 @@ class Block(Checked):
                 path = f"{type(self).__name__}.{prefix}{name}"
                 if param._path.count(".") <= path.count("."):  # the outermost walk gives the most telling path
                     param._path = path
-        self.__dict__["_collection"] = Snapshot(found, structure.version)
-        return found
+        both = found, fused_view(type(self).__name__, walk, found)
+        self.__dict__["_collection"] = Snapshot(both, structure.version)
+        return both
 
     def _walk(self, prefix: str = "") -> Iterator[tuple[str, Block]]:
         """Yield this block and all below with the prefix of their names, parents first."""

@@ -15,9 +15,33 @@ import numpy as np
 from gluonx.device import Device, current_device, device_of, resolve
 from gluonx.errors import DeviceError
 
-__all__ = ["Shape", "as_shape", "is_complete", "merge", "one_device", "placement", "structure"]
+__all__ = ["Shape", "Text", "as_shape", "is_complete", "merge", "one_device", "placement", "structure"]
 
 Shape = tuple[int, ...]
+
+
+class Text:
+    """What parameters say when something is wrong."""
+
+    KEPT = "Parameter '{path}' is already initialized and kept. Set force_reinit=True to initialize it anew."
+    UNINITIALIZED = (
+        "Parameter '{path}'{where} has not been initialized. Call initialize() on the block that holds it, as in "
+        "net.initialize(), before its first use; a block added after that call needs a call of its own."
+    )
+    DEFERRED = (
+        "Parameter '{path}'{where} has no value yet: part of its shape {shape} is unknown. Run one batch through the "
+        "net, call net.infer_shape(x), or give the whole shape when you make the layer (in_units, in_channels, ...)."
+    )
+    CONFLICT = "Parameter '{path}' has shape {declared}, which does not fit {what} {other}."
+    NO_GRAD = (
+        "Parameter '{path}' has no gradient, because {why}. A floating parameter with grad_req 'write' or 'add' has "
+        "one."
+    )
+    NOT_SPARSE = (
+        "Parameter '{path}' is dense, as all parameters of gluonx are, and has no row-sparse data. Use data(), and "
+        "index it for single rows."
+    )
+    NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
 
 
 class _Structure:

@@ -12,6 +12,7 @@ __all__ = [
     "DeferredInitializationError",
     "DeviceError",
     "FormatError",
+    "FusionError",
     "GluonxError",
     "GraphError",
     "MXNetError",
@@ -55,6 +56,10 @@ class TracedValueError(GluonxError, TypeError):
 
 class FormatError(GluonxError, ValueError):
     """A file is not what it should be: truncated, of another kind, or of another model."""
+
+
+class FusionError(GluonxError, ValueError):
+    """Parameters cannot be kept as one array, or not both apart and as one."""
 
 
 class StaleGradientError(GluonxError, UserWarning):

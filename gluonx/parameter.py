@@ -26,7 +26,7 @@ import jax
 import numpy as np
 
 from gluonx import initializer
-from gluonx.declared import Shape, as_shape, is_complete, merge, one_device, placement, structure
+from gluonx.declared import Shape, Text, as_shape, is_complete, merge, one_device, placement, structure
 from gluonx.deferred import where
 from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
 from gluonx.device import Device
@@ -38,25 +38,6 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
 _GRAD_REQS = ("write", "add", "null")
 _STORAGE = ("default", "row_sparse", "csr")
-
-_KEPT = "Parameter '{path}' is already initialized and kept. Set force_reinit=True to initialize it anew."
-_UNINITIALIZED = (
-    "Parameter '{path}'{where} has not been initialized. Call initialize() on the block that holds it, as in "
-    "net.initialize(), before its first use; a block added after that call needs a call of its own."
-)
-_DEFERRED = (
-    "Parameter '{path}'{where} has no value yet: part of its shape {shape} is unknown. Run one batch through the net, "
-    "call net.infer_shape(x), or give the whole shape when you make the layer (in_units, in_channels, ...)."
-)
-_CONFLICT = "Parameter '{path}' has shape {declared}, which does not fit {what} {other}."
-_NO_GRAD = (
-    "Parameter '{path}' has no gradient, because {why}. A floating parameter with grad_req 'write' or 'add' has one."
-)
-_NOT_SPARSE = (
-    "Parameter '{path}' is dense, as all parameters of gluonx are, and has no row-sparse data. Use data(), and index "
-    "it for single rows."
-)
-_NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
 
 
 class Parameter:
@@ -122,6 +103,7 @@ class Parameter:
         self._device: Device | None = None
         self._handle: Any = None
         self._awaiting: Any = None  # in the deferred state: the initializer to run once the shape is known
+        self._home: Any = None  # the FusedParameter that this is a piece of
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._stype, self._grad_stype = stype, grad_stype
@@ -171,15 +153,20 @@ class Parameter:
 
     @grad_req.setter
     def grad_req(self, grad_req: str) -> None:
-        if grad_req not in _GRAD_REQS:
-            raise ValueError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
+        self._check_grad_req(grad_req)
         if not self._differentiable:
             grad_req = "null"
         if grad_req == self._grad_req:
             return
+        if self._home is not None:
+            self._home._admit(self, grad_req)
         self._grad_req = grad_req
         if self._is_ready:
             self._attach()
+
+    def _check_grad_req(self, grad_req: str) -> None:
+        if grad_req not in _GRAD_REQS:
+            raise ValueError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
 
     @property
     def _is_ready(self) -> bool:
@@ -216,7 +203,7 @@ class Parameter:
             If several devices are given, or one that does not exist.
         """
         if self._is_ready and not force_reinit:
-            warnings.warn(_KEPT.format(path=self._path), UserWarning, stacklevel=2)
+            warnings.warn(Text.KEPT.format(path=self._path), UserWarning, stacklevel=2)
             return
         self._check_initializable()
         place = one_device(ctx if device is None else device, self._path)
@@ -228,6 +215,8 @@ class Parameter:
             self._make_handle()
             return
         value = self._initial_value(chosen)
+        if self._home is not None and place != self._device:
+            self._home.reset_device(place)
         self._device, self._awaiting = place, None
         self._fill(value)
 
@@ -275,7 +264,9 @@ class Parameter:
         self._handle = self._awaiting = self._device = None
 
     def _attach(self) -> None:
-        if self._grad_req == "null" or not is_inexact(self._dtype):
+        if self._home is not None:
+            self._home._reattach(self)
+        elif self._grad_req == "null" or not is_inexact(self._dtype):
             self._handle._drop_grad()
         else:
             self._handle.attach_grad(self._grad_req)
@@ -293,7 +284,7 @@ class Parameter:
         try:
             self._shape = merge(self._shape, shape)
         except ValueError:
-            told = _CONFLICT.format(path=self._path, declared=self._shape, what=what, other=shape)
+            told = Text.CONFLICT.format(path=self._path, declared=self._shape, what=what, other=shape)
             raise ShapeError(told) from None
 
     def _finish(self) -> None:
@@ -310,10 +301,12 @@ class Parameter:
 
     def _deferred_error(self) -> DeferredInitializationError:
         """What reading the placeholder raises."""
-        return DeferredInitializationError(_DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape))
+        return DeferredInitializationError(
+            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape)
+        )
 
     def _uninitialized_error(self) -> UninitializedError:
-        return UninitializedError(_UNINITIALIZED.format(path=self._path, where=where.in_block()))
+        return UninitializedError(Text.UNINITIALIZED.format(path=self._path, where=where.in_block()))
 
     # ---------------------------------------------------------------- loading
 
@@ -333,6 +326,8 @@ class Parameter:
 
     def _adopt(self, fresh: Any, place: Device) -> None:
         """Take over the value of a handle that nobody else uses."""
+        if self._home is not None:
+            self._home.cast(fresh.dtype)
         keeps_grad = self._is_ready and fresh.dtype == self._dtype
         handle = self._make_handle()
         if fresh.dtype != self._dtype:
@@ -467,12 +462,13 @@ class Parameter:
             If ``grad_req`` is ``'null'``.
         """
         handle = self._require_ready()
-        if handle.variable is None:
+        grad = handle.grad
+        if grad is None:
             why = "its grad_req is 'null'" if self._grad_req == "null" else f"it is of dtype {self._dtype}"
-            raise GluonxError(_NO_GRAD.format(path=self._path, why=why))
+            raise GluonxError(Text.NO_GRAD.format(path=self._path, why=why))
         if device is not None or ctx is not None:
             self._check_device(ctx if device is None else device)
-        return handle.grad
+        return grad
 
     def list_grad(self) -> list[Any]:
         """The gradient, in a list of one."""
@@ -507,6 +503,9 @@ class Parameter:
             raise self._uninitialized_error()
         place = one_device(device, self._path)
         place.jax_device  # noqa: B018 - raises if there is no such device
+        if self._home is not None:
+            self._home.reset_device(place)
+            return
         if self._is_ready and place != self._device:
             value = self._handle.asnumpy()
             self._device = place
@@ -522,6 +521,9 @@ class Parameter:
         dtype = canonical(dtype)
         if dtype == self._dtype:
             return
+        if self._home is not None:
+            self._home.cast(dtype)
+            return
         if self._is_ready:
             fresh = self._handle.detach().astype(dtype)
             self._dtype = dtype
@@ -534,19 +536,19 @@ class Parameter:
 
     def row_sparse_data(self, row_id: Any) -> Any:
         """Raise :class:`~gluonx.errors.GluonxError`: the array is dense."""
-        raise GluonxError(_NOT_SPARSE.format(path=self._path))
+        raise GluonxError(Text.NOT_SPARSE.format(path=self._path))
 
     list_row_sparse_data = row_sparse_data
 
     def var(self) -> Any:
         """Raise :class:`~gluonx.errors.GluonxError`: there are no symbols."""
-        raise GluonxError(_NO_SYMBOL.format(path=self._path))
+        raise GluonxError(Text.NO_SYMBOL.format(path=self._path))
 
     # ---------------------------------------------------------------- copying
 
     def __getstate__(self) -> dict[str, Any]:
         """The state with the array on the host; the gradient is left out."""
-        state = dict(self.__dict__)
+        state = {**self.__dict__, "_home": None}
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
         state["_host"] = handle.asnumpy() if self._is_ready else None

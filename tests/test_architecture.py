@@ -23,8 +23,8 @@ FLOORS = {
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
-        "initializer", "parameter", "declared", "block", "blockbase", "blocktools", "checkpoint", "summary", "bridge",
-        "export",
+        "initializer", "parameter", "declared", "pieces", "fused", "block", "blockbase", "blocktools", "checkpoint",
+        "summary", "bridge", "export",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "util", "utils", "probability"},
     6: {"model_zoo", "estimator", "parallel"},
