@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gluonx import random
+from gluonx.arguments import Checked
 from gluonx.dtype import canonical
 
 __all__ = [
@@ -100,7 +101,7 @@ class InitDesc(str):
         return self
 
 
-class Initializer:
+class Initializer(Checked):
     """Base of initializers.
 
     Parameters

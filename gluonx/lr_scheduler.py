@@ -15,10 +15,12 @@ import math
 import numbers
 from collections.abc import Sequence
 
+from gluonx.arguments import Checked
+
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
 
-class LRScheduler:
+class LRScheduler(Checked):
     """Base of schedules; a subclass defines ``__call__(num_update) -> float``.
 
     Parameters

@@ -314,7 +314,15 @@ class ndarray(Arithmetic, Handle):
             )
         return new_handle(jax.device_put(value, target))
 
-    as_in_ctx = as_in_context = as_nd_device = to_device
+    as_nd_device = to_device
+
+    def as_in_context(self, context: Any) -> ndarray:
+        """The older name of `to_device`."""
+        return self.to_device(context)
+
+    def as_in_ctx(self, ctx: Any) -> ndarray:
+        """The older name of `to_device`."""
+        return self.to_device(ctx)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True

@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from gluonx import serialize
+from gluonx.arguments import Checked
 from gluonx.deferred import engine
 from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import DerivedOp
@@ -91,7 +92,7 @@ def _marks(params: list[Parameter]) -> list[Any]:
     return [None if (h := p._handle) is None else h.variable for p in params]
 
 
-class Trainer:
+class Trainer(Checked):
     """Applies an optimizer to a set of parameters.
 
     Parameters

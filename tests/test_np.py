@@ -415,7 +415,7 @@ def test_errors_name_what_is_wrong(x, call, error, words):
 def test_help_is_there():
     import inspect
 
-    assert str(inspect.signature(np.sum)).startswith("(a, axis=None, dtype=None, keepdims=False")
+    assert str(inspect.signature(np.sum)).startswith("(a, axis=None, dtype=None, out=None, keepdims=False")
     assert np.sum.__name__ == "sum"
     assert "sum along an axis" in np.sum.__doc__
     assert np.linalg.norm.__module__ == "gluonx.np.linalg"

@@ -10,6 +10,7 @@ operator that maps (inputs, cotangents) to the inputs' cotangents by recomputing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 __all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
 
 PLAIN, SPECIAL = "plain", "special"
+ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.casting speaks of
 
 
 class DerivedOp:
@@ -57,12 +59,24 @@ def cuts_tape(op: Any) -> bool:
 
 
 def prepare(op: Any) -> str:
-    """Marks an operator as ordinary, or as special: its mode or its key must be filled in first."""
-    op.cache = SPECIAL if op.needs_mode or op.random else PLAIN
+    """Marks an operator as ordinary, or as special: its mode, its key or casts must be filled in first."""
+    adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
+    op.cache = SPECIAL if op.needs_mode or op.random or adapted else PLAIN
     return op.cache
 
 
+def _check_size(value: Any) -> None:
+    """Raises for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
+    shape = np.shape(value)
+    known = [n for n in shape if isinstance(n, int)]  # the others are symbolic
+    if any(n < 0 for n in known):
+        raise ValueError(f"negative dimensions are not allowed, but the result would have shape {shape}")
+    if len(known) == len(shape) and math.prod(known) * getattr(getattr(value, "dtype", None), "itemsize", 1) >= 1 << 63:
+        raise ValueError(f"the result of shape {shape} would have more bytes than can be counted")
+
+
 def _strip(value: Any) -> Any:
+    _check_size(value)
     if getattr(value, "weak_type", False):
         return jax.lax.convert_element_type(value, np.dtype(value.dtype))
     return value if isinstance(value, (jax.Array, Tracer)) else jnp.asarray(value)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as onp
 
+from gluonx.arguments import Checked
 from gluonx.errors import ShapeError
 from gluonx.ndarray import ndarray
 
@@ -62,7 +63,7 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     return labels, preds
 
 
-class EvalMetric:
+class EvalMetric(Checked):
     """The base of all metrics: a name, a sum, and the number of things summed.
 
     A metric of your own adds to ``self.sum_metric`` and ``self.num_inst`` in ``update(labels, preds)``.

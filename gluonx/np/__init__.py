@@ -8,6 +8,7 @@ a hybridized block.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from gluonx.arguments import named as _named
 from gluonx.ndarray import ndarray as ndarray
 from gluonx.np import composed, creation, fft, functions, hosted, info, linalg, random
 from gluonx.np.composed import *  # noqa: F403
@@ -17,6 +18,8 @@ from gluonx.np.hosted import *  # noqa: F403
 from gluonx.np.info import *  # noqa: F403
 
 from gluonx.np.composed import where as where  # isort: skip - after the table's plain `where`
+
+_named(globals(), [*composed.__all__, *creation.__all__, *hosted.__all__, *info.__all__], "np")
 
 __all__ = ["fft", "linalg", "ndarray", "random"]
 for _module in (functions, composed, creation, hosted, info):

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from gluonx.np import table
 from gluonx.np.calling import general
-from gluonx.np.rules import OWN, RENAMED, RULES
+from gluonx.np.rules import OWN, RENAMED, RULES, SHOWN
 from gluonx.np.wrapping import Param, binary, operator, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import OPS, Op
@@ -27,7 +27,8 @@ def document(
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
     front.__doc__ = _page(name, summary, params, module)
-    front.__signature__ = _signature(params)  # type: ignore[attr-defined]
+    shown = SHOWN.get(f"{module.removeprefix('gluonx.')}.{name}", {})
+    front.__signature__ = _signature([p._replace(name=shown.get(p.name, p.name)) for p in params])  # type: ignore[attr-defined]
     return front
 
 
@@ -47,12 +48,14 @@ def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
 
 
 def _signature(params: Sequence[Param]) -> inspect.Signature:
+    """What callers may give, in the order in which they may give it."""
     kind = inspect.Parameter
-    shown = [p for p in params if p.role not in ("dropped", "out")]
     rows: list[inspect.Parameter] = []
     place = kind.POSITIONAL_OR_KEYWORD
-    for p in shown:
-        if p.role == "star":
+    for p in params:
+        if p.role == "dropped" and p.name not in table.TAKEN:
+            place = kind.KEYWORD_ONLY  # a place that nobody is told of
+        elif p.role == "star":
             rows.append(kind(p.name, kind.VAR_POSITIONAL))
             place = kind.KEYWORD_ONLY
         else:
@@ -63,7 +66,8 @@ def _signature(params: Sequence[Param]) -> inspect.Signature:
             ):
                 place = kind.KEYWORD_ONLY
             rows.append(kind(p.name, place, default=p.default))
-    rows.append(kind("out", kind.KEYWORD_ONLY, default=None))
+    if all(p.name != "out" for p in rows):
+        rows.append(kind("out", kind.KEYWORD_ONLY, default=None))
     return inspect.Signature(rows)
 
 
@@ -93,9 +97,9 @@ def make(
     wide = (
         None if core is not None and _covers(core, params) else operator(name_in_registry, fn, params, summary=summary)
     )
-    front = general(
-        core, wide, f"{module.removeprefix('gluonx.')}.{name}", params, renamed=RENAMED.get(name), listed=listed
-    )
+    called = f"{module.removeprefix('gluonx.')}.{name}"
+    renamed = {**RENAMED.get(name, {}), **{shown: ours for ours, shown in SHOWN.get(called, {}).items()}}
+    front = general(core, wide, called, params, renamed=renamed, listed=listed)
     return document(front, name, summary, params, module)
 
 
@@ -118,6 +122,16 @@ def _covers(core: Op, params: Sequence[Param]) -> bool:
     )
 
 
+_UFUNC_KEYWORDS = (
+    Param("", "dropped", None),  # what follows is given by name only
+    Param("where", "static", True),
+    Param("casting", "static", "same_kind"),
+    Param("order", "static", "K"),
+    Param("dtype", "static", None),
+    Param("subok", "static", True),
+)
+
+
 def _pure(name: str) -> Callable[..., Any]:
     return RULES[name] if name in RULES else getattr(jnp, name)
 
@@ -127,7 +141,7 @@ def _ufunc(name: str, summary: str, names: Sequence[str], front: Callable[..., A
     op = _core_operator(name, params)
     if op is None:
         op = operator(name, _broadcasting(_pure(name)), params, summary=summary, level=4)
-    return document(front(op, name), name, summary, params)
+    return document(front(op, name), name, summary, [*params, Param("out", "out", None), *_UFUNC_KEYWORDS])
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as onp
 
+from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.ndarray import ndarray
 from gluonx.np import table
@@ -126,8 +127,7 @@ class _Call:
             return self.first
         if key in ("out", "name"):
             return key
-        known = ", ".join([p.name for p in self.params if p.role != "dropped"])
-        raise TypeError(f"{self.name} got an unexpected keyword argument '{key}' (it has: {known}).")
+        raise unexpected(self.name, key, [p.name for p in self.params if p.role != "dropped"])
 
     def _leaves(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         if self.collected is not None:

@@ -240,7 +240,12 @@ def _binned(op: Any, a: Any, bins: Any, range: Any, weights: Any, **statics: Any
 
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+    a: Any,
+    bins: Any = 10,
+    range: Any = None,
+    normed: bool | None = None,
+    weights: Any = None,
+    density: bool | None = None,
 ) -> tuple[ndarray, ndarray]:
     """How many elements fall into each bin, and the edges of the bins.
 
@@ -251,12 +256,14 @@ def histogram(
         How many bins, or their edges.
     range : pair of float, optional
         The outer edges; the least and the largest element by default.
+    normed : bool, optional
+        What `density` was called once.
     weights : ndarray, optional
         What each element counts.
     density : bool, optional
         Whether the areas are to sum to one.
     """
-    return _binned(_histogram, a, bins, range, weights, density=density)
+    return _binned(_histogram, a, bins, range, weights, density=density or normed)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:

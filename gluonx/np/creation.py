@@ -299,8 +299,19 @@ def ones_like(
     return result if out is None else write_out("np.ones_like", out, result)
 
 
-def empty_like(prototype: Any, dtype: Any = None, device: Any = None, order: str = "C", *, ctx: Any = None) -> ndarray:
-    """An array of the shape and dtype of `prototype` whose contents do not matter."""
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    device: Any = None,
+    order: str = "C",
+    subok: bool = False,
+    shape: Any = None,
+    *,
+    ctx: Any = None,
+) -> ndarray:
+    """An array of the dtype and shape of `prototype` (or of `shape`) whose contents do not matter."""
+    if shape is not None:
+        return zeros(shape, _dtype_of(prototype) if dtype is None else dtype, order, device, ctx=ctx)
     return zeros_like(prototype, dtype, order, device, ctx=ctx)
 
 
@@ -437,9 +448,10 @@ def _index_arrays(host: Sequence[onp.ndarray], device: Any = None) -> tuple[ndar
 
 
 def indices(
-    dimensions: Sequence[int], dtype: Any = onp.int64, device: Any = None, *, ctx: Any = None, sparse: bool = False
+    dimensions: Sequence[int], dtype: Any = None, device: Any = None, *, ctx: Any = None, sparse: bool = False
 ) -> Any:
     """The indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
+    dtype = onp.int64 if dtype is None else dtype
     found = onp.indices(_shape(dimensions), sparse=sparse)
     if sparse:
         return tuple([array(f, dtype, device, ctx=ctx) for f in found])

@@ -8,12 +8,14 @@ operator, and gradients flow through it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as onp
 
+from gluonx.arguments import refuse
 from gluonx.deferred.core import new_handle
 from gluonx.errors import TracedValueError
 from gluonx.ndarray import ndarray
@@ -80,12 +82,16 @@ def to_device(result: Any) -> Any:
 
 def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
     compute = fn or getattr(onp, name)
+    signature = inspect.signature(compute)
 
     def front(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            refuse(f"np.{name}", set(kwargs).difference(signature.parameters), signature.parameters)
         read = {k: on_host(name, v) for k, v in kwargs.items()}
         return to_device(compute(*[on_host(name, a) for a in args], **read))
 
     front.__name__ = front.__qualname__ = name
+    front.__signature__ = signature  # type: ignore[attr-defined]
     front.__doc__ = (
         f"{text}\n\nThe parameters are those of ``numpy.{name}``. The input's values are read: outside a traced block "
         "only, and no gradient flows."

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx.arguments import named
 from gluonx.np.building import make
 from gluonx.np.hosted import on_host, to_device
 
@@ -124,7 +125,7 @@ def vecdot(a: Array, b: Array, axis: int | None = None) -> Array:
     return jnp.linalg.vecdot(a, b, axis=-1 if axis is None else axis)
 
 
-def vector_norm(x: Array, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Array:
+def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     return jnp.linalg.vector_norm(_square(x), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
@@ -160,4 +161,5 @@ def _real(found: Any) -> onp.ndarray:
     return found.real.astype(onp.float32) if not onp.any(found.imag) else found.astype(onp.complex64)
 
 
+named(globals(), ["eig", "eigvals"], "np.linalg")
 del _name, _fn, _summary

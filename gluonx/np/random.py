@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx.arguments import named
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
 from gluonx.ndarray import ndarray
@@ -431,3 +432,6 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 def dirichlet(alpha: Any, size: Any = None) -> ndarray:
     """Draws of vectors of probabilities from the Dirichlet distribution."""
     return invoke(_dirichlet.bind(size=_size(size)), (asarray(alpha),))
+
+
+named(globals(), __all__, "np.random")

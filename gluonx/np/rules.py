@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["OWN", "RENAMED", "RULES", "histogram", "histogram_edges", "whole"]
+__all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
 
 RENAMED: dict[str, dict[str, str]] = {
     "clip": {"min": "a_min", "max": "a_max"},
@@ -32,9 +32,38 @@ RENAMED: dict[str, dict[str, str]] = {
     "hstack": {"arrays": "tup"},
     "dstack": {"arrays": "tup"},
     "row_stack": {"arrays": "tup"},
+    "std": {"ddof": "correction"},
+    "var": {"ddof": "correction"},
     "where": {"cond": "condition"},
 }
 """Further names of parameters, a function."""
+
+
+_STACKED = {"tup": "arrays"}
+
+SHOWN: dict[str, dict[str, str]] = {
+    "np.around": {"a": "x"},
+    "np.concat": {"arrays": "seq"},
+    "np.concatenate": {"arrays": "seq"},
+    "np.diag": {"v": "array"},
+    "np.diagflat": {"v": "array"},
+    "np.dstack": _STACKED,
+    "np.hstack": _STACKED,
+    "np.percentile": {"method": "interpolation"},
+    "np.polyder": {"order": "m"},
+    "np.polyint": {"order": "m", "k_values": "k"},
+    "np.quantile": {"method": "interpolation"},
+    "np.real": {"x": "val"},
+    "np.round": {"a": "x"},
+    "np.round_": {"a": "x"},
+    "np.row_stack": _STACKED,
+    "np.vstack": _STACKED,
+    "np.linalg.matrix_transpose": {"x": "a"},
+    "np.linalg.outer": {"x1": "a", "x2": "b"},
+    "np.linalg.svdvals": {"x": "a"},
+    "np.linalg.tensordot": {"x1": "a", "x2": "b"},
+}
+"""What MXNet calls a parameter: the name that signatures show, and one more that callers may use."""
 
 
 OWN = frozenset({"copy", "pad"})
@@ -71,21 +100,41 @@ def average(
 
 
 def std(
-    a: Array, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
-    *, correction: float | None = None, where: Array | None = None,
+    a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
+    *, where: Array | None = None,
 ) -> Array:  # fmt: skip
-    return jnp.std(a, axis=axis, dtype=dtype, ddof=_freedom(ddof, correction), keepdims=keepdims, where=where)
+    return jnp.std(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where)  # type: ignore[arg-type]
 
 
 def var(
-    a: Array, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
-    *, correction: float | None = None, where: Array | None = None,
+    a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
+    *, where: Array | None = None,
 ) -> Array:  # fmt: skip
-    return jnp.var(a, axis=axis, dtype=dtype, ddof=_freedom(ddof, correction), keepdims=keepdims, where=where)
+    return jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where)  # type: ignore[arg-type]
 
 
-def _freedom(ddof: Any, correction: Any) -> Any:
-    return ddof if correction is None else correction
+def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, out: None = None, *, dtype: Any = None) -> Array:
+    return jnp.trace(a, offset, axis1, axis2, dtype)
+
+
+def sometrue(a: Array, axis: Any = None, keepdims: bool = False, out: None = None) -> Array:
+    return jnp.any(a, axis, keepdims=keepdims)
+
+
+def partition(a: Array, kth: int, axis: int = -1, kind: str = "introselect", order: None = None) -> Array:
+    return jnp.partition(a, kth, axis)
+
+
+def argpartition(a: Array, kth: int, axis: int = -1, kind: str = "introselect", order: None = None) -> Array:
+    return jnp.argpartition(a, kth, axis)
+
+
+def stack(arrays: Sequence[Array], axis: int = 0, out: None = None, *, dtype: Any = None) -> Array:
+    return jnp.stack(arrays, axis=axis, dtype=dtype)
+
+
+def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
+    return jnp.ptp(a, axis=axis, keepdims=keepdims)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------------
@@ -231,15 +280,14 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
     "product": jnp.prod,
     "round_": jnp.round,
     "row_stack": vstack,
-    "sometrue": jnp.any,
     "trapz": jnp.trapezoid,
 }
 
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
-        argsort, average, concatenate, copy, corrcoef, dot, gradient, in1d, isin, ix_,
-        lexsort, matmul, msort, pad, permute_dims, polyder, polyint, polyval, ravel, ravel_multi_index,
-        roll, sort, std, take_along_axis, unravel_index, var, vecmat, vstack,
+        argpartition, argsort, average, concatenate, copy, corrcoef, dot, gradient, in1d, isin, ix_,
+        lexsort, matmul, msort, pad, partition, permute_dims, polyder, polyint, polyval, ptp, ravel, ravel_multi_index,
+        roll, sometrue, sort, stack, std, take_along_axis, trace, unravel_index, var, vecmat, vstack,
     )},
     **_OLD_NAMES,
 }  # fmt: skip

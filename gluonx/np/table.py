@@ -23,6 +23,7 @@ __all__ = [
     "SEQUENCES",
     "STATIC_IN",
     "SYNONYMS",
+    "TAKEN",
     "UNARY",
 ]
 
@@ -145,6 +146,10 @@ DROPPED = frozenset(
     ]
 )
 """Parameters of ``jax.numpy`` that mean nothing here (``out`` and ``device`` are dealt with by the wrapper)."""
+
+TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "kind", "max_calib_range",
+    "min_calib_range", "overwrite_input", "sparse_grad", "workspace"})  # fmt: skip
+"""Parameters that mean nothing here, and which MXNet's callers give all the same; signatures show them."""
 
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
 """What callers may write for the first parameter when they name it: NumPy, JAX and MXNet do not agree."""

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as onp
 
+from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
@@ -231,7 +232,7 @@ def store(memory: dict[Any, Any], key: Any, value: Any) -> None:
 def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
     for key, value in kwargs.items():
         if key not in _UFUNC_DEFAULTS:
-            raise TypeError(f"np.{name} got an unexpected keyword argument '{key}'.")
+            raise unexpected(f"np.{name}", key, ("out", *_UFUNC_DEFAULTS))
         if not any(value is default or (type(value) is str and value == default) for default in _UFUNC_DEFAULTS[key]):
             hint = (
                 "; use np.where on the result"

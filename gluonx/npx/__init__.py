@@ -25,6 +25,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *[name for name in _OPS if "." not in name]})
 
 
+from gluonx.arguments import named as _named
 from gluonx.npx import composed, random
 from gluonx.npx.composed import *  # noqa: F403
 from gluonx.npx.composed import batch_norm as BatchNorm
@@ -33,6 +34,8 @@ from gluonx.npx.control_flow import foreach as foreach
 from gluonx.npx.control_flow import while_loop as while_loop
 from gluonx.npx.random import scalar_poisson as scalar_poisson
 from gluonx.npx.random import tensor_poisson as tensor_poisson
+
+_named(globals(), [name for name in composed.__all__ if name != "Device"], "npx")
 
 __all__ = [
     "BatchNorm",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
 import numpy as onp
 
 from gluonx import np, serialize
+from gluonx.arguments import refuse
 from gluonx.deferred import invoke
 from gluonx.deferred.core import Tracer, current_state
 from gluonx.device import Device as Device
@@ -21,6 +22,7 @@ from gluonx.device import gpu as gpu
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
 from gluonx.ndarray import ndarray
+from gluonx.npx.signatures import IGNORED
 from gluonx.ops.registry import get
 from gluonx.random import seed as seed
 
@@ -60,6 +62,14 @@ __all__ = [
     "waitall",
 ]
 
+_NORM = ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis")
+
+
+def _ignore(name: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse all further keywords but those of MXNet that mean nothing here."""
+    refuse(f"npx.{name}", given, known, IGNORED)
+
+
 # -- batch normalization ----------------------------------------------------------------------------------------------
 
 
@@ -76,7 +86,9 @@ def batch_norm(
     output_mean_var: bool = False,
     axis: int = 1,
     cudnn_off: bool = False,
-    **kwargs: Any,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    **ignored: Any,
 ) -> Any:
     """Normalize over all axes but that of the channels; in train mode the moving statistics are renewed in place.
 
@@ -99,6 +111,7 @@ def batch_norm(
     -------
     ndarray, or a list of three with `output_mean_var`
     """
+    _ignore("batch_norm", ignored, _NORM)
     training = current_state().training
     bound = get("batch_norm").bind(
         eps=eps,
@@ -142,9 +155,10 @@ def sync_batch_norm(
     ndev: int = 1,
     key: str = "",
     axis: int = 1,
-    **kwargs: Any,
+    **ignored: Any,
 ) -> Any:
     """`batch_norm`: on a mesh of devices the batch is one array, so its statistics are those of all devices."""
+    _ignore("sync_batch_norm", ignored, _NORM)
     return batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis
     )
@@ -161,7 +175,7 @@ def ctc_loss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: str = "first",
-    **kwargs: Any,
+    **ignored: Any,
 ) -> Any:
     """Connectionist temporal classification: one loss a sample.
 
@@ -181,6 +195,8 @@ def ctc_loss(
     ValueError
         If `blank_label` is neither.
     """
+    lengths_and_blank = ("data_lengths", "label_lengths", "use_data_lengths", "use_label_lengths", "blank_label")
+    _ignore("ctc_loss", ignored, lengths_and_blank)
     if blank_label not in ("first", "last"):
         raise ValueError(f"npx.ctc_loss: blank_label must be 'first' or 'last', got {blank_label!r}.")
     if blank_label == "first":
@@ -198,9 +214,9 @@ def nonzero(a: Any) -> ndarray:
     return np.argwhere(a)
 
 
-def broadcast_greater(lhs: Any, rhs: Any) -> Any:
+def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
     """Where ``lhs > rhs``."""
-    return np.greater(lhs, rhs)
+    return np.greater(lhs, rhs, out=out)
 
 
 def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
@@ -222,9 +238,9 @@ def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
 # -- other libraries and files ----------------------------------------------------------------------------------------
 
 
-def from_numpy(array: onp.ndarray, zero_copy: bool = True) -> ndarray:
+def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
     """An ndarray of the values of a NumPy array, of its dtype; always a copy."""
-    return np.array(array, dtype=array.dtype)
+    return np.array(ndarray, dtype=ndarray.dtype)
 
 
 def from_dlpack(dlpack: Any) -> ndarray:

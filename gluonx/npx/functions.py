@@ -13,7 +13,7 @@ from typing import Any
 from gluonx.np.building import document
 from gluonx.np.calling import general
 from gluonx.np.wrapping import Param
-from gluonx.npx.signatures import IGNORED, NONE_IS_DEFAULT, ORDER, RENAMED
+from gluonx.npx.signatures import IGNORED, NONE_IS_DEFAULT, ORDER, RENAMED, SHOWN
 from gluonx.ops.registry import OPS, Op
 
 __all__ = ["make_function", "parameters_of"]
@@ -47,7 +47,7 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     for word in order:
         key, _, default = word.partition("=")
         if key in IGNORED:
-            rows.append(Param(key, "dropped", None))
+            rows.append(Param(key, "dropped", _value(default) if default else None))
             continue
         param = declared.pop(key)
         rows.append(param._replace(default=_value(default)) if default else param)
@@ -57,8 +57,17 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     return tuple(rows)
 
 
+def shown_as(op: Op, name: str) -> dict[str, str]:
+    """What MXNet calls the arrays of the function `name`, where the operator has other names for them."""
+    named = SHOWN.get(name, SHOWN.get(op.name))
+    if named is not None:
+        return dict(zip(op.inputs, named.split(), strict=False))
+    return {"x": "data"} if op.inputs[:1] == ("x",) else {}
+
+
 def _value(text: str) -> Any:
-    return {"True": True, "False": False}[text] if text in ("True", "False") else float(text)
+    words = {"True": True, "False": False, "default": "default"}
+    return words[text] if text in words else float(text)
 
 
 def make_function(name: str) -> Callable[..., Any]:
@@ -79,11 +88,15 @@ def make_function(name: str) -> Callable[..., Any]:
     if op is None:
         raise AttributeError(f"gluonx.npx has no function '{name}'")
     params = parameters_of(op, name)
-    front = general(op, None, f"npx.{name}", params, renamed=_renamed(op, name, params), listed=op.nout != 1)
+    shown = shown_as(op, name)
+    renamed = {**_renamed(op, name, params), **{theirs: ours for ours, theirs in shown.items()}}
+    front = general(op, None, f"npx.{name}", params, renamed=renamed, listed=op.nout != 1)
     if op.name in NONE_IS_DEFAULT:
         front = _without_none(front, params, NONE_IS_DEFAULT[op.name])
     summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."
-    return document(front, name, summary, [p for p in params if p.role != "dropped"], "gluonx.npx")
+    ordered = {word.partition("=")[0] for word in ORDER.get(name, "").split()}
+    told = [p for p in params if p.role != "dropped" or p.name in ordered]
+    return document(front, name, summary, [p._replace(name=shown.get(p.name, p.name)) for p in told], "gluonx.npx")
 
 
 def _renamed(op: Op, name: str, params: tuple[Param, ...]) -> Mapping[str, str]:

@@ -8,16 +8,23 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from gluonx.arguments import named, refuse
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
 from gluonx.ndarray import ndarray
 from gluonx.np.creation import placed
 from gluonx.np.random import normal, uniform
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.npx.signatures import IGNORED
 from gluonx.ops.registry import get
-from gluonx.random import seed
+from gluonx.random import seed as _seed
 
 __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "uniform_n"]
+
+
+def seed(seed: int, device: Any = "all") -> None:
+    """Start all random streams anew, as :func:`gluonx.random.seed`."""
+    _seed(seed, device)
 
 
 def _tuple(size: Any) -> Any:
@@ -57,8 +64,9 @@ def bernoulli(
     return result if out is None else write_out("npx.random.bernoulli", out, result)
 
 
-def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **kwargs: Any) -> Any:
+def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **ignored: Any) -> Any:
     """Indices drawn with the probabilities in the last axis of `data`; with `get_prob`, their log-probabilities too."""
+    refuse("npx.random.categorical", ignored, ("data", "shape", "get_prob", "dtype"), IGNORED)
     bound = get("random_categorical").bind(size=_tuple(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
     result = invoke(bound, (as_leaf(data),))
     return list(result) if isinstance(result, tuple) else result
@@ -73,13 +81,14 @@ def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
     return jax.random.multinomial(key, trials, chances).astype(dtype)
 
 
-def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
     """How often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
 
     Returns
     -------
     ndarray, shape n.shape + shape + (outcomes,)
     """
+    refuse("npx.random.multinomial", ignored, ("n", "p", "shape", "dtype"), IGNORED)
     bound = _counts.bind(shape=_tuple(shape) or (), dtype=canonical(dtype))
     return placed(invoke(bound, (as_leaf(n), as_leaf(p))), None, ctx)
 
@@ -105,8 +114,9 @@ def uniform_n(
     return uniform(low, high, _batched(batch_shape, low, high), dtype, device, ctx=ctx)
 
 
-def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
     """Poisson draws of shape `shape` for each element of `lam`, whose axes come first."""
+    refuse("npx.tensor_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     extra = _tuple(shape) or ()
     lam = as_leaf(lam)
     lengths = tuple(getattr(lam, "shape", ()))
@@ -114,7 +124,11 @@ def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **kwargs: Any
     return invoke(get("random_poisson").bind(size=(*lengths, *extra), dtype=canonical(dtype)), (spread,))
 
 
-def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> ndarray:
+def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
     """Poisson draws of mean `lam`, a number."""
+    refuse("npx.scalar_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     bound = get("random_poisson").bind(size=_tuple(shape), dtype=canonical(dtype))
     return placed(invoke(bound, (lam,)), None, ctx)
+
+
+named(globals(), __all__, "npx.random")

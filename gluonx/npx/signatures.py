@@ -6,20 +6,21 @@ the operator's. Names that no operator has (``workspace``, ``cudnn_off``, ``ctx`
 
 from __future__ import annotations
 
-__all__ = ["IGNORED", "NONE_IS_DEFAULT", "ORDER", "RENAMED"]
+__all__ = ["IGNORED", "NONE_IS_DEFAULT", "ORDER", "RENAMED", "SHOWN"]
 
 ORDER: dict[str, str] = {
     "arange_like": "x start step repeat ctx axis",
-    "batch_dot": "x1 x2 transpose_a transpose_b forward_stype",
+    "batch_dot": "x1 x2 transpose_a transpose_b forward_stype=default",
     "convolution": (
-        "x weight bias kernel stride dilate pad num_filter num_group workspace no_bias cudnn_tune cudnn_off layout"
+        "x weight bias kernel stride dilate pad num_filter num_group workspace=1024 no_bias cudnn_tune "
+        "cudnn_off=False layout"
     ),
     "deconvolution": (
-        "x weight bias kernel stride dilate pad adj target_shape num_filter num_group workspace no_bias cudnn_tune "
-        "cudnn_off layout"
+        "x weight bias kernel stride dilate pad adj target_shape num_filter num_group workspace=1024 no_bias "
+        "cudnn_tune cudnn_off=False layout"
     ),
-    "dropout": "x p mode axes cudnn_off",
-    "embedding": "x weight input_dim output_dim dtype sparse_grad",
+    "dropout": "x p mode axes cudnn_off=False",
+    "embedding": "x weight input_dim output_dim dtype sparse_grad=False",
     "fully_connected": "x weight bias num_hidden no_bias=True flatten",
     "group_norm": "x gamma beta num_groups eps=0.001 output_mean_var",
     "leaky_relu": "x gamma act_type slope lower_bound upper_bound",
@@ -30,7 +31,7 @@ ORDER: dict[str, str] = {
     "one_hot": "indices depth on_value off_value dtype",
     "pad": "x mode pad_width constant_value",
     "pooling": (
-        "x kernel stride pad pool_type pooling_convention global_pool cudnn_off p_value count_include_pad layout"
+        "x kernel stride pad pool_type pooling_convention global_pool cudnn_off=False p_value count_include_pad layout"
     ),
     "reshape": "x newshape reverse order",
     "sequence_mask": "x sequence_length use_sequence_length value axis",
@@ -54,6 +55,20 @@ RENAMED: dict[str, dict[str, str]] = {
     "slice_like": {"data": "x"},
 }
 """Other names of parameters. ``data`` and ``a`` are understood everywhere for the first one."""
+
+SHOWN: dict[str, str] = {
+    "batch_dot": "a b",
+    "broadcast_like": "lhs rhs",
+    "fully_connected": "x",
+    "index_add": "a ind val",
+    "index_update": "a ind val",
+    "one_hot": "data",
+    "reshape": "a",
+    "reshape_like": "lhs rhs",
+}
+"""What MXNet calls the arrays: the names that signatures show, and that callers may use.
+
+Elsewhere ``x`` is ``data``."""
 
 IGNORED = frozenset(
     [

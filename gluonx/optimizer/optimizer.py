@@ -12,6 +12,7 @@ imperative code on ndarrays, as in MXNet; then `rule` is None and the Trainer ru
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from gluonx.arguments import refuse
 from gluonx.optimizer.rules import FlatRule, Step, pack, per_parameter, with_master_weights, zeros_like_weight
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ _NARROW = (
     "The optimizer keeps its states in {dtype}, as the weights are, which loses small updates. "
     "Give multi_precision=True to update float32 copies of the weights."
 )
+
+
+def _settings(cls: type) -> list[str]:
+    """The keywords of an optimizer's constructor and of those that it hands the rest to."""
+    found: dict[str, None] = {}
+    for base in cls.__mro__:
+        if "__init__" in vars(base) and base is not object:
+            rows = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+            found.update({p.name: None for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)})
+    return list(found)
 
 
 class Optimizer:
@@ -95,8 +107,7 @@ class Optimizer:
         use_fused_step: bool | None = None,
         **unknown: Any,
     ) -> None:
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no setting {', '.join(map(repr, sorted(unknown)))}.")
+        refuse(type(self).__name__, unknown, _settings(type(self)))
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate

@@ -1,0 +1,131 @@
+"""Keyword arguments that a function or class does not know: refused by name, with the nearest right one.
+
+One message, `unexpected`, for all of gluonx, and two ways to it besides calling it: `Checked`, a base of classes whose
+constructors refuse what they do not know, and `named`, which makes the functions of a module do so. (Python itself says
+what was meant from 3.13 on; functions are left alone there.)
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Checked", "named", "refuse", "unexpected"]
+
+
+def unexpected(owner: str, key: str, known: Iterable[str]) -> TypeError:
+    """The error for a keyword argument that `owner` does not have.
+
+    Examples
+    --------
+    >>> str(unexpected("Dense", "activaton", ["units", "activation"]))
+    "Dense got an unexpected keyword argument 'activaton'; did you mean 'activation'? (it has: units, activation)."
+    """
+    known = list(known)
+    near = difflib.get_close_matches(key, known, 1)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    return TypeError(f"{owner} got an unexpected keyword argument '{key}'{meant} (it has: {', '.join(known)}).")
+
+
+def refuse(owner: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()) -> None:
+    """Raise for the first of the keywords `given` that is not `ignored`.
+
+    Raises
+    ------
+    TypeError
+        As `unexpected` makes it.
+    """
+    wrong = sorted(set(given).difference(ignored))
+    if wrong:
+        raise unexpected(owner, wrong[0], known)
+
+
+@functools.cache
+def _keywords(cls: type) -> tuple[str, ...] | None:
+    """The keywords that a class's constructor takes; None if it takes any."""
+    try:
+        rows = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in rows):
+        return None
+    return tuple([p.name for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)])
+
+
+class Checked:
+    """A base of classes whose constructors name the nearest right keyword when they refuse one.
+
+    A subclass with ``**kwargs`` in its ``__init__`` looks after them itself.
+
+    Examples
+    --------
+    >>> class Layer(Checked):
+    ...     def __init__(self, units):
+    ...         self.units = units
+    >>> Layer(unit=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: Layer got an unexpected keyword argument 'unit'; did you mean 'units'? (it has: units).
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A bare instance, once the keywords are known to be right."""
+        if kwargs:
+            known = _keywords(cls)
+            if known is not None and not set(known).issuperset(kwargs):
+                refuse(cls.__name__, set(kwargs).difference(known), known)
+        return super().__new__(cls)
+
+
+def named(namespace: dict[str, Any], names: Iterable[str], prefix: str) -> None:
+    """Make Python's "unexpected keyword argument" from these functions of a module name the nearest right one.
+
+    Parameters
+    ----------
+    namespace : dict
+        The module's ``globals()``, whose entries are replaced.
+    names : iterable of str
+        Which of them; what is no Python function stays.
+    prefix : str
+        How messages call the module, such as ``np.random``.
+    """
+    if sys.version_info >= (3, 13):
+        return
+    for name in names:
+        fn = namespace.get(name)
+        if isinstance(fn, types.FunctionType) and fn.__module__.startswith("gluonx"):
+            namespace[name] = _naming(fn, f"{prefix}.{name}")
+
+
+def _naming(fn: types.FunctionType, owner: str) -> types.FunctionType:
+    explain = _explain  # by a cell: the globals are those of another module
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except TypeError as error:
+            explain(fn, owner, error, kwargs)
+            raise
+
+    # With the globals of the function, so that tools which ask where it comes from find its module.
+    outer = types.FunctionType(call.__code__, fn.__globals__, fn.__name__, None, call.__closure__)
+    return functools.update_wrapper(outer, fn)  # type: ignore[return-value]
+
+
+def _explain(fn: types.FunctionType, owner: str, error: TypeError, given: dict[str, Any]) -> None:
+    """Raise the error with the nearest name, if `error` is Python's refusal of a keyword of this very call."""
+    trace = error.__traceback__
+    if trace is None or trace.tb_next is not None:  # it comes from deeper down
+        return
+    rows = inspect.signature(fn).parameters.values()
+    known = [p.name for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    wrong = [key for key in given if key not in known]
+    if wrong and "unexpected keyword argument" in str(error):
+        raise unexpected(owner, wrong[0], known) from None

@@ -1,0 +1,160 @@
+"""Why a name of MXNet is not in gluonx, or its signature differs: the table behind ``docs/parity.md``.
+
+A name that is missing without a reason here is a gap; the tests count those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["DIFFERENT", "LEFT_OUT", "TABLES", "differs", "left_out"]
+
+IMPORTED = "not of this module: MXNet's file imports it for its own use"
+C_LIBRARY = "a part of MXNet's C library"
+LATER = "not here yet"
+KERNELS = "an integer kernel of oneDNN or cuDNN; XLA has no counterpart"
+CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels"
+RETIRED = "retired in MXNet 2 already"
+
+_NP_FINANCE = "NumPy has removed its financial functions; MXNet's fall back to a NumPy that had them"
+
+
+def _each(names: str, reason: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), reason)
+
+
+LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+    "mxnet.attribute": {"current": C_LIBRARY, "defaultdict": IMPORTED},
+    "mxnet.autograd": {
+        "NDArray": IMPORTED,
+        "Symbol": IMPORTED,
+        "get_symbol": "no symbol stands behind a recorded array",
+    },
+    "mxnet.context": {"warn": IMPORTED},
+    "mxnet.contrib.quantization": {"*": KERNELS},
+    "mxnet.dlpack": {"*": C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'"},
+    "mxnet.gluon": {"tensor_types": IMPORTED},
+    "mxnet.gluon.data.batchify": {"Device": IMPORTED, "cpu": IMPORTED},
+    "mxnet.gluon.data.vision.transforms": {
+        "Block": IMPORTED,
+        "HybridBlock": IMPORTED,
+        "HybridSequential": IMPORTED,
+        "Sequential": IMPORTED,
+    },
+    "mxnet.gluon.nn": {"SymbolBlock": "it is `gluonx.gluon.SymbolBlock`"},
+    "mxnet.gluon.parameter": {"tensor_types": IMPORTED},
+    "mxnet.gluon.probability": {
+        "TransformBlock": LATER,
+        "constraint_check": IMPORTED,
+        "digamma": IMPORTED,
+        "erf": IMPORTED,
+        "erfinv": IMPORTED,
+        "gammaln": IMPORTED,
+        "sample_n_shape_converter": IMPORTED,
+    },
+    "mxnet.image": {"Number": IMPORTED, "cv2": IMPORTED},
+    "mxnet.initializer": {"NDArray": IMPORTED, "load": IMPORTED, "sqrt": IMPORTED},
+    "mxnet.io": {"MXDataIter": C_LIBRARY},
+    "mxnet.kvstore": {
+        "BytePS": "a parameter server of others",
+        "Horovod": "XLA's collectives take its place",
+        "KVStoreServer": "there are no server processes",
+    },
+    "mxnet.lr_scheduler": {"cos": IMPORTED, "pi": IMPORTED},
+    "mxnet.name": {"current": C_LIBRARY},
+    "mxnet.nd": {"CachedOp": C_LIBRARY, "*": LATER},
+    "mxnet.np": _each(
+        "mirr npv pmt ppmt pv rate",
+        _NP_FINANCE,
+    ),
+    "mxnet.npx": _each(
+        "contrib_calibrate_entropy contrib_quantize contrib_quantize_v2 intgemm_fully_connected "
+        "intgemm_maxabsolute intgemm_prepare_data intgemm_prepare_weight intgemm_take_weight quantized_act "
+        "quantized_conv quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
+        "quantized_fully_connected quantized_pooling quantized_reshape quantized_transpose requantize",
+        KERNELS,
+    ),
+    "mxnet.operator": _each(
+        "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p "
+        "c_int_p ctypes2numpy_shared mx_float mx_int pointer",
+        C_LIBRARY,
+    ),
+    "mxnet.profiler": _each(
+        "KVStoreHandle ProfileHandle profiler_kvstore_handle",
+        C_LIBRARY,
+    ),
+    "mxnet.random": {"Device": IMPORTED},
+    "mxnet.recordio": {
+        "RecordIOHandle": C_LIBRARY,
+        "cv2": IMPORTED,
+        "current_process": IMPORTED,
+        "namedtuple": IMPORTED,
+    },
+    "mxnet.util": {
+        "get_rtc_compile_opts": CUDA,
+        "numpy_fallback": "wraps NumPy's functions for MXNet's own modules; ours need no fallback",
+        "set_module": "sets `__module__` of MXNet's own functions",
+    },
+    "mxnet.visualization": {"Symbol": IMPORTED},
+}
+"""For each module the names that are left out, and why; ``*`` stands for whatever else is missing."""
+
+_DEFAULT_INIT = "None stands for MXNet's default, `Uniform()`"
+_OF_WEIGHT = "None takes it from the weight"
+_ENGINE = "called by gluonx, by position"
+
+DIFFERENT: Mapping[str, str] = {
+    "mxnet.gluon.Block.initialize": _DEFAULT_INIT,
+    "mxnet.gluon.HybridBlock.initialize": _DEFAULT_INIT,
+    "mxnet.gluon.Parameter.initialize": _DEFAULT_INIT,
+    "mxnet.gluon.Constant.initialize": _DEFAULT_INIT,
+    "mxnet.gluon.metric.Loss.update": "MXNet calls the labels `_`",
+    "mxnet.gluon.metric.Torch.update": "MXNet calls the labels `_`",
+    "mxnet.gluon.nn.GroupNorm.infer_shape": _ENGINE,
+    "mxnet.gluon.nn.LayerNorm.infer_shape": _ENGINE,
+    "mxnet.np.histogram2d": "NumPy 2 has no `normed`",
+    "mxnet.np.histogramdd": "NumPy 2 has no `normed`",
+    "mxnet.np.nanpercentile": "`interpolation` is taken for `method`",
+    "mxnet.np.nanquantile": "`interpolation` is taken for `method`",
+    "mxnet.np.ndarray": "MXNet's constructor takes a handle of its C library",
+    "mxnet.npx.convolution": _OF_WEIGHT,
+    "mxnet.npx.deconvolution": _OF_WEIGHT,
+    "mxnet.npx.embedding": _OF_WEIGHT,
+    "mxnet.npx.layer_norm": "None is taken for the default too",
+    "mxnet.npx.masked_log_softmax": "None is 1.0",
+    "mxnet.npx.masked_softmax": "None is 1.0",
+    "mxnet.npx.pad": "it is needed, and comes after a default",
+}
+"""Signatures that differ on purpose."""
+
+_LAYERS = ("contract*.py", "contract/*.py")
+_NP = ("test_np.py", "test_np_*.py", "oracle/ops/cases.py", "oracle/np*/cases.py", *_LAYERS)
+_NPX = ("oracle/*/cases.py", "test_npx*.py", *_LAYERS)
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "mxnet.gluon.nn": _LAYERS,
+    "mxnet.gluon.loss": _LAYERS,
+    "mxnet.gluon.metric": _LAYERS,
+    "mxnet.gluon.rnn": (*_LAYERS, "oracle/rnn/cases.py"),
+    "mxnet.initializer": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.optimizer": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.lr_scheduler": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.np": _NP,
+    "mxnet.np.linalg": _NP,
+    "mxnet.np.random": ("test_np_random.py", "test_np.py", "test_random*.py"),
+    "mxnet.npx": _NPX,
+    "mxnet.npx.random": ("test_np_random.py", "test_np.py", "test_random*.py"),
+    "mxnet.npx.image": _NPX,
+}
+"""Where the tests keep the tables with a row for each name of a module."""
+
+
+def left_out(module: str, name: str) -> str:
+    """Why a name is missing; empty if nobody has said it."""
+    named = LEFT_OUT.get(module, {})
+    return named.get(name, named.get("*", ""))
+
+
+def differs(module: str, name: str) -> str:
+    """Why a signature is not MXNet's; empty if nobody has said it."""
+    return DIFFERENT.get(f"{module}.{name}", "")
