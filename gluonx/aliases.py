@@ -36,7 +36,6 @@ _ABSENT = {
     "io": "use gluonx.data.DataLoader",
     "kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
-    "model_zoo": _NOT_YET,
     "mod": "write the training loop with gluonx.autograd and gluonx.Trainer",
     "module": "write the training loop with gluonx.autograd and gluonx.Trainer",
     "nd": "the arrays of MXNet 1 are not here; use gluonx.np and gluonx.npx (nd.waitall is npx.waitall)",

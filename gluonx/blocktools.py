@@ -94,16 +94,18 @@ class HookHandle:
 
 
 @contextlib.contextmanager
-def watch_operators(callbacks: Iterable[tuple[Any, bool]]) -> Iterator[None]:
+def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) -> Iterator[None]:
     """Show every operator that runs meanwhile to ``callback(name, operator, array)``.
 
     Parameters
     ----------
     callbacks : iterable of (callable, bool)
         The flag says whether the inputs are to be shown as well as the outputs.
+    calls : callable, optional
+        Called with each bound operator, its inputs and a tuple of its outputs.
     """
     before = current_state()
-    watch = _Watch(before, tuple(callbacks))
+    watch = _Watch(before, tuple(callbacks), calls)
     set_state(State(before.recording, before.training, watch, before.bulk, before.naive))
     try:
         yield
@@ -116,13 +118,15 @@ class _Watch:
 
     transparent = True
 
-    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...]) -> None:
-        self.outer, self.callbacks, self.count = outer, callbacks, 0
+    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:
+        self.outer, self.callbacks, self.calls, self.count = outer, callbacks, calls, 0
 
     def invoke(self, op: Any, args: Any) -> Any:
         self.count += 1
         out = self._outside(invoke, op, args)
         outputs = out if type(out) is tuple else (out,)
+        if self.calls is not None:
+            self._outside(self.calls, op, args, outputs)
         for callback, monitor_all in self.callbacks:
             for i, array in enumerate(args if monitor_all else ()):
                 self._outside(callback, f"node_{self.count}_input{i}", op.name, array)

@@ -272,18 +272,19 @@ def test_summary(capsys):
     net.hybridize()
     net.summary(ones(2, 5))
     assert capsys.readouterr().out.splitlines() == [
-        "Layer                                       Output shape                Parameters      Memory",
-        "=" * 94,
-        "Input                                       (2, 5)                               0         0 B",
-        "features.0.act (Activation)                 (2, 4)                               0         0 B",
-        "features.0 (Dense)                          (2, 4)                              24        96 B",
-        "features.1 (Dense)                          (2, 3)                              15        60 B",
-        "features (HybridSequential)                 (2, 3)                               0         0 B",
-        "Net                                         (2, 3)                               3        12 B",
-        "=" * 94,
+        "Layer                                       Output shape                Parameters      Memory       FLOPs",
+        "=" * 106,
+        "Input                                       (2, 5)                               0         0 B           0",
+        "features.0.act (Activation)                 (2, 4)                               0         0 B           8",
+        "features.0 (Dense)                          (2, 4)                              24        96 B          88",
+        "features.1 (Dense)                          (2, 3)                              15        60 B          54",
+        "features (HybridSequential)                 (2, 3)                               0         0 B           0",
+        "Net                                         (2, 3)                               3        12 B           6",
+        "=" * 106,
         "Parameters: 42 (168 B), each counted once",
         "  trained: 42",
         "  not trained: 0",
+        "FLOPs: 156",
     ]
     assert net._active
     assert not net._post_hooks

@@ -84,7 +84,6 @@ def test_modules_lie_where_mxnet_has_them(name):
         ("kv", "collectives"),
         ("test_utils", "use numpy.testing"),
         ("rnn", "it is not in this version"),
-        ("model_zoo", "it is not in this version"),
     ],
 )
 def test_what_is_absent_says_so(name, hint):

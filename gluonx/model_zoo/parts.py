@@ -1,0 +1,158 @@
+"""What the descriptions of networks are written in: layers that know their layout, chains and branches.
+
+A family says each thing once, as ``parts.conv(64, 3, pad=1)``; `Parts` puts the channels where the layout has them. So
+NCHW and NHWC are one description. Parameter names are the same in both, and so are shapes, but for the kernels of
+convolutions, whose channels lie where the data's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gluonx import nn
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.ops import get
+
+__all__ = ["Classifier", "ImageDense", "ImageFlatten", "Parts", "chain"]
+
+Size = int | tuple[int, int]
+
+_FIRST = get("transpose").bind(axes=(0, 3, 1, 2))
+
+
+def _channels_first(x: Any) -> Any:
+    return invoke(_FIRST, (x,)) if len(x.shape) == 4 else x
+
+
+class ImageFlatten(nn.Flatten):
+    """Flattens NHWC images in the order of NCHW, so that weights of dense layers behind it fit both layouts.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> ImageFlatten()(np.array([[[[0, 1], [2, 3]]]])).tolist()
+    [[0.0, 2.0, 1.0, 3.0]]
+    """
+
+    def forward(self, x: Any) -> Any:
+        """Flatten channels first."""
+        return super().forward(_channels_first(x))
+
+
+class ImageDense(nn.Dense):
+    """A dense layer on NHWC images that takes the weights of one on NCHW images."""
+
+    def forward(self, x: Any) -> Any:
+        """Map an array of shape (batch, height, width, channels), or (batch, in_units)."""
+        return super().forward(_channels_first(x))
+
+
+class Classifier(HybridBlock):
+    """``features`` and on them ``output``: what all networks of the zoo are.
+
+    Parameters
+    ----------
+    features, output : HybridBlock
+        From images to features, from features to one number a class.
+    layout : {'NCHW', 'NHWC'}
+        The order of the axes of the images.
+    """
+
+    def __init__(self, features: HybridBlock, output: HybridBlock, layout: str) -> None:
+        super().__init__()
+        self.layout = layout
+        self.features = features
+        self.output = output
+
+    def forward(self, x: Any) -> Any:
+        """Images in the net's layout to scores of shape (batch, classes)."""
+        return self.output(self.features(x))
+
+
+def chain(*blocks: HybridBlock) -> nn.HybridSequential:
+    """The blocks one after the other."""
+    made = nn.HybridSequential()
+    made.add(*blocks)
+    return made
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Makes layers for images of one layout.
+
+    Parameters
+    ----------
+    layout : {'NCHW', 'NHWC'}
+
+    Raises
+    ------
+    ValueError
+        If the layout is another.
+
+    Examples
+    --------
+    >>> Parts("NHWC").conv(8, 3, pad=1)
+    Conv2D(-1 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
+    """
+
+    layout: str = "NCHW"
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("NCHW", "NHWC"):
+            raise ValueError(f"layout must be 'NCHW' or 'NHWC', got {self.layout!r}.")
+
+    @property
+    def axis(self) -> int:
+        """Where the channels are."""
+        return self.layout.index("C")
+
+    def conv(self, channels: int, kernel: Size, stride: Size = 1, pad: Size = 0, **more: Any) -> nn.Conv2D:
+        """A convolution."""
+        return nn.Conv2D(channels, kernel, stride, pad, layout=self.layout, **more)
+
+    def norm(self, **more: Any) -> nn.BatchNorm:
+        """Batch normalization of the channels."""
+        return nn.BatchNorm(axis=self.axis, **more)
+
+    def unit(
+        self,
+        channels: int,
+        kernel: Size,
+        stride: Size = 1,
+        pad: Size = 0,
+        act: HybridBlock | None = None,
+        epsilon: float = 1e-5,
+        **more: Any,
+    ) -> list[HybridBlock]:
+        """Convolution without bias, batch normalization, activation (relu by default)."""
+        conv, norm = self.conv(channels, kernel, stride, pad, use_bias=False, **more), self.norm(epsilon=epsilon)
+        return [conv, norm, nn.Activation("relu") if act is None else act]
+
+    def max_pool(self, size: Size, stride: Size, pad: Size = 0, ceil_mode: bool = False) -> nn.MaxPool2D:
+        """Max pooling."""
+        return nn.MaxPool2D(size, stride, pad, layout=self.layout, ceil_mode=ceil_mode)
+
+    def avg_pool(self, size: Size, stride: Size | None = None, pad: Size = 0) -> nn.AvgPool2D:
+        """Average pooling."""
+        return nn.AvgPool2D(size, stride, pad, layout=self.layout)
+
+    def global_pool(self) -> nn.GlobalAvgPool2D:
+        """The average over the image."""
+        return nn.GlobalAvgPool2D(layout=self.layout)
+
+    def flatten(self) -> nn.Flatten:
+        """Images to rows, the channels slowest."""
+        return nn.Flatten() if self.layout == "NCHW" else ImageFlatten()
+
+    def dense(self, units: int, activation: str | None = None, **more: Any) -> nn.Dense:
+        """A dense layer, on rows or on images."""
+        return (nn.Dense if self.layout == "NCHW" else ImageDense)(units, activation, **more)
+
+    def branches(self, blocks: Sequence[HybridBlock]) -> nn.HybridConcatenate:
+        """The blocks side by side on one input, their channels concatenated."""
+        made = nn.HybridConcatenate(axis=self.axis)
+        made.add(*blocks)
+        return made
