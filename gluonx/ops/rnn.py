@@ -1,0 +1,311 @@
+"""The operator `rnn`: stacked recurrent layers on one flat vector of parameters, laid out as MXNet and cuDNN do.
+
+The vector holds, for each layer and in it for each direction, the weights of the inputs, of the state and of the
+projection if there is one; behind all weights, in the same order, the two biases. `packing` tells the pieces by the
+names that MXNet 1 gave them: ``l0_i2h_weight`` is the input weight of the first layer, ``r0_h2h_bias`` the recurrent
+bias of its backward direction. The rows of a weight are the gates: i, f, g, o of an LSTM, r, z, n of a GRU.
+
+The loops over time are in `gluonx.ops.recurrence`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
+from gluonx.ops.recurrence import gru_loop, lstm_loop, simple_loop
+from gluonx.ops.registry import Shape, register
+
+__all__ = ["GATES", "input_size_of", "packing", "rnn"]
+
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+"""The modes, and how many gates each has."""
+
+Pieces = tuple[tuple[str, Shape], ...]
+
+
+def packing(
+    mode: str,
+    input_size: int,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    projection_size: int | None = None,
+) -> Pieces:
+    """The pieces of the flat vector in its order, each with its shape.
+
+    Parameters
+    ----------
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+    input_size : int
+        Zero or less if unknown: the input weights of the first layer have -1 there.
+    state_size, num_layers : int
+    bidirectional : bool
+    projection_size : int or None
+        The size of an LSTM's projected state.
+
+    Returns
+    -------
+    tuple of (str, tuple of int)
+
+    Examples
+    --------
+    >>> packing("gru", 3, 2, 1)[:2]
+    (('l0_i2h_weight', (6, 3)), ('l0_h2h_weight', (6, 2)))
+    """
+    rows = GATES[mode] * state_size
+    out = projection_size or state_size
+    sides = "lr" if bidirectional else "l"
+    weights, biases = [], []
+    for layer in range(num_layers):
+        inputs = (input_size if input_size > 0 else -1) if layer == 0 else out * len(sides)
+        for side in sides:
+            weights += [(f"{side}{layer}_i2h_weight", (rows, inputs)), (f"{side}{layer}_h2h_weight", (rows, out))]
+            if projection_size:
+                weights.append((f"{side}{layer}_h2r_weight", (out, state_size)))
+            biases += [(f"{side}{layer}_i2h_bias", (rows,)), (f"{side}{layer}_h2h_bias", (rows,))]
+    return (*weights, *biases)
+
+
+def input_size_of(
+    size: int, mode: str, state_size: int, num_layers: int, bidirectional: bool, projection_size: int | None
+) -> int | None:
+    """The input size with which the flat vector has `size` elements; None if there is none."""
+    fixed, rows = 0, 0
+    for _, shape in packing(mode, 0, state_size, num_layers, bidirectional, projection_size):
+        if -1 in shape:
+            rows += shape[0]
+        else:
+            fixed += math.prod(shape)
+    found, rest = divmod(size - fixed, rows)
+    return found if rest == 0 and found > 0 else None
+
+
+def _layout(attrs: Mapping[str, Any], input_size: int) -> Pieces:
+    names = ("state_size", "num_layers", "bidirectional", "projection_size")
+    return packing(attrs["mode"], input_size, *(attrs[name] for name in names))
+
+
+def _state_shapes(attrs: Mapping[str, Any], batch: int) -> list[Shape]:
+    """The shapes of the states that come in."""
+    count = attrs["num_layers"] * (2 if attrs["bidirectional"] else 1)
+    shapes = [(count, batch, attrs["projection_size"] or attrs["state_size"])]
+    return [*shapes, (count, batch, attrs["state_size"])] if attrs["mode"] == "lstm" else shapes
+
+
+def _shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
+    data, flat, *rest = shapes
+    if data is None or len(data) != 3 or data[2] <= 0 or attrs["mode"] not in GATES:
+        return shapes
+    size = sum(math.prod(shape) for _, shape in _layout(attrs, data[2]))
+    reason = f"data of shape {data} with mode='{attrs['mode']}' and state_size={attrs['state_size']}"
+    flat = filled(flat, (size,), "rnn: parameters", reason)
+    wanted = _state_shapes(attrs, data[1])
+    rest = [filled(s, w, "rnn: a state", reason) for s, w in zip(rest, wanted)] + rest[len(wanted) :]
+    return [data, flat, *rest]
+
+
+def _drops(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0 and attrs["num_layers"] > 1 and attrs["training"] is not False
+
+
+def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0 and attrs["num_layers"] > 1
+
+
+def _outputs(attrs: Mapping[str, Any]) -> int:
+    return 1 if not attrs["state_outputs"] else 3 if attrs["mode"] == "lstm" else 2
+
+
+def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Mapping[str, Any]) -> Pieces:
+    """The pieces, if everything fits."""
+    if data.ndim != 3:
+        raise ShapeError(f"rnn: data has shape {data.shape}, but (time, batch, features) is needed.")
+    pieces = _layout(attrs, data.shape[2])
+    size = sum(math.prod(shape) for _, shape in pieces)
+    if parameters.shape != (size,):
+        raise ShapeError(
+            f"rnn: parameters has shape {parameters.shape}, but mode='{attrs['mode']}' with state_size="
+            f"{attrs['state_size']}, num_layers={attrs['num_layers']}, bidirectional={attrs['bidirectional']} and "
+            f"data of shape {data.shape} needs ({size},)."
+        )
+    for name, state, shape in zip(("state", "state_cell"), states, _state_shapes(attrs, data.shape[1])):
+        if state is None:
+            raise TypeError(f"rnn: mode='{attrs['mode']}' needs {name}, of shape {shape}.")
+        if state.shape != shape:
+            raise ShapeError(f"rnn: {name} has shape {state.shape}, but data of shape {data.shape} needs {shape}.")
+    return pieces
+
+
+def _attributes(attrs: Mapping[str, Any]) -> None:
+    choose(GATES, attrs["mode"], "rnn", "mode")
+    for name in ("state_size", "num_layers"):
+        if attrs[name] < 1:
+            raise ValueError(f"rnn: {name} is {attrs[name]}, but must be at least 1.")
+    if not 0 <= attrs["p"] <= 1:
+        raise ValueError(f"rnn: p is {attrs['p']!r}, but must be a probability, from 0 to 1.")
+    if attrs["mode"] != "lstm":
+        for name in ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max"):
+            if attrs[name] is not None:
+                raise ValueError(f"rnn: {name} is for mode='lstm' alone, but the mode is '{attrs['mode']}'.")
+
+
+def _mask(data: Array, lengths: Array | None, used: bool) -> Array | None:
+    if not used:
+        return None
+    if lengths is None:
+        raise TypeError("rnn: use_sequence_length=True needs sequence_length, of shape (batch,).")
+    if lengths.shape != (data.shape[1],):
+        raise ShapeError(f"rnn: sequence_length has shape {lengths.shape}, but a batch of {data.shape[1]} came.")
+    times = lax.broadcasted_iota(jnp.int32, (*data.shape[:2], 1), 0)
+    return times < lengths.astype(jnp.int32)[None, :, None]
+
+
+def _gate_inputs(x: Array, weight: Array, bias: Array) -> Array:
+    """What the inputs give to the gates at all times: one product."""
+    time, batch, size = x.shape
+    y = lax.dot_general(x.reshape(time * batch, size), weight, (((1,), (1,)), ((), ()))) + bias[None]
+    return y.reshape(time, batch, -1)
+
+
+def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: Any, attrs: Any) -> list[Array]:
+    """One layer in one direction: all outputs, and the last cell of an LSTM."""
+    reverse, mode = name[0] == "r", attrs["mode"]
+    wx, wh = piece[f"{name}_i2h_weight"], piece[f"{name}_h2h_weight"]
+    bx, bh = piece[f"{name}_i2h_bias"], piece[f"{name}_h2h_bias"]
+    if mode == "gru":
+        two = 2 * attrs["state_size"]
+        pre = _gate_inputs(x, wx, bx + jnp.where(lax.iota(jnp.int32, len(bh)) < two, bh, 0))
+        return [gru_loop(reverse, pre, wh, bh[two:], states[0], mask)]
+    pre = _gate_inputs(x, wx, bx + bh)
+    if mode == "lstm":
+        clip = attrs["lstm_state_clip_min"], attrs["lstm_state_clip_max"], bool(attrs["lstm_state_clip_nan"])
+        return list(lstm_loop((reverse, clip), pre, wh, piece.get(f"{name}_h2r_weight"), *states, mask))
+    return [simple_loop((reverse, mode[4:]), pre, wh, states[0], mask)]
+
+
+def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
+    found, start = {}, 0
+    for name, shape in pieces:
+        size = math.prod(shape)
+        found[name] = lax.slice(flat, (start,), (start + size,)).reshape(shape)
+        start += size
+    return found
+
+
+def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], mask: Any, attrs: Any) -> list[Array]:
+    """All layers: the output, and the last states."""
+    sides = "lr" if attrs["bidirectional"] else "l"
+    last: list[list[Array]] = [[] for _ in states]
+    for layer in range(attrs["num_layers"]):
+        if layer and key is not None:
+            keep = jax.random.bernoulli(jax.random.fold_in(key, layer), 1 - attrs["p"], x.shape)
+            x = jnp.where(keep, x / (1 - attrs["p"]) if attrs["p"] < 1 else 0, 0)
+        outs = []
+        for side, letter in enumerate(sides):
+            at = layer * len(sides) + side
+            y, *cell = _one(x, piece, f"{letter}{layer}", [s[at] for s in states], mask, attrs)
+            for kept, value in zip(last, [y[0 if letter == "r" else -1], *cell]):
+                kept.append(value)
+            outs.append(y if mask is None else jnp.where(mask, y, 0))
+        x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, 2)
+    return [x, *(jnp.stack(values) for values in last)]
+
+
+@register(level=6, aliases=("RNN",), random=_drops, mode=_heeds_mode, infer=_shapes, nout=_outputs)
+def rnn(
+    key: Array | None,
+    data: Array,
+    parameters: Array,
+    state: Array,
+    state_cell: Array | None = None,
+    sequence_length: Array | None = None,
+    *,
+    mode: str,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    state_outputs: bool = False,
+    p: float = 0.0,
+    use_sequence_length: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool | None = False,
+    training: bool | None = None,
+) -> Array | tuple[Array, ...]:
+    """Recurrent layers over a sequence: plain (tanh or relu), LSTM or GRU; stacked, in one or both directions.
+
+    Parameters
+    ----------
+    data : array, shape (time, batch, features)
+    parameters : array, shape (size,)
+        All weights, then all biases; see `packing`.
+    state : array, shape (layers * directions, batch, state_size)
+        The last axis has `projection_size` elements if that is given.
+    state_cell : array, shape (layers * directions, batch, state_size)
+        Of an LSTM only.
+    sequence_length : array, shape (batch,)
+        Under `use_sequence_length`: outputs after it are 0, the last states are those at it, and the
+        backward direction begins there.
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+    p : float
+        The share of the inputs of all layers but the first that is dropped in training.
+    state_outputs : bool
+        Whether the last states are returned too.
+    lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
+        Bounds of the cell's state at each step; with the third, NaN becomes the lower one.
+
+    Returns
+    -------
+    array, shape (time, batch, directions * state size), or a tuple of it and the last states
+
+    Raises
+    ------
+    ShapeError
+        If an array does not fit the others or the attributes.
+    ValueError
+        If an attribute is out of its range.
+
+    Notes
+    -----
+    An LSTM (Hochreiter and Schmidhuber 1997, with a forget gate; LSTMP: Sak et al. 2014) computes ``c = f c + i g``,
+    ``h = o tanh(c)``; a GRU (Cho et al. 2014, reset after the product) ``h = (1 - z) n + z h``. The gradient is
+    written by hand and can itself be differentiated in reverse, but not forward (``jax.jvp``).
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> size = sum(math.prod(shape) for _, shape in packing("gru", 3, 4, 1))
+    >>> x, flat, h = jnp.ones((5, 2, 3)), jnp.zeros(size), jnp.ones((1, 2, 4))
+    >>> rnn(None, x, flat, h, mode="gru", state_size=4, num_layers=1)[:, 0, 0].tolist()
+    [0.5, 0.25, 0.125, 0.0625, 0.03125]
+    """
+    attrs = {
+        "mode": mode,
+        "state_size": state_size,
+        "num_layers": num_layers,
+        "bidirectional": bidirectional,
+        "p": p,
+        "projection_size": projection_size,
+        "lstm_state_clip_min": lstm_state_clip_min,
+        "lstm_state_clip_max": lstm_state_clip_max,
+        "lstm_state_clip_nan": lstm_state_clip_nan,
+    }
+    _attributes(attrs)
+    given = [state, state_cell][: 2 if mode == "lstm" else 1]
+    pieces = _check(data, parameters, given, attrs)
+    mask = _mask(data, sequence_length, use_sequence_length)
+    dtype = float_dtype(data)
+    piece = _unpacked(wide(parameters), pieces)
+    states = [wide(s) for s in given if s is not None]
+    found = _stacked(key if p > 0 and training else None, wide(data), piece, states, mask, attrs)
+    outs = tuple(narrow(a, dtype) for a in found)
+    return outs if state_outputs else outs[0]
