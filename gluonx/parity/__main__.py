@@ -1,4 +1,5 @@
-"""``python -m gluonx.parity``: print MXNet's names against gluonx, or with ``--write`` renew ``docs/parity.md``.
+"""``python -m gluonx.parity``: print MXNet's names against gluonx, or with ``--write`` renew ``docs/parity.md`` and
+``docs/core_ops.md``.
 
 With names of modules (``mxnet.np``) it prints their rows, one a line.
 """
@@ -9,7 +10,7 @@ import argparse
 import sys
 
 from gluonx.parity.inventory import Row, load, rows
-from gluonx.parity.page import PATH, page
+from gluonx.parity.page import OPERATORS, PATH, operators, page
 
 
 def _line(row: Row) -> str:
@@ -29,6 +30,7 @@ def main(given: list[str] | None = None) -> int:
         parser.error(f"MXNet has no module {unknown[0]}; there are {', '.join(load())}")
     if options.write:
         PATH.write_text(page(), encoding="utf-8")
+        OPERATORS.write_text(operators(), encoding="utf-8")
     elif options.modules:
         print("\n".join(_line(row) for module in options.modules for row in rows(module)))
     else:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from gluonx.ops import OPS, describe
 from gluonx.parity.inventory import Row, load, rows
 from gluonx.parity.reasons import TABLES
 
-__all__ = ["PATH", "page"]
+__all__ = ["OPERATORS", "PATH", "operators", "page"]
 
-PATH = pathlib.Path(__file__).parents[2] / "docs" / "parity.md"
+_DOCS = pathlib.Path(__file__).parents[2] / "docs"
+PATH, OPERATORS = _DOCS / "parity.md", _DOCS / "core_ops.md"
 _HEAD = """# MXNet 2.0's names in gluonx
 
 Written by `python -m gluonx.parity --write`, from MXNet 2.0.0b1's public names and signatures; do not edit. *Same
@@ -28,6 +31,12 @@ def page() -> str:
     parts += ["\n## Other signatures\n\n", _differing(by_module.values())]
     parts += ["\n## Present with the same signature\n", *[_present(m, found) for m, found in by_module.items()]]
     return "".join(parts)
+
+
+def operators() -> str:
+    """The page ``docs/core_ops.md``."""
+    importlib.import_module("gluonx.npx")  # with gluonx.np, which registers operators too
+    return describe.page(OPS.values())
 
 
 def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
