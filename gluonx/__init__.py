@@ -18,7 +18,9 @@ _MODULES = {"gluon": "gluonx", **aliases.SHORT}
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
     "gluonx.fused": ("Fused",),
+    "gluonx.attribute": ("AttrScope",),
     "gluonx.parameter": ("Constant", "Parameter"),
+    "gluonx.symbol_block": ("SymbolBlock",),
     "gluonx.trainer": ("Trainer",),
     "gluonx.bridge": ("from_jax", "functional"),
     "gluonx.device": (
@@ -39,6 +41,7 @@ _NAMES = {
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "AttrScope",
     "Block",
     "Constant",
     "Context",
@@ -49,8 +52,11 @@ __all__ = [
     "HybridBlock",
     "MXNetError",
     "Parameter",
+    "SymbolBlock",
     "Trainer",
     "__version__",
+    "amp",
+    "attribute",
     "autograd",
     "base",
     "block",
@@ -77,6 +83,7 @@ __all__ = [
     "lr_scheduler",
     "metric",
     "model_zoo",
+    "name",
     "nn",
     "np",
     "npx",
@@ -88,6 +95,8 @@ __all__ = [
     "parameter",
     "random",
     "serialize",
+    "sym",
+    "symbol",
     "tpu",
     "trainer",
     "use_np",
@@ -112,5 +121,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
+late.provide("legacy", lambda: importlib.import_module("gluonx.legacy.blocks"))
 aliases.install()

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import ops
+from gluonx.deferred.casting import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
@@ -55,7 +56,7 @@ def _power(self: Any, exponent: Any) -> Any:
     if type(exponent) is int and abs(exponent) <= 64:
         op = _POWERS.get(exponent)
         if op is None:
-            op = _POWERS[exponent] = DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent))
+            op = _POWERS[exponent] = adaptable(DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent)))
         return invoke(op, (self,))
     return _pow(self, exponent)
 

@@ -27,9 +27,12 @@ from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
+from gluonx.forms import apart
 from gluonx.optimizer import Optimizer, create
-from gluonx.optimizer.packed import PackedRule, kind_of
+from gluonx.optimizer.fused import CutRule, Units
+from gluonx.optimizer.packed import PackedRule
 from gluonx.parameter import Parameter
+from gluonx.pieces import FusedParameter
 
 __all__ = ["Trainer"]
 
@@ -63,18 +66,27 @@ class _Plan:
         "state",
         "targets",
         "tx",
+        "units",
         "variables",
         "weights",
     )
 
     def __init__(
-        self, tx: Any, op: DerivedOp, rule: PackedRule, params: list[Parameter], active: list[int], state: list[Any]
+        self,
+        tx: Any,
+        op: DerivedOp,
+        rule: PackedRule | CutRule,
+        params: list[Parameter],
+        active: list[int],
+        units: Units,
+        state: list[Any],
     ) -> None:
         self.tx, self.op = tx, op
-        self.params = params
-        self.marks = _marks(params)
-        self.fresh_indices = [i for i, f in zip(active, rule.fresh, strict=True) if f]
-        self.weights = [params[i]._handle for i in active]
+        self.params = list(dict.fromkeys(p._home or p for p in params))
+        self.marks = _marks(self.params)
+        self.units = units
+        self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
+        self.weights = [p._handle for p in units.params]
         self.variables = [w.variable for w in self.weights]
         self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
         self.state = state
@@ -145,11 +157,13 @@ class Trainer(Checked):
         self._keys: list[str] = []
         self._resting: dict[str, Any] = {}  # states of parameters that are frozen now, on the host
         self._rule: PackedRule | None = None
+        self._units = Units([])  # which arrays the pieces of self._rule are in
         self._active: list[int] = []
         self._by_hand = self._optimizer._is_imperative()
         self._imperative: dict[int, Any] = {}
         self._ops: dict[Any, DerivedOp] = {}
         self._kvstore = kvstore
+        self._scaler: Any = None  # gluonx.amp's loss scale
 
     # -- settings --------------------------------------------------------------------------------------------------
 
@@ -166,6 +180,18 @@ class Trainer(Checked):
     def set_learning_rate(self, lr: float) -> None:
         """Sets the learning rate; no program compiles anew for it."""
         self._optimizer.set_learning_rate(lr)
+
+    @property
+    def amp_loss_scale(self) -> float:
+        """The loss scale of :mod:`gluonx.amp`; AttributeError where there is none."""
+        if self._scaler is None:
+            raise AttributeError("this Trainer has no loss scale: call amp.init_trainer(trainer) after it was made")
+        return self._scaler.loss_scale
+
+    def _attach_scaler(self, scaler: Any) -> None:
+        """Has every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
+        self._scaler = scaler
+        self._plans.clear()
 
     # -- stepping --------------------------------------------------------------------------------------------------
 
@@ -218,6 +244,8 @@ class Trainer(Checked):
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
         args = [*plan.weights, *plan.grads, *plan.state, optimizer.hyper(self._active)]
+        if self._scaler is not None:
+            args.append(self._scaler.operand())
         engine.commit_step(
             plan.op, args, plan.targets, plan.owned, None if self._keep_grads else lambda: _give_up(plan.grads)
         )
@@ -232,7 +260,7 @@ class Trainer(Checked):
             return plan
         fresh = tuple([v.fresh for v in plan.variables])
         if not ignore_stale:
-            stale = self._params[self._active[fresh.index(False)]]
+            stale = plan.units.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
         if not any(fresh):
             return None
@@ -243,29 +271,31 @@ class Trainer(Checked):
 
     def _make_plan(self, fresh: tuple[bool, ...] | None) -> _Plan:
         self._active = self._trained()
-        params = [self._params[i] for i in self._active]
-        weights = [p.data() for p in params]
+        units = Units([self._params[i] for i in self._active])
+        weights = [p.data() for p in units.params]
         tx = self._optimizer.rule(self._active)
-        rule = self._optimizer.flat_rule(weights, self._active)
-        assert rule is not None, "steps written by hand are taken without a plan"
-        leaves = self._state_leaves(rule, weights)
-        spread = frozenset([i for i, w in enumerate(weights) if len(w._read().devices()) > 1])
-        fresh = fresh or (True,) * len(params)
-        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], fresh, spread)
+        rule = units.flat_rule(self._optimizer, weights, self._active)
+        keys = units.leaf_keys(rule, [self._names[i] for i in self._active])
+        leaves = self._state_leaves(rule, weights, units, keys)
+        fresh = fresh or (True,) * len(weights)
+        packed, update = units.packed(rule, leaves, fresh, [len(w._read().devices()) > 1 for w in weights])
         if self._rule is None or self._rule.rule is not rule:
-            places = [_place_of(weights[rule.owners[g[0]] or 0]) for g in packed.groups]
+            places = [_place_of(weights[units.home_of(rule, g[0])]) for g in packed.groups]
             self._state = [new_handle(jax.device_put(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
-            self._keys = self._leaf_keys(rule)
-        self._rule = packed
-        return _Plan(tx, self._update_op(packed, weights), packed, self._params, self._active, self._state)
+            self._keys = keys
+        self._rule, self._units = packed, units
+        op, state = self._update_op(packed, update, weights, units.key), self._state
+        if self._scaler is not None:
+            op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
+        return _Plan(tx, op, update, self._params, self._active, units, state)
 
-    def _update_op(self, rule: PackedRule, weights: list[Any]) -> DerivedOp:
+    def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any) -> DerivedOp:
         """The update as an operator. The same update gives the same operator, also in another Trainer: nothing
         recompiles.
         """
         optimizer = self._optimizer
         kinds = tuple([(w.shape, w.dtype) for w in weights])
-        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups)
+        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups, units)
         if optimizer.by_index or not type(optimizer).__module__.startswith("gluonx."):
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops
@@ -275,42 +305,35 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            op = home[key] = DerivedOp("update", rule)
+            op = home[key] = DerivedOp("update", update)
         return op
 
-    def _state_leaves(self, rule: Any, weights: list[Any]) -> list[Any]:
+    def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
         """The states for `rule`: those that there are under the same names, and fresh ones."""
         if self._rule is not None and self._rule.rule is rule:
             return self._rule.unpack([s._read() for s in self._state])
         kept = self._states()
-        fresh = rule.init([w._read() for w in weights])
-        leaves = []
-        for key, leaf in zip(self._leaf_keys(rule), fresh, strict=True):
-            old = kept.pop(key, None)
-            leaves.append(old if old is not None and old.shape == leaf.shape else leaf)
-        self._resting = kept
+        leaves, self._resting = units.from_names(rule, keys, kept, units.init(rule, [w._read() for w in weights]))
         return leaves
-
-    def _leaf_keys(self, rule: Any) -> list[str]:
-        """Names of the state leaves: the parameter's name in place of its position."""
-        return [
-            name if owner is None else f"{self._names[self._active[owner]]}/{kind_of(name, owner)}"
-            for name, owner in zip(rule.leaf_names, rule.owners, strict=True)
-        ]
 
     def _states(self) -> dict[str, Any]:
         """The single states by name, as NumPy arrays; those of frozen parameters too."""
         if self._rule is None:
             return {}
-        active = zip(self._keys, self._rule.unpack([s.asnumpy() for s in self._state]), strict=True)
-        return {**self._resting, **dict(active)}
+        leaves = self._rule.unpack([s.asnumpy() for s in self._state])
+        return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """For an optimizer whose ``step`` a user has written on ndarrays."""
         optimizer = self._optimizer
         todo = [i for i in self._trained() if self._is_fresh(i, ignore_stale)]
+        if self._scaler is not None and todo:
+            factor = self._scaler.passes([self._params[i].data().grad for i in todo])
+            if factor is None:
+                return
+            optimizer.rescale_grad *= factor
         known = dict(self._imperative)
-        touched = [self._params[i].data() for i in todo] + list(_handles(list(known.values())))
+        touched = [(self._params[i]._home or self._params[i]).data() for i in todo] + list(_handles(list(known.values())))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
             optimizer._update_count(todo)
@@ -326,7 +349,7 @@ class Trainer(Checked):
             self._imperative = known
             raise
         for i in todo:
-            self._params[i].data().variable.fresh = False
+            _variable_of(self._params[i]).fresh = False
 
     def _trained(self) -> list[int]:
         """The positions of parameters that are not frozen; raises if there are none, or one has no value."""
@@ -340,9 +363,10 @@ class Trainer(Checked):
 
     def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
         p = self._params[i]
-        if not p.data().variable.fresh and not ignore_stale:
+        fresh = _variable_of(p).fresh
+        if not fresh and not ignore_stale:
             raise StaleGradientError(_STALE.format(path=p._path))
-        return p.data().variable.fresh
+        return fresh
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -359,6 +383,8 @@ class Trainer(Checked):
                 f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
             )
         self._plan_for_states()
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
         arrays = self._states()
         counts = {self._names[i]: n for i, n in self._optimizer._index_update_count.items()}
         meta = {
@@ -386,7 +412,8 @@ class Trainer(Checked):
         if meta["optimizer"] != mine:
             raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
         assert self._rule is not None, "made by the plan"
-        shapes = dict(zip(self._keys, self._rule.shapes, strict=True))
+        rule, units = self._rule.rule, self._units
+        shapes = units.shapes_by_name(self._keys, rule.owners, self._rule.shapes)
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
@@ -395,7 +422,9 @@ class Trainer(Checked):
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
-        leaves = [arrays[k].astype(d, copy=False) for k, d in zip(self._keys, self._rule.dtypes, strict=True)]
+        now = self._rule.unpack([s.asnumpy() for s in self._state])
+        leaves, _ = units.from_names(rule, self._keys, arrays, now)
+        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
         packed = self._rule.pack(leaves)
         values = [jax.device_put(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
         numbers = {name: i for i, name in enumerate(self._names)}
@@ -431,6 +460,10 @@ class _Probe:
         return self.value is not None and self.target.value is not self.value()
 
 
+def _variable_of(param: Parameter) -> Any:
+    return (param._home or param).data().variable
+
+
 def _positive(batch_size: Any) -> float:
     """The batch size as a number; ValueError if it is none that gradients can be divided by."""
     try:
@@ -464,9 +497,11 @@ def _handles(states: Any) -> Iterator[Any]:
 
 def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
     if isinstance(params, Mapping):
+        params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
         pairs = [(name, params[name]) for name in sorted(params)]
     elif isinstance(params, (list, tuple)):
-        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(params)]
+        single = [piece for p in params for piece in (p.pieces if isinstance(p, FusedParameter) else (p,))]
+        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
     else:
         raise ValueError(
             f"params must be a dict or list of Parameter, such as net.collect_params(), got {type(params).__name__}"

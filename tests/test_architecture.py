@@ -18,17 +18,17 @@ PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
     0: {"errors", "arguments", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve",
-        "convert"},
+        "convert", "name", "attribute"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
-        "initializer", "parameter", "declared", "pieces", "fused", "block", "blockbase", "blocktools", "checkpoint",
-        "summary", "bridge", "export",
+        "initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms", "fused", "block",
+        "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "util", "utils", "probability"},
-    6: {"model_zoo", "estimator", "parallel"},
-    7: {"symbol", "exchange", "legacy", "compat"},
+    6: {"model_zoo", "estimator", "parallel", "amp", "profiler"},
+    7: {"symbol", "symbol_block", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},
     9: {"examples", "parity", "__main__"},
 }  # fmt: skip

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import random as _random
-from gluonx.deferred import flushing, growth
+from gluonx.deferred import casting, flushing, growth
 from gluonx.deferred.core import (
     Handle,
     Index,
@@ -98,9 +98,11 @@ class _Root:
 
 
 def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
-    """Fills in what the context decides: train or predict mode, and the random key as (root, index)."""
+    """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index)."""
     if op.needs_mode:
         op = op.in_mode(state.training)
+    if casting.Switch.on:
+        op = casting.adapt(op)
     if op.random:
         args = (*random_inputs(state), *args)
     return op, args

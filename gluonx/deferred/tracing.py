@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from gluonx.deferred import growth
+from gluonx.deferred import casting, growth
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -328,6 +328,8 @@ class TracedCall:
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
         key: list[Any] = [state.training, state.recording]
+        if casting.Switch.on:
+            key.append(casting.policy_in_force())
         if kwargs:
             return self._general(args, kwargs, state)
         for a in args:
@@ -357,7 +359,8 @@ class TracedCall:
             return self.block._run_forward(*args, **kwargs)
         statics = tuple([None if isinstance(x, Handle) else (type(x), x) for x in arrays])
         flat = [arrays[i] for i in moving]
-        key = (state.training, state.recording, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
+        policy = casting.policy_in_force() if casting.Switch.on else None
+        key = (state.training, state.recording, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
         try:
             entry = self.entries.get(key)
         except TypeError:

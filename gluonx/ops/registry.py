@@ -183,6 +183,11 @@ class Op:
         arrays = ", ".join(self.inputs) or "none"
         return f"{message} (its attributes: {valid}; its arrays: {arrays})"
 
+    def bound(self) -> list[BoundOp]:
+        """Every `BoundOp` of this operator that there is."""
+        with self._lock:
+            return list(self._bound.values())
+
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
         """The number of outputs under these bound attributes."""
         return self.nout(attrs) if callable(self.nout) else self.nout

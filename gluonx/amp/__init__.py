@@ -1,0 +1,32 @@
+"""Automatic mixed precision: most of a net in float16 or bfloat16, the rest in float32, weights in float32.
+
+Three lines make a training loop of float32 one of mixed precision (docs/amp.md)::
+
+    amp.init("bfloat16")
+    amp.init_trainer(trainer)
+    with amp.scale_loss(loss, trainer) as scaled: scaled.backward()
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.amp.convert import convert_hybrid_block as convert_hybrid_block
+from gluonx.amp.lists import list_conditional_fp32_ops as list_conditional_fp32_ops
+from gluonx.amp.lists import list_fp32_ops as list_fp32_ops
+from gluonx.amp.lists import list_loss_output_functions as list_loss_output_functions
+from gluonx.amp.lists import list_lp16_fp32_ops as list_lp16_fp32_ops
+from gluonx.amp.lists import list_lp16_ops as list_lp16_ops
+from gluonx.amp.lists import list_lp16_use_fp32_params as list_lp16_use_fp32_params
+from gluonx.amp.lists import list_widest_type_cast as list_widest_type_cast
+from gluonx.amp.scaling import LossScaler as LossScaler
+from gluonx.amp.scaling import init_trainer as init_trainer
+from gluonx.amp.scaling import scale_loss as scale_loss
+from gluonx.amp.scaling import unscale as unscale
+from gluonx.amp.state import init as init
+from gluonx.amp.state import reset as reset
+
+
+def __getattr__(name: str) -> Any:
+    hint = ": convert the block, with amp.convert_hybrid_block" if name in ("convert_model", "convert_symbol") else ""
+    raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}{hint}")

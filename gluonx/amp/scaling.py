@@ -1,0 +1,242 @@
+"""Dynamic loss scaling, inside the step's one program.
+
+Gradients of float16 values vanish below 6e-8. So the loss is multiplied with a large scale before ``backward``, and the
+update divides by it. Where a gradient overflows, the step is skipped and the scale halved; after 2000 steps without
+that it is doubled. All of this happens on the device: the scale and its counters are arrays that the update takes
+and gives like an optimizer's states, the check is part of the update, and a skipped step is a selection of the old
+values. The host never has to wait for an answer.
+
+What the host cannot know is how many steps were skipped. Bias corrections (Adam's ``t``) are put right on the device;
+a learning-rate schedule counts every call of ``step``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import autograd
+from gluonx.amp.state import State
+from gluonx.deferred.core import new_handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke
+from gluonx.errors import GluonxError
+from gluonx.optimizer import Optimizer
+from gluonx.optimizer.packed import PackedRule
+from gluonx.trainer import Trainer
+
+__all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
+
+_NOT_ON = "AMP is not switched on: call amp.init() before amp.{name}()"
+_NO_SCALER = "this Trainer has no loss scale: call amp.init_trainer(trainer) once, after it was made"
+
+
+class LossScaler:
+    """The scale of a loss, kept on the device.
+
+    Parameters
+    ----------
+    init_scale : float
+        The scale to begin with.
+    growth_interval : int
+        After so many steps without overflow the scale is doubled.
+    max_scale : float
+        It grows no further than this.
+
+    Notes
+    -----
+    As in MXNet, a new scale is taken up one step late: the step after an overflow, or after the one that completes
+    the interval, still uses the old one.
+
+    Examples
+    --------
+    >>> LossScaler().loss_scale
+    65536.0
+    """
+
+    def __init__(self, init_scale: float = 2.0**16, growth_interval: int = 2000, max_scale: float = 2.0**24) -> None:
+        self.growth_interval, self.max_scale = int(growth_interval), float(max_scale)
+        first = np.float32(init_scale)
+        # In use, next, good steps in a row, skipped steps in all.
+        self.arrays = [new_handle(jax.device_put(v)) for v in (first, first, np.int32(0), np.int32(0))]
+        self.scaled = False  # whether gradients are still multiplied with the scale
+
+    @property
+    def loss_scale(self) -> float:
+        """The scale in use; reading it waits for the steps before."""
+        return float(self.arrays[0].item())
+
+    @property
+    def skipped(self) -> int:
+        """How many steps were skipped; reading it waits for the steps before."""
+        return int(self.arrays[3].item())
+
+    def operand(self) -> float:
+        """What the update is told beside its arrays: 1 where gradients are still multiplied with the scale."""
+        return 1.0 if self.scaled else 0.0
+
+    def around(self, op: DerivedOp, rule: PackedRule) -> DerivedOp:
+        """The update operator `op`, with the check before it; the same one for the same update."""
+        key = (id(op), self.growth_interval, self.max_scale)
+        found = _scaled_ops.get(key)
+        if found is None:
+            if len(_scaled_ops) >= _MOST_OPS:
+                _scaled_ops.pop(next(iter(_scaled_ops)))
+            scaled = DerivedOp("scaled_update", _Scaled(rule, self.growth_interval, self.max_scale))
+            found = _scaled_ops[key] = op, scaled
+        return found[1]
+
+    def passes(self, grads: Sequence[Any]) -> float | None:
+        """For steps written by hand: the factor of the gradients, or None where one is not finite; moves the scale."""
+        factor = 1.0 / self.loss_scale if self.scaled else 1.0
+        finite = bool(_all_finite([g._read() for g in grads]))
+        now, after, good, skipped = [a._read() for a in self.arrays]
+        values = _moved(now, after, good, skipped, finite, self.growth_interval, self.max_scale)
+        for array, value in zip(self.arrays, values, strict=True):
+            array.value, array.aval = value, None
+        return factor if finite else None
+
+    def settle(self, optimizer: Optimizer) -> None:
+        """Takes the skipped steps out of the optimizer's counts, as for a file."""
+        skipped = self.skipped
+        if skipped:
+            counts = {i: max(n - skipped, 0) for i, n in optimizer._index_update_count.items()}
+            optimizer._index_update_count = counts
+            optimizer.num_update = max([*counts.values(), optimizer.begin_num_update])
+            self.arrays[3].value, self.arrays[3].aval = jax.device_put(np.int32(0)), None
+
+
+def _all_finite(grads: Sequence[Any]) -> Any:
+    return jnp.stack([jnp.isfinite(g).all() for g in grads]).all()
+
+
+def _moved(now: Any, after: Any, good: Any, skipped: Any, finite: Any, interval: int, most: float) -> tuple[Any, ...]:
+    """The scaler's four numbers after a step."""
+    good = jnp.where(finite, good + 1, 0)
+    full = good == interval
+    grown = jnp.where(full, jnp.minimum(after * 2, most), after)
+    return after, jnp.where(finite, grown, after / 2), jnp.where(full, 0, good), skipped + jnp.where(finite, 0, 1)
+
+
+class _Scaled:
+    """An update on unscaled gradients that leaves all as it is where one of them is not finite.
+
+    (weights, gradients, states, the scaler's four, step vector, whether to unscale) -> (weights, states, the four)
+    """
+
+    def __init__(self, rule: PackedRule, interval: int, most: float) -> None:
+        self.rule, self.interval, self.most = rule, interval, most
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        now, after, good, skipped, hyper, scaled = arrays[-6:]
+        n, m = len(self.rule.fresh), sum(self.rule.fresh)
+        weights, grads, states = arrays[:n], arrays[n : n + m], arrays[n + m : -6]
+        finite = _all_finite(grads)
+        count = 1 if hyper.shape[0] == 4 else (hyper.shape[0] - 1) // 3  # see gluonx.optimizer.rules.pack
+        hyper = hyper.at[0].multiply(jnp.where(scaled > 0, 1 / now, 1.0))
+        hyper = hyper.at[1 : 1 + count].add(-skipped.astype(hyper.dtype))
+        new = self.rule(*weights, *grads, *states, hyper)
+        kept = [jnp.where(finite, a, b) for a, b in zip(new, (*weights, *states), strict=True)]
+        return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))
+
+
+_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = {}  # by the plain one, which stays alive
+_MOST_OPS = 256
+
+
+def _trainer(trainer: Any, name: str) -> Trainer:
+    if isinstance(trainer, Trainer):
+        return trainer
+    raise TypeError(f"amp.{name}() works with a gluonx.Trainer, got {type(trainer).__name__}")
+
+
+def _scaler_of(trainer: Any, name: str) -> LossScaler:
+    scaler = _trainer(trainer, name)._scaler
+    if scaler is None:
+        raise GluonxError(_NO_SCALER)
+    return scaler
+
+
+def init_trainer(optimizer_or_trainer: Trainer) -> None:
+    """Give a Trainer a dynamic loss scale.
+
+    Raises
+    ------
+    GluonxError
+        If :func:`gluonx.amp.init` was not called before.
+    TypeError
+        If it is no Trainer.
+    """
+    trainer = _trainer(optimizer_or_trainer, "init_trainer")
+    if not State.ready:
+        raise GluonxError(_NOT_ON.format(name="init_trainer"))
+    trainer._attach_scaler(LossScaler())
+
+
+@contextmanager
+def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Generator[Any]:
+    """Yield the loss multiplied with the scale; call ``backward`` on that, inside ``record()``.
+
+    Parameters
+    ----------
+    loss : ndarray or list of ndarray
+    optimizer_or_trainer : Trainer
+        One that :func:`init_trainer` has seen.
+
+    Raises
+    ------
+    GluonxError
+        If the Trainer has no loss scale.
+
+    Examples
+    --------
+    >>> from gluonx import amp, autograd, nn, np, Trainer
+    >>> amp.init("bfloat16")
+    >>> net = nn.Dense(1, in_units=2, weight_initializer="ones")
+    >>> net.initialize()
+    >>> trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> amp.init_trainer(trainer)
+    >>> with autograd.record():
+    ...     loss = net(np.ones((4, 2))) ** 2
+    ...     with amp.scale_loss(loss, trainer) as scaled:
+    ...         scaled.backward()
+    >>> trainer.step(4)
+    >>> net.weight.data().round(2).tolist()
+    [[0.6, 0.6]]
+    >>> amp.reset()
+    """
+    scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
+    scaler.scaled = True
+    scale = scaler.arrays[0]
+    yield [part * scale for part in loss] if isinstance(loss, (list, tuple)) else loss * scale
+
+
+def _divided(grad: Any, scale: Any) -> Any:
+    return (grad.astype(jnp.promote_types(grad.dtype, scale.dtype)) / scale).astype(grad.dtype)
+
+
+_DIVIDE = DerivedOp("unscale", _divided)
+
+
+def unscale(optimizer_or_trainer: Trainer) -> None:
+    """Divide the gradients by the scale now, where code between ``backward`` and ``step`` looks at them (clipping).
+
+    Raises
+    ------
+    GluonxError
+        If the Trainer has no loss scale.
+    """
+    scaler = _scaler_of(optimizer_or_trainer, "unscale")
+    if not scaler.scaled:
+        return
+    with autograd.pause():
+        for param in optimizer_or_trainer._params:
+            if param.grad_req != "null" and param._is_ready:
+                grad = param.grad()
+                grad._assign(invoke(_DIVIDE, (grad, scaler.arrays[0])))
+    scaler.scaled = False

@@ -1,0 +1,106 @@
+"""Switching mixed precision on, for the whole process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gluonx.amp import lists
+from gluonx.deferred import casting
+
+__all__ = ["State", "init", "policy_for", "reset"]
+
+_policies: dict[Any, casting.Policy] = {}
+
+
+class State:
+    """Whether :func:`init` was called."""
+
+    ready = False
+
+
+def policy_for(
+    target_dtype: Any,
+    low: Iterable[str] | None,
+    single: Iterable[str] | None,
+    conditional: Iterable[tuple[str, str, Iterable[Any]]] | None,
+) -> casting.Policy:
+    """The policy of these lists, each of them gluonx's own where it is None; the same object for the same lists.
+
+    Raises
+    ------
+    ValueError
+        If a name is no operator, or stands in two lists that were given.
+    """
+    target = lists.target_of(target_dtype)
+    lows = lists.LOW if low is None else lists.core_names(low, "target_dtype_ops")
+    singles = lists.list_fp32_ops(target) if single is None else lists.core_names(single, "fp32_ops")
+    rows = {
+        lists.core_name(name): (attribute, tuple(values))
+        for name, attribute, values in (lists.CONDITIONAL if conditional is None else conditional)
+    }
+    given = [names for names, own in ((lows, low), (singles, single), (rows, conditional)) if own is not None]
+    twice = {n for i, names in enumerate(given) for n in names for other in given[i + 1 :] if n in other}
+    if twice:
+        raise ValueError(f"amp: these operators stand in two lists: {', '.join(sorted(twice))}")
+    # A name that a user has put into one list leaves the others.
+    chosen = {n for names in given for n in names}
+    lows = [n for n in lows if low is not None or n not in chosen]
+    singles = [n for n in singles if single is not None or n not in chosen]
+    rows = {n: row for n, row in rows.items() if conditional is not None or n not in chosen}
+    key = (target, frozenset(lows), frozenset(singles), tuple(sorted(rows.items())))
+    if key not in _policies:
+        _policies[key] = casting.Policy(target, key[1], key[2], rows)
+    return _policies[key]
+
+
+def init(
+    target_dtype: Any = "float16",
+    target_precision_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Iterable[tuple[str, str, Iterable[Any]]] | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    layout_optimization: bool = False,
+) -> None:
+    """Switch mixed precision on for the whole process.
+
+    Products of matrices and convolutions run in `target_dtype` from now on, what needs range or precision in float32,
+    everything else in the type that comes in. Parameters stay in float32. It may be called at any time, also
+    again with other settings; what was hybridized is traced anew.
+
+    Parameters
+    ----------
+    target_dtype : {'float16', 'bfloat16'}
+    target_precision_ops, fp32_ops : list of str, optional
+        Operators that run in `target_dtype`, and in float32, in place of :func:`list_lp16_ops` and
+        :func:`list_fp32_ops`.
+    conditional_fp32_ops : list of (str, str, list), optional
+        (operator, attribute, values): in float32 if the attribute has one of the values.
+    layout_optimization : bool
+        Accepted for ported code; XLA chooses layouts itself.
+
+    Raises
+    ------
+    ValueError
+        For another dtype, an unknown operator, or one in two lists.
+
+    Examples
+    --------
+    >>> from gluonx import amp, nn, np
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> amp.init("bfloat16")
+    >>> net(np.ones((1, 3))).dtype, net.weight.dtype
+    (dtype(bfloat16), dtype('float32'))
+    >>> amp.reset()
+    >>> net(np.ones((1, 3))).dtype
+    dtype('float32')
+    """
+    policy = policy_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
+    casting.set_policy(policy)
+    State.ready = True
+
+
+def reset() -> None:
+    """Switch mixed precision off again; MXNet has no way to."""
+    casting.set_policy(None)
+    State.ready = False
