@@ -74,13 +74,14 @@ class Checked:
     """
 
     __slots__ = ()
+    _also_takes: frozenset[str] = frozenset()  # keywords that a subclass deals with before __init__ sees them
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A bare instance, once the keywords are known to be right."""
         if kwargs:
             known = _keywords(cls)
             if known is not None and not set(known).issuperset(kwargs):
-                refuse(cls.__name__, set(kwargs).difference(known), known)
+                refuse(cls.__name__, set(kwargs).difference(known), known, cls._also_takes)
         return super().__new__(cls)
 
 

@@ -53,8 +53,8 @@ class HybridBlock(Block):
     _traced: Any
     _traced_of: Snapshot
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix, params)
         own = self.__dict__
         own["_active"] = False
         own["_traced"] = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
-from gluonx import checkpoint, initializer
+from gluonx import checkpoint, initializer, late, naming
 from gluonx.arguments import Checked
 from gluonx.blocktools import (
     HookHandle,
@@ -37,6 +37,11 @@ _OTHER_TYPE = (
 )
 
 
+def _hybrid_forward(self: Block, *args: Any, **kwargs: Any) -> Any:
+    """Run ``hybrid_forward(F, ...)`` with the parameters as keywords, as MXNet 1 did."""
+    return late.wanted("legacy").run_hybrid_forward(self, args, kwargs)
+
+
 class Block(Checked, Fusible):
     """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
 
@@ -54,6 +59,8 @@ class Block(Checked, Fusible):
     ['factor']
     """
 
+    _also_takes = frozenset({"prefix", "params"})
+    _runs_hybrid_forward = False
     _plain = False
     _direct = False  # whether a call is nothing but its traced forward
     _ready: bool
@@ -64,7 +71,7 @@ class Block(Checked, Fusible):
     _post_hooks: dict[HookHandle, Any]
     _op_hooks: dict[HookHandle, Any]
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         own = self.__dict__
         own["_children"] = Registry()
         own["_reg_params"] = Registry()
@@ -76,6 +83,14 @@ class Block(Checked, Fusible):
         own["_fusions_at"] = -1
         own["_ready"] = True
         own["_plain"] = True
+        if "_asked" in own:
+            prefix, params = own.pop("_asked")
+        if prefix is not None or params is not None or self._runs_hybrid_forward or naming.wants_scope():
+            naming.enter(self, prefix, params)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        naming.prepare_class(cls, _hybrid_forward)
 
     # ---------------------------------------------------------------- attributes and children
 
@@ -94,7 +109,7 @@ class Block(Checked, Fusible):
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
-            self._register_parameter(value, name)
+            value = self._register_parameter(value, name)
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -122,14 +137,17 @@ class Block(Checked, Fusible):
             raise AttributeError(_NO_INIT.format(cls=type(self).__name__, what="block", name=name))
         self._children[str(len(self._children)) if name is None else name] = block
 
-    def _register_parameter(self, param: Parameter, name: str) -> None:
+    def _register_parameter(self, param: Parameter, name: str) -> Parameter:
         if "_reg_params" not in self.__dict__:
             raise AttributeError(_NO_INIT.format(cls=type(self).__name__, what="parameter", name=name))
+        if "_scope" in self.__dict__:
+            param = naming.adopt(self, param, name)
         self._reg_params[name] = param
         if param._path == param.name:
             param._path = f"{type(self).__name__}.{name}"
         self.__dict__["_ready"] = False
         self._refresh()
+        return param
 
     def __repr__(self) -> str:
         children = self.__dict__.get("_children") or {}
@@ -223,9 +241,29 @@ class Block(Checked, Fusible):
     # ---------------------------------------------------------------- walks
 
     @property
-    def params(self) -> Registry:
-        """The block's own parameters, those of its children left out. Most code wants :meth:`collect_params`."""
-        return self._reg_params
+    def params(self) -> Any:
+        """The block's own parameters, those of its children left out. Most code wants :meth:`collect_params`.
+
+        In a block that has a ``hybrid_forward``, where parameters are made: ``self.params.get('weight', shape=...)``.
+        """
+        return self.__dict__["_scope"].params if naming.is_named(self) else self._reg_params
+
+    @naming.Default
+    def prefix(self) -> str:
+        """What the names of its parameters begin with in MXNet 1."""
+        return self._named_scope().prefix
+
+    @naming.Default
+    def name(self) -> str:
+        """The prefix without the underscore at its end."""
+        return self._named_scope().prefix.removesuffix("_")
+
+    def name_scope(self) -> naming.Scope:
+        """For ``with self.name_scope():``, in which new blocks have names that begin with this block's prefix."""
+        return self._named_scope()
+
+    def _named_scope(self) -> naming.Scope:
+        return self.__dict__.get("_scope") or naming.enter(self)
 
     def collect_params(self, select: str | None = None, fused: bool = True) -> dict[str, Parameter]:
         """All parameters by structured name.
@@ -249,6 +287,8 @@ class Block(Checked, Fusible):
         >>> list(Block().collect_params())
         []
         """
+        if fused and naming.is_named(self) and not self._fusions:
+            return naming.collect(self, select)
         snapshot = self._collection
         apart, found = snapshot.content if snapshot.version == structure.version else self._collected()
         if not fused:
@@ -322,7 +362,7 @@ class Block(Checked, Fusible):
         """
         self._collection.version = -1  # to warn of loose blocks once more, where it matters
         default = initializer.create(initializer.Uniform() if init is None else init)
-        params = self._unique_params()
+        params = list(dict.fromkeys(self.collect_params(fused=False).values()))
         todo = [p for p in params if force_reinit or not p._is_ready]
         for param in todo:
             param._check_initializable()
@@ -346,7 +386,8 @@ class Block(Checked, Fusible):
 
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""
-        for param in self._unique_params():
+        # The pieces of a fused parameter change their grad_req together, or their shared gradient would have two.
+        for param in dict.fromkeys(self.collect_params(fused=name == "grad_req").values()):
             setattr(param, name, value)
 
     def zero_grad(self) -> None:

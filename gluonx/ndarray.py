@@ -40,7 +40,7 @@ from gluonx.deferred.tracing import READ_IN_TRACE
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import DeviceError, GraphError, ShapeError, TracedValueError
 
-__all__ = ["ndarray"]
+__all__ = ["View", "is_readable", "ndarray"]
 
 RAW_ON_TAPE = (
     "a raw JAX function was given an array that autograd is recording, so its gradient would be lost. Use the "
@@ -489,6 +489,11 @@ class ndarray(Arithmetic, Handle):
         return self.transpose()  # type: ignore[attr-defined]
 
 
+def is_readable(array: ndarray) -> bool:
+    """Whether there is a number to show, or to be computed, for an array."""
+    return not _unreadable(array.value)
+
+
 def _unreadable(value: Any) -> bool:
     """Whether there is no number to show, here or at all."""
     if isinstance(value, Placeholder) and not isinstance(value, Zeros):
@@ -549,6 +554,9 @@ class _View(ndarray):
             "a slice shares its base's value and has no gradient of its own; call attach_grad on a copy(), or on "
             "the array that was sliced"
         )
+
+
+View = _View
 
 
 def _view(base: ndarray, region: indexing.Region) -> _View:

@@ -1,0 +1,98 @@
+"""Blocks with ``hybrid_forward(self, F, x, *args, **params)``: MXNet 1's way to write a HybridBlock.
+
+F is always ``mx.nd``: a hybridized block is traced, so there is no second namespace of symbols. Parameters come as
+keywords by the names of their attributes. Inputs and outputs are NDArrays inside; a caller who works with
+``gluonx.np.ndarray`` gets these back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.deferred.core import State, current_state, set_state
+from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.legacy.array import NDArray, as_nd, nd_twin, uses_nd_arrays
+from gluonx.legacy.mode import Mode
+from gluonx.ndarray import ndarray
+
+__all__ = ["run_hybrid_forward"]
+
+
+def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``block.hybrid_forward(F, *args, **params)``.
+
+    Raises
+    ------
+    TypeError
+        If a keyword of the call is the name of a parameter.
+    """
+    from gluonx.legacy import nd
+
+    params = {name: param.data() for name, param in block._reg_params.items()}
+    if kwargs:
+        twice = sorted(set(kwargs) & set(params))
+        if twice:
+            raise TypeError(f"{type(block).__name__} got the argument '{twice[0]}', which is its parameter's name.")
+        params.update(kwargs)
+    if uses_nd_arrays() or Mode.numpy or isinstance(current_state().trace, _Scope):
+        return block.hybrid_forward(nd, *args, **params)
+    plain = any(type(a) is ndarray for a in _leaves(args))
+    with _Scope():
+        out = block.hybrid_forward(nd, *[nd_twin(a) for a in args], **params)
+    return _given_back(out) if plain else out
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def _given_back(value: Any) -> Any:
+    """Results, which nobody else holds yet, as ``gluonx.np.ndarray``."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_given_back(v) for v in value])
+    if type(value) is NDArray:
+        value.__class__ = ndarray
+    return value
+
+
+class _Scope:
+    """Stands where a trace would: operators pass through it, and come out as NDArrays."""
+
+    transparent = True
+
+    def __init__(self) -> None:
+        self.outer = current_state()
+
+    def __enter__(self) -> None:
+        now = self.outer
+        set_state(State(now.recording, now.training, self, now.bulk, now.naive))
+
+    def __exit__(self, *exc: object) -> None:
+        set_state(self.outer)
+
+    def _outside(self, fn: Any, *args: Any) -> Any:
+        inside = current_state()
+        outer = self.outer
+        set_state(State(inside.recording, inside.training, outer.trace, outer.bulk, outer.naive))
+        try:
+            return fn(*args)
+        finally:
+            set_state(inside)
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        """Run `op` outside."""
+        return as_nd(self._outside(invoke, op, args))
+
+    def random_inputs(self, count: int) -> Any:
+        """The key and index of the next random operations."""
+        return self._outside(lambda: random_inputs(current_state(), count))
+
+    def rebind(self, handle: Any, new: Any) -> bool:
+        """Write to an array that the trace outside, if there is one, must know of."""
+        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
+
+    def value(self, handle: Any) -> Any:
+        """The value for raw JAX code."""
+        return self._outside(handle._raw)
