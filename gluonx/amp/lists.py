@@ -46,8 +46,9 @@ SINGLE = {
         "rcbrt", "reciprocal", "rsqrt", "sinh", "square", "tan",
     ),
     "sums of many terms": (
-        "average", "cumprod", "cumsum", "linalg_norm", "linalg_trace", "linalg_vector_norm", "logsumexp", "mean",
-        "nanmean", "nanprod", "nanstd", "nansum", "nanvar", "norm", "polyval", "prod", "std", "sum", "trace", "var",
+        "average", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "linalg_norm", "linalg_trace",
+        "linalg_vector_norm", "logsumexp", "mean", "nancumprod", "nancumsum", "nanmean", "nanprod", "nanstd", "nansum",
+        "nanvar", "norm", "polyval", "prod", "product", "std", "sum", "trace", "trapezoid", "trapz", "var",
     ),
     "linear algebra, which has no half form": (
         "linalg_cholesky", "linalg_cond", "linalg_det", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_lstsq",
@@ -56,13 +57,15 @@ SINGLE = {
     ),
     "normalization, softmax, sorting": (
         "argsort", "deformable_convolution", "group_norm", "instance_norm", "l2_normalization", "layer_norm",
-        "log_softmax", "lrn", "masked_log_softmax", "masked_softmax", "modulated_deformable_convolution", "rms_norm",
-        "softmax", "softmin", "topk",
+        "log_softmax", "lrn", "masked_log_softmax", "masked_softmax", "modulated_deformable_convolution",
+        "multibox_detection", "multibox_prior", "multibox_target", "rms_norm", "sldwin_atten_context",
+        "sldwin_atten_mask_like", "sldwin_atten_score", "softmax", "softmin", "topk",
     ),
     "losses": (
         "cosine_embedding_loss", "ctc_batch_loss", "hinge_loss", "huber_loss", "kl_div_loss", "l1_loss", "l2_loss",
-        "logistic_loss", "poisson_nll_loss", "sdml_loss", "sigmoid_bce_loss", "smooth_l1", "softmax_cross_entropy_loss",
-        "squared_hinge_loss", "triplet_loss",
+        "linear_regression_output", "logistic_loss", "logistic_regression_output", "mae_regression_output", "make_loss",
+        "poisson_nll_loss", "sdml_loss", "sigmoid_bce_loss", "smooth_l1", "softmax_cross_entropy_loss",
+        "softmax_output", "squared_hinge_loss", "svm_output", "triplet_loss",
     ),
 }  # fmt: skip
 """Operators that stay in float32, by the reason."""
@@ -71,14 +74,18 @@ CONDITIONAL = (("activation", "act_type", ("softrelu",)), ("leaky_relu", "act_ty
 """Operators that stay in float32 if an attribute has one of these values."""
 
 WIDEST = (
-    "add", "add_n", "append", "batch_dot", "column_stack", "concatenate", "copysign", "cross", "dot", "dstack",
-    "ediff1d", "equal", "fmax", "fmin", "fmod", "greater", "greater_equal", "hstack", "hypot", "index_add",
-    "index_update", "kron", "less", "less_equal", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
+    "add", "add_n", "append", "batch_dot", "box_decode", "box_encode", "box_iou", "box_nms", "column_stack",
+    "concatenate", "copysign", "cross", "dot", "dstack", "ediff1d", "equal", "fmax", "fmin", "fmod", "greater",
+    "greater_equal", "hstack", "hypot", "index_add", "index_update", "interleaved_matmul_encdec_qk",
+    "interleaved_matmul_encdec_valatt", "interleaved_matmul_selfatt_qk", "interleaved_matmul_selfatt_valatt", "kron",
+    "less", "less_equal", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
     "mod", "multiply", "not_equal", "stack", "subtract", "tensordot", "true_divide", "vstack", "where",
 )  # fmt: skip
 """Operators of several inputs, which run in the widest type among them (by promotion, under amp or not)."""
 
-LOSS_OUTPUTS = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
+LOSS_OUTPUTS = (
+    "linear_regression_output", "logistic_regression_output", "mae_regression_output", "softmax_output"
+)  # fmt: skip
 PARAMETERS_IN_FP32 = {"batch_norm": ["gamma", "beta", "running_mean", "running_var"]}
 
 _MXNET = {
@@ -197,9 +204,9 @@ def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
 
 
 def list_loss_output_functions(target_dtype: Any) -> list[str]:
-    """Operators that are loss and output in one, as far as the registry has them."""
+    """Operators that are loss and output in one."""
     target_of(target_dtype)
-    return [name for name in LOSS_OUTPUTS if name in OPS]
+    return list(LOSS_OUTPUTS)
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]]:
