@@ -20,6 +20,7 @@ from gluonx import serialize
 from gluonx.blocktools import listed
 from gluonx.dtype import canonical
 from gluonx.errors import FormatError, ShapeError
+from gluonx.forms import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.parameter import Parameter
 
 __all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model", "save_parameters", "share"]
@@ -30,12 +31,13 @@ _FORMAT = "gluonx-block-1"
 def save_parameters(
     block: Any, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
 ) -> None:
-    """Write the parameters of `block` under their structured names; see ``Block.save_parameters``."""
-    params = block.collect_params()
+    """Write the parameters of `block` under their structured names, unfused; see ``Block.save_parameters``."""
+    params = block.collect_params(fused=False)
     if deduplicate:
         params = {name: p for p, name in _first_names(params).items()}
     handles = {name: param._require_ready() for name, param in params.items()}
-    serialize.save_arrays(filename, {name: handle.asnumpy() for name, handle in handles.items()}, format)
+    arrays = {name: handle.asnumpy() for name, handle in handles.items()}
+    serialize.save_arrays(filename, arrays if format is None else in_form(block, arrays, format), format)
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,11 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
     FormatError
         If anything does not fit; the message begins with `source` and lists it all.
     """
-    params = block.collect_params()
-    arrays = {_without_kind(name): value for name, value in arrays.items()}
+    params = block.collect_params(fused=False)
+    arrays, problems = taken_apart(block, {_without_kind(name): value for name, value in arrays.items()}, params)
     extra = [name for name in arrays if name not in params]
     present = {params[name]: name for name in arrays if name in params}
     missing = [name for param, name in _first_names(params).items() if param not in present]
-    problems = []
     if missing and not options.allow_missing:
         problems.append(f"it lacks {listed(missing)} (allow_missing=True leaves them as they are)")
     if extra and not options.ignore_extra:
@@ -91,9 +92,11 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
     _warn_of_torn_ties(params, arrays)
     saved = options.cast_dtype and options.dtype_source == "saved"
     dtypes = {param: canonical(host.dtype) if saved else param.dtype for param, host in hosts.items()}
+    check_dtypes(params, dtypes, source)
+    hosts, dtypes = joined(hosts, dtypes)
     places = {param: param._place_for(options.device) for param in hosts}
     staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
-    before = [_remembered(param) for param in staged]
+    before = [_remembered(param) for param in dict.fromkeys(param._home or param for param in staged)]
     try:
         for param, fresh in staged.items():
             param._adopt(fresh, places[param])
@@ -102,6 +105,7 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
             param.__dict__.update(own)
             if handle is not None:
                 handle.value, handle.aval, handle.tape, handle.variable = inner
+            tell_pieces(param)
         raise
 
 
@@ -160,6 +164,7 @@ def share(block: Any, shared: Mapping[str, Parameter]) -> None:
     for prefix, owner in block._walk():
         for name in owner._reg_params:
             homes[prefix + name] = (owner, name)
+    shared = apart(shared)
     unknown = [name for name in shared if name not in homes]
     if unknown:
         warnings.warn(
@@ -174,6 +179,7 @@ def share(block: Any, shared: Mapping[str, Parameter]) -> None:
             raise ShapeError(f"Cannot share '{name}': {shapes}.")
         if not isinstance(param, type(old)):
             raise ValueError(f"Cannot share '{name}': a {type(old).__name__} was expected, got {param!r}.")
+    check_sharing(block, given)
     for name, param in given.items():
         owner, attribute = homes[name]
         setattr(owner, attribute, param)
@@ -182,7 +188,7 @@ def share(block: Any, shared: Mapping[str, Parameter]) -> None:
 def save_model(block: Any, prefix: str | PathLike[str]) -> None:
     """Write the structure and the parameters of `block`; see ``Block.save``."""
     prefix = os.fspath(prefix)
-    names = _first_names(block.collect_params())
+    names = _first_names(block.collect_params(fused=False))
     save_parameters(block, f"{prefix}-model.params", deduplicate=True)
     with serialize.atomic_write(f"{prefix}-model.json", "w") as file:
         json.dump({"format": _FORMAT, "block": _describe(block, names)}, file, indent=1)
@@ -206,7 +212,7 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
     if problems:
         told = ";\n  ".join(problems)
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
-    before = block.collect_params()
+    before = block.collect_params(fused=False)
     try:
         share(block, {name: before[first] for name, first in origin.items()})
         load_parameters(block, f"{prefix}-model.params", Options())

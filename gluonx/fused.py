@@ -25,10 +25,11 @@ from gluonx.deferred.core import current_state
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.fusion import Fused
 from gluonx.errors import FusionError
+from gluonx.forms import FileForm
 from gluonx.parameter import Parameter
 from gluonx.pieces import FusedParameter, dissolve, is_in_use
 
-__all__ = ["FileForm", "Fused", "Fusible", "FusionReport", "fused_view"]
+__all__ = ["Fused", "Fusible", "FusionReport", "fused_view"]
 
 _OVERLAP = (
     "Fused '{new}' of {cls} wants '{piece}', which is a piece of '{old}' already; a parameter is a piece of one array "
@@ -43,14 +44,6 @@ _TWO_HOMES = (
 _NOT_DECLARED = "{cls} declares no fused parameter '{name}'; declared: {there}."
 
 Tree = dict[str, Any]
-
-
-class FileForm(NamedTuple):
-    """How a kind of file keeps some parameters: as one array, `fused`. See :meth:`Fusible.declare_file_form`."""
-
-    format: str
-    fused: Fused
-    complete: Callable[[int], dict[str, tuple[int, ...]]] | None
 
 
 class _Group(NamedTuple):
@@ -243,12 +236,11 @@ class Fusible:
     def unfuse(self) -> FusionReport:
         """Give every piece an array of its own again, and forget fusions that wait."""
         blocks = self._fusing_blocks()
+        for home in {home for _, block in blocks for home in block._homes().values()}:
+            dissolve(home)
         for _, block in blocks:
+            block._homes()
             block.__dict__["_fuse_waiting"] = False
-            for home in block._homes().values():
-                if home._handle is not None:
-                    dissolve(home)
-            block._fusions.clear()
         return self._fusion_report(blocks)
 
     def _fusing_blocks(self) -> list[tuple[str, Any]]:
@@ -346,7 +338,7 @@ class Fusible:
                 if home._handle is None or any(
                     tree.get(n) is not p for n, p in zip(home.names, home.pieces, strict=True)
                 ):
-                    self._fusions.pop(name)
+                    self._leave(name, home)
                     own["_fuse_waiting"], own["_ready"] = True, False
                     self._refresh()  # type: ignore[attr-defined]
             for fused in self._declared:
@@ -355,7 +347,14 @@ class Fusible:
                     home = pieces[0]._home if pieces[0] is not None else None
                     if home is not None and list(home.pieces) == pieces and home.layout == _layout_of(fused, pieces):
                         self._fusions[fused.name] = home
+                        home.owners.add(self)
         own["_fusions_at"] = structure.version
+
+    def _leave(self, name: str, home: FusedParameter) -> None:
+        self._fusions.pop(name)
+        home.owners.discard(self)
+        if not home.owners and home._handle is not None:
+            dissolve(home)
 
     def weights_of(self, name: str) -> Any:
         """The array of a fused parameter, for use in ``forward``.
@@ -494,5 +493,6 @@ def _fuse_all(groups: list[_Group]) -> None:
     for group, home in made:
         group.block.__dict__["_round_trip"] = True
         group.block._fusions[group.name] = home
+        home.owners.add(group.block)
     for group, _ in made:
         group.block.__dict__["_fusions_at"] = structure.version

@@ -504,8 +504,7 @@ class Parameter:
         place = one_device(device, self._path)
         place.jax_device  # noqa: B018 - raises if there is no such device
         if self._home is not None:
-            self._home.reset_device(place)
-            return
+            return self._home.reset_device(place)
         if self._is_ready and place != self._device:
             value = self._handle.asnumpy()
             self._device = place
@@ -522,8 +521,7 @@ class Parameter:
         if dtype == self._dtype:
             return
         if self._home is not None:
-            self._home.cast(dtype)
-            return
+            return self._home.cast(dtype)
         if self._is_ready:
             fresh = self._handle.detach().astype(dtype)
             self._dtype = dtype

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 import jax
 import jax.numpy as jnp
@@ -204,6 +204,7 @@ class FusedParameter(Parameter):
         self._name, self._path = name, path
         self._check_alike()
         first = self.pieces[0]
+        self.owners: WeakSet[Any] = WeakSet()  # the blocks that have it among their fused parameters
         self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
         self._handle = self._awaiting = self.init = self._home = None
         self._differentiable, self._allow_deferred_init = True, False
@@ -239,7 +240,10 @@ class FusedParameter(Parameter):
                     f"{self._path}: the piece '{name}' lives on {piece._device}, '{self.names[0]}' on {first._device}."
                 )
             if is_in_use(piece):
-                raise FusionError(f"{self._path}: '{name}' was used in this record() already; fuse before it.")
+                raise FusionError(
+                    f"{self._path}: '{name}' has been used in this record(), whose backward is still to come; fuse "
+                    "before or after them."
+                )
 
     def _common_req(self) -> str:
         reqs = {p._grad_req: name for p, name in zip(self.pieces, self.names, strict=True) if p._grad_req != "null"}
@@ -349,18 +353,18 @@ class FusedParameter(Parameter):
         """Change the dtype of all pieces."""
         self._require_ready()
         super().cast(dtype)
-        self._spread_over_pieces()
+        self._tell_pieces()
 
     def reset_device(self, device: Any) -> None:
         """Move all pieces."""
         super().reset_device(device)
-        self._spread_over_pieces()
+        self._tell_pieces()
 
     def _adopt(self, fresh: Any, place: Any) -> None:
         super()._adopt(fresh, place)
-        self._spread_over_pieces()
+        self._tell_pieces()
 
-    def _spread_over_pieces(self) -> None:
+    def _tell_pieces(self) -> None:
         """Tell the pieces the dtype and the device of the whole."""
         for piece in self.pieces:
             piece._dtype, piece._device = self._dtype, self._device
@@ -399,6 +403,8 @@ def dissolve(fused: FusedParameter) -> None:
 
 
 def is_in_use(param: Parameter) -> bool:
-    """Whether what is being recorded has taken the parameter in, so that its gradient is on its way to it."""
-    variable = param._handle.variable
-    return variable is not None and any(source is variable for source in current_graph().sources)
+    """Whether what is being recorded has taken the parameter in, and its gradient is still to come."""
+    variable, graph = param._handle.variable, current_graph()
+    if variable is None or graph.backward_pending:
+        return False
+    return any(source is variable for source in graph.sources)

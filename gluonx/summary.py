@@ -167,7 +167,7 @@ def _table(rows: list[_Row], block: Block) -> list[str]:
         mark = " shared" if params and counted.issuperset(params) else ""
         lines.append(_COLUMNS.format(title + mark, shape, f"{_count(params):,}", _bytes(params), _short(flops)))
         counted.update(params)
-    everything = list(dict.fromkeys(block.collect_params().values()))
+    everything = list(dict.fromkeys(block.collect_params(fused=False).values()))
     trained = [p for p in everything if p.grad_req != "null"]
     unused = [p for p in everything if p not in counted]
     lines += [

@@ -333,7 +333,8 @@ class Trainer(Checked):
                 return
             optimizer.rescale_grad *= factor
         known = dict(self._imperative)
-        touched = [(self._params[i]._home or self._params[i]).data() for i in todo] + list(_handles(list(known.values())))
+        params = [self._params[i]._home or self._params[i] for i in todo]
+        touched = [p.data() for p in params] + list(_handles(list(known.values())))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
             optimizer._update_count(todo)

@@ -235,6 +235,7 @@ class Nadam(_Moments):
         See `Optimizer`.
     """
 
+    by_element = False  # one schedule a parameter
     state_names = ("mean", "var", "schedule")
     setting_names = (*_Moments.setting_names, "schedule_decay")
 

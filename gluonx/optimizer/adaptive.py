@@ -79,6 +79,8 @@ class GroupAdaGrad(AdaGrad):
         If a weight decay is given.
     """
 
+    by_element = False  # one history a row
+
     def __init__(
         self, learning_rate: float | None = 0.01, epsilon: float = 1e-6, use_fused_step: bool = True, **kwargs: Any
     ) -> None:

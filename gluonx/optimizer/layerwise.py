@@ -14,10 +14,6 @@ from gluonx.optimizer.rules import Step, bias_correction, clipped, preprocess, w
 __all__ = ["LAMB", "LANS", "LARS"]
 
 
-def _norm(array: Any) -> Any:
-    return jnp.sqrt(jnp.sum(jnp.square(array)))
-
-
 def _ratio(over: Any, under: Any) -> Any:
     """Divide two norms; 1 where either is 0 or the quotient is not a number."""
     usable = (over > 0) & (under > 0)
@@ -40,8 +36,8 @@ class _Trusted(_Moments):
     def _bounded_norm(self) -> Any:
         lower, upper = self.lower_bound, self.upper_bound
 
-        def norm(weight):
-            length = _norm(weight)
+        def norm(weight, at):
+            length = at.norm(weight)
             length = length if lower is None else jnp.maximum(length, lower)
             return length if upper is None else jnp.minimum(length, upper)
 
@@ -107,7 +103,7 @@ class LAMB(_Trusted):
             first = bias_correction(beta1, at.t) if correct else 1.0
             second = bias_correction(beta2, at.t) if correct else 1.0
             way = mean / first / (jnp.sqrt(var / second) + epsilon) + at.wd * weight
-            return -at.lr * _ratio(norm(weight), _norm(way)) * way, (mean, var)
+            return -at.lr * _ratio(norm(weight, at), at.norm(way)) * way, (mean, var)
 
         return step
 
@@ -159,16 +155,16 @@ class LANS(_Trusted):
         norm, together = self._bounded_norm(), self.use_fused_step
 
         def step(weight, grad, leaves, at):
-            length = _norm(grad)
+            length = at.norm(grad)
             grad = clipped(grad / jnp.where(length > 0, length, 1.0), clip)
             mean = average(leaves[0], grad, beta1)
             var = average(leaves[1], jnp.square(grad), beta2)
             root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
-            size = norm(weight)
+            size = norm(weight, at)
             way = mean / bias_correction(beta1, at.t) / root + at.wd * weight
-            change = -at.lr * beta1 * _ratio(size, _norm(way)) * way
+            change = -at.lr * beta1 * _ratio(size, at.norm(way)) * way
             way = grad / root + at.wd * (weight if together else weight + change)
-            return change - at.lr * (1.0 - beta1) * _ratio(size, _norm(way)) * way, (mean, var)
+            return change - at.lr * (1.0 - beta1) * _ratio(size, at.norm(way)) * way, (mean, var)
 
         return step
 
@@ -226,11 +222,15 @@ class LARS(_Momentum):
         unscaled = self._unscaled()
 
         def rate(weight, grad, at):
-            if at.index in unscaled:
+            plain = [i in unscaled for i in (at.index if at.layout is not None else (at.index,))]
+            if all(plain):
                 return at.lr
-            over, under = _norm(weight), _norm(grad)
+            over, under = at.norm(weight), at.norm(grad)
             scale = eta * over / (under + at.wd * over + epsilon)
-            return at.lr * jnp.where((over > 0) & (under > 0), scale, 1.0)
+            scale = jnp.where((over > 0) & (under > 0), scale, 1.0)
+            if at.layout is not None and any(plain):
+                scale = jnp.where(at.layout.spread(plain), 1.0, scale)
+            return at.lr * scale
 
         def step(weight, grad, leaves, at):
             change = -rate(weight, grad, at) * preprocess(weight, grad, at.wd, clip)

@@ -222,6 +222,7 @@ class SGLD(Optimizer):
         See `Optimizer`.
     """
 
+    by_element = False  # one stream of noise a parameter
     state_names = ("seed",)
 
     def __init__(self, learning_rate: float | None = 0.1, use_fused_step: bool = False, **kwargs: Any) -> None:

@@ -90,6 +90,7 @@ class Optimizer:
     state_names: ClassVar[tuple[str, ...]] = ()
     setting_names: ClassVar[tuple[str, ...]] = ()
     by_index: ClassVar[bool] = False
+    by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
 
     def __init__(
         self,

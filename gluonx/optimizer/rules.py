@@ -67,12 +67,21 @@ class Hyper(NamedTuple):
 
 
 class At(NamedTuple):
-    """What one parameter sees of a step: its learning rate, weight decay, update count and (static) own index."""
+    """What one parameter sees of a step: its learning rate, weight decay, update count and (static) own index.
+
+    For a fused array the numbers are arrays that broadcast against it, ``index`` holds one index a piece, and
+    ``layout`` knows where the pieces lie.
+    """
 
     lr: Any
     wd: Any
     t: Any
     index: Any
+    layout: Any = None
+
+    def norm(self, array: Any) -> Any:
+        """The Euclidean norm; of a fused array that of each piece, broadcasting against it."""
+        return jnp.sqrt(jnp.sum(jnp.square(array))) if self.layout is None else self.layout.norm(array)
 
 
 Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
@@ -158,6 +167,8 @@ def bias_correction(beta: float, t: Any) -> Any:
 
 
 def _pick(number: Any, index: int) -> Any:
+    if type(number) is tuple:
+        return number[index]
     return number if jnp.ndim(number) == 0 else number[index]
 
 
@@ -210,7 +221,16 @@ def per_parameter(
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
 
     def update(
-        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any = 1.0, **_: Any
+        updates: Any,
+        state: Any,
+        params: Any = None,
+        *,
+        lr: Any,
+        wd: Any,
+        t: Any,
+        rescale: Any = 1.0,
+        layouts: Any = None,
+        **_: Any,
     ) -> tuple[Any, Any]:
         if params is None:
             raise ValueError("A rule of gluonx needs the parameters: call update(grads, state, params, lr=..., ...).")
@@ -218,7 +238,8 @@ def per_parameter(
         changes, new_state = [], []
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
             dtype = wide(weight.dtype)
-            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), indices[i] if indices else i)
+            index, layout = indices[i] if indices else i, layouts[i] if layouts else None
+            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), index, layout)
             leaves = tuple(_widen(slot[name], dtype) for name in names)
             change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
             changes.append(change)

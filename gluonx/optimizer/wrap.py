@@ -63,6 +63,8 @@ def from_optax(tx: optax.GradientTransformation, **settings: Any) -> OptaxOptimi
 class OptaxOptimizer(Optimizer):
     """An Optimizer whose rule is an optax transformation; see `from_optax`."""
 
+    by_element = False
+
     def __init__(self, tx: optax.GradientTransformation, learning_rate: float | None = None, **settings: Any) -> None:
         if not (callable(getattr(tx, "init", None)) and callable(getattr(tx, "update", None))):
             raise TypeError(_NOT_OPTAX.format(kind=type(tx).__name__))

@@ -1,0 +1,292 @@
+"""Updates of fused parameters, by rules that were written for their pieces.
+
+A Trainer counts, names and scales *pieces*: what a user gave a learning rate or froze, and what files of states name.
+The arrays that a step updates are those that there are, and one of them may hold many pieces. :class:`Units` is the map
+between the two, made once a plan.
+
+There are two ways over it. Where a formula works on each element by itself (``Optimizer.by_element``), it works on the
+fused array as it is: rates that differ between pieces are spread to broadcast against it, norms are taken piece by
+piece, and pieces that are frozen are masked out (:class:`UnitRule`). Any other rule, of optax or of a user, sees the
+pieces themselves: the program cuts the arrays apart before it and joins them after it (:class:`CutRule`).
+
+States are named by the pieces either way, so that a state file does not depend on what is fused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.optimizer.optimizer import Optimizer
+from gluonx.optimizer.packed import PackedRule, kind_of
+from gluonx.optimizer.rules import FlatRule, unpack
+
+__all__ = ["CutRule", "UnitRule", "Units"]
+
+
+class Units:
+    """The arrays that a step updates, and the pieces in each.
+
+    Parameters
+    ----------
+    pieces : sequence of Parameter
+        What the Trainer trains, in its order.
+
+    Attributes
+    ----------
+    params : list of Parameter
+        The arrays: fused parameters in place of their pieces.
+    members : list of tuple
+        For each array the numbers of its pieces, None for one that is not trained.
+    layouts : list
+        For each array where its pieces lie; None for one that is no fused one.
+    is_plain : bool
+        Whether nothing is fused.
+    """
+
+    def __init__(self, pieces: Sequence[Any]) -> None:
+        number = {id(piece): k for k, piece in enumerate(pieces)}
+        self.params: list[Any] = list(dict.fromkeys(piece._home or piece for piece in pieces))
+        self.members: list[tuple[int | None, ...]] = []
+        self.layouts: list[Any] = []
+        for param in self.params:
+            fused = id(param) not in number
+            self.members.append(tuple(number.get(id(p)) for p in (param.pieces if fused else (param,))))
+            self.layouts.append(param.layout if fused else None)
+        self.count = len(pieces)
+        self.is_plain = not any(layout is not None for layout in self.layouts)
+        self.owner_of = {k: i for i, numbers in enumerate(self.members) for k in numbers if k is not None}
+
+    @property
+    def key(self) -> Any:
+        """What the update depends on beside the arrays' shapes."""
+        return None if self.is_plain else (tuple(self.members), tuple(self.layouts))
+
+    def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
+        """The numbers of the pieces in the arrays that are fresh."""
+        return [k for numbers, f in zip(self.members, fresh, strict=True) if f for k in numbers if k is not None]
+
+    def cut(self, arrays: Sequence[Any]) -> list[Any]:
+        """The trained pieces of arrays, in the Trainer's order."""
+        found: list[Any] = [None] * self.count
+        for array, numbers, layout in zip(arrays, self.members, self.layouts, strict=True):
+            for i, k in enumerate(numbers):
+                if k is not None:
+                    found[k] = array if layout is None else layout.part(array, i)
+        return found
+
+    def joined(self, pieces: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """The arrays of pieces; what is not trained is as in `arrays`."""
+        found: list[Any] = []
+        for array, numbers, layout in zip(arrays, self.members, self.layouts, strict=True):
+            if layout is None:
+                found.append(pieces[numbers[0]])  # type: ignore[index]
+            else:
+                old = layout.parts(array)
+                found.append(layout.join([o if k is None else pieces[k] for k, o in zip(numbers, old, strict=True)]))
+        return found
+
+    def init(self, rule: Any, weights: Sequence[Any]) -> Any:
+        """First states: of the arrays, or of their pieces where the rule is one for pieces."""
+        return rule.init(weights if self.is_plain or isinstance(rule, UnitRule) else self.cut(weights))
+
+    def packed(
+        self, rule: FlatRule, leaves: Sequence[Any], fresh: tuple[bool, ...], spread: Sequence[bool]
+    ) -> tuple[PackedRule, Any]:
+        """The rule with its small states together, and the update of the arrays by it.
+
+        Parameters
+        ----------
+        rule : FlatRule
+        leaves : sequence
+            Its states.
+        fresh, spread : sequence of bool
+            Which arrays have a gradient, and which are spread over several devices.
+        """
+        cuts = not self.is_plain and not isinstance(rule, UnitRule)
+        home = self.owner_of if cuts else range(len(fresh))
+        count = self.count if cuts else len(fresh)
+        own = tuple(fresh[home[k]] for k in range(count))
+        alone = frozenset(k for k in range(count) if spread[home[k]])
+        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone)
+        return packed, CutRule(packed, self, fresh) if cuts else packed
+
+    def home_of(self, rule: FlatRule, leaf: int) -> int:
+        """The array whose device a state goes to."""
+        owner = rule.owners[leaf] or 0
+        return owner if self.is_plain or isinstance(rule, UnitRule) else self.owner_of[owner]
+
+    # ---------------------------------------------------------------- states by name
+
+    def leaf_keys(self, rule: Any, names: Sequence[str]) -> list[Any]:
+        """A name for each state: the piece's in place of its number; for one of a fused array a tuple of names."""
+        keys: list[Any] = []
+        for leaf, owner in zip(rule.leaf_names, rule.owners, strict=True):
+            if owner is None:
+                keys.append(leaf)
+                continue
+            kind = kind_of(leaf, owner)
+            numbers = self.members[owner] if isinstance(rule, UnitRule) else (owner,)
+            found = tuple(None if k is None else f"{names[k]}/{kind}" for k in numbers)
+            whole = not isinstance(rule, UnitRule) or self.layouts[owner] is None
+            keys.append(found[0] if whole else found)
+        return keys
+
+    def by_name(self, rule: Any, keys: Sequence[Any], leaves: Sequence[Any]) -> dict[str, Any]:
+        """States of single pieces by name."""
+        found: dict[str, Any] = {}
+        for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
+            if type(key) is tuple:
+                parts = self.layouts[owner].parts(leaf)
+                found.update((k, np.asarray(part)) for k, part in zip(key, parts, strict=True) if k is not None)
+            else:
+                found[key] = leaf
+        return found
+
+    def from_names(
+        self, rule: Any, keys: Sequence[Any], kept: Mapping[str, Any], leaves: Sequence[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """`leaves` with what there is under their names in their place, and what was not used."""
+        rest = dict(kept)
+        found = []
+        for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
+            if type(key) is not tuple:
+                old = rest.pop(key, None)
+                found.append(old if old is not None and old.shape == leaf.shape else leaf)
+                continue
+            layout = self.layouts[owner]
+            held = {i: rest.pop(k) for i, k in enumerate(key) if k in rest}
+            held = {i: old for i, old in held.items() if old.shape == layout.shapes[i]}
+            if held:
+                own = layout.parts(np.asarray(leaf))
+                leaf = np.asarray(layout.join([np.asarray(held.get(i, part)) for i, part in enumerate(own)]))
+            found.append(leaf)
+        return found, rest
+
+    def shapes_by_name(self, keys: Sequence[Any], owners: Sequence[Any], shapes: Sequence[Any]) -> dict[str, Any]:
+        """The shapes of the states of single pieces by name."""
+        found: dict[str, Any] = {}
+        for key, owner, shape in zip(keys, owners, shapes, strict=True):
+            if type(key) is tuple:
+                found.update((k, s) for k, s in zip(key, self.layouts[owner].shapes, strict=True) if k is not None)
+            else:
+                found[key] = shape
+        return found
+
+    # ---------------------------------------------------------------- rules
+
+    def flat_rule(self, optimizer: Optimizer, weights: Sequence[Any], indices: Sequence[Any]) -> FlatRule:
+        """The optimizer's rule for these arrays (or, where it must see them, for their pieces)."""
+        if self.is_plain or not self._by_element(optimizer):
+            structs = weights if self.is_plain else self.cut_structs(weights)
+            rule = optimizer.flat_rule(structs, indices)
+            assert rule is not None, "steps written by hand are taken without a plan"
+            return rule
+        own = [
+            indices[numbers[0]]  # type: ignore[index]
+            if layout is None
+            else tuple(None if k is None else indices[k] for k in numbers)
+            for numbers, layout in zip(self.members, self.layouts, strict=True)
+        ]
+        tx = optimizer.rule(own)
+        key = (tx, self.key, tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights))
+        found = optimizer._rules.get(key)
+        if found is None:
+            found = optimizer._rules[key] = UnitRule(tx, weights, self)
+        return found
+
+    def cut_structs(self, weights: Sequence[Any]) -> list[Any]:
+        """The shapes and dtypes of the pieces of arrays."""
+        return [
+            jax.ShapeDtypeStruct(s.shape, s.dtype)
+            for s in jax.eval_shape(self.cut, [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights])
+        ]
+
+    def _by_element(self, optimizer: Optimizer) -> bool:
+        return optimizer.by_element and type(optimizer).__module__.startswith("gluonx.")
+
+
+class UnitRule(FlatRule):
+    """A rule by element on arrays of which some are fused.
+
+    Parameters
+    ----------
+    tx
+        A rule of gluonx.
+    weights
+        The arrays.
+    units : Units
+    """
+
+    __slots__ = ("layouts", "members", "pieces")
+
+    def __init__(self, tx: Any, weights: Sequence[Any], units: Units) -> None:
+        super().__init__(tx, weights)
+        self.members, self.layouts, self.pieces = units.members, units.layouts, units.count
+
+    def _numbers(self, hyper: Any) -> dict[str, Any]:
+        numbers = unpack(hyper, self.pieces)
+        each = {name: self._for_arrays(getattr(numbers, name)) for name in ("lr", "wd", "t")}
+        return {**each, "rescale": numbers.rescale, "layouts": self.layouts}
+
+    def _for_arrays(self, number: Any) -> Any:
+        """One number for each array: a scalar, or one that broadcasts against a fused array."""
+        if jnp.ndim(number) == 0:
+            return number
+        return tuple(
+            number[numbers[0]]
+            if layout is None
+            else layout.spread([jnp.float32(1) if k is None else number[k] for k in numbers])
+            for numbers, layout in zip(self.members, self.layouts, strict=True)
+        )
+
+    def apply(
+        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Do one update; see :meth:`FlatRule.apply`. Pieces that are not trained, and their states, stay."""
+        new_weights, new_state = super().apply(weights, grads, state, hyper)
+        masks: list[Any] = [
+            None if None not in numbers else layout.spread([k is not None for k in numbers])
+            for numbers, layout in zip(self.members, self.layouts, strict=True)
+        ]
+        kept = [
+            new if mask is None else jnp.where(mask, new, old)
+            for mask, new, old in zip(masks, new_weights, weights, strict=True)
+        ]
+        states = [
+            new if owner is None or masks[owner] is None else jnp.where(masks[owner], new, old)
+            for owner, new, old in zip(self.owners, new_state, state, strict=True)
+        ]
+        return tuple(kept), tuple(states)
+
+
+class CutRule:
+    """A packed rule on pieces, for arrays of which some are fused.
+
+    Parameters
+    ----------
+    rule : PackedRule
+        On the pieces.
+    units : Units
+    fresh : tuple of bool
+        Which arrays have a gradient.
+    """
+
+    __slots__ = ("fresh", "rule", "units")
+
+    def __init__(self, rule: PackedRule, units: Units, fresh: tuple[bool, ...]) -> None:
+        self.rule, self.units, self.fresh = rule, units, fresh
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """(arrays, gradients of the fresh ones, packed states, step vector) -> (arrays, packed states)."""
+        n, m = len(self.fresh), sum(self.fresh)
+        weights, given = arrays[:n], iter(arrays[n : n + m])
+        grads = [next(given) if f else w for f, w in zip(self.fresh, weights, strict=True)]
+        own_grads = [g for g, f in zip(self.units.cut(grads), self.rule.fresh, strict=True) if f]
+        out = self.rule(*self.units.cut(weights), *own_grads, *arrays[n + m :])
+        k = self.units.count
+        return (*self.units.joined(out[:k], weights), *out[k:])
