@@ -163,8 +163,12 @@ def test_the_step_vector():
     assert [np.asarray(x).tolist() for x in long] == [[1, 2], [3, 4], [5, 6], 7]
     one = unpack(pack([1], [3], [5], 7, False), 1)
     assert [float(x) for x in one] == [1, 3, 5, 7]
-    with pytest.raises(ValueError, match=r"of 3 parameters has 4 or 10 entries .* this one has 7"):
-        unpack(np.zeros(7, np.float32), 3)
+    for uniform in (True, False):
+        none = unpack(pack([1, 2], [0, 0], [5, 6], 7, uniform, decays=False), 2)
+        assert type(none.wd) is float and none.wd == 0  # told apart from a decay that happens to be 0 now
+        assert np.asarray(none.lr).tolist() == (1 if uniform else [1, 2]) and float(none.rescale) == 7
+    with pytest.raises(ValueError, match=r"of 3 parameters has 3, 4, 7 or 10 entries .* this one has 8"):
+        unpack(np.zeros(8, np.float32), 3)
 
 
 @pytest.mark.parametrize("form", [dict, Hyper, None], ids=["dict", "Hyper", "vector"])
@@ -235,10 +239,14 @@ def test_a_changing_rate_count_or_scale_compiles_nothing():
 
 def test_the_step_vector_grows_once():
     opt = optimizer.SGD(0.1)
-    assert opt.hyper([0, 1]).shape == (4,)
+    assert opt.hyper([0, 1]).shape == (3,)
     opt.set_lr_mult({1: 0.5})
-    assert opt.hyper([0, 1]).shape == (7,)
+    assert opt.hyper([0, 1]).shape == (5,)
     opt.set_lr_mult({})
+    assert opt.hyper([0, 1]).shape == (5,)
+    opt.wd = 0.1
+    assert opt.hyper([0, 1]).shape == (7,)
+    opt.wd = 0.0
     assert opt.hyper([0, 1]).shape == (7,)
 
 

@@ -12,7 +12,7 @@ import pytest
 import gluonx
 from gluonx import Trainer, autograd, engine, lr_scheduler, nn, np, optimizer, serialize
 from gluonx.block import HybridBlock
-from gluonx.deferred import flushing
+from gluonx.deferred import flushing, program
 from gluonx.errors import FormatError, GluonxError, StaleGradientError
 from gluonx.optimizer import packed
 from gluonx.parameter import Parameter
@@ -725,7 +725,7 @@ def train_mixed(mode, optimizer="adam", **settings):
 
 
 def test_big_next_to_small_parameters():
-    assert max(flushing.PACK_ELEMENTS, packed.LIMIT) < 9000 * 2
+    assert max(program.PACK_ELEMENTS, packed.LIMIT) < 9000 * 2
     naive, _, reference = train_mixed("naive")
     for mode in ("plain", "hybrid"):
         net, trainer, grads = train_mixed(mode)
@@ -762,6 +762,78 @@ def test_gradients_held_across_steps():
             onp.testing.assert_allclose(g.asnumpy(), expected[step][name], rtol=1e-4, atol=1e-6)
     for name, g in copies[2].items():
         onp.testing.assert_allclose(g.asnumpy(), expected[2][name], rtol=1e-4, atol=1e-6)
+
+
+def big_step(net, trainer, scale=1.0):
+    with autograd.record():
+        y = (net(np.ones((2, 150))) ** 2).sum() * scale
+    y.backward()
+    trainer.step(2)
+
+
+def big_net():
+    net = nn.Dense(150, in_units=150)
+    net.initialize()
+    net.hybridize()
+    assert net.weight.data().size > program.PACK_ELEMENTS
+    return net, Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-4})
+
+
+def address(parameter):
+    return parameter.grad()._read().unsafe_buffer_pointer()
+
+
+def test_a_large_gradient_is_written_where_the_old_one_was():
+    net, trainer = big_net()
+    big_step(net, trainer)
+    place = address(net.weight)
+    engine.reset_stats()
+    for _ in range(3):
+        big_step(net, trainer)
+    assert address(net.weight) == place
+    assert engine.stats()["programs_compiled"] == 0
+
+
+@pytest.mark.parametrize("hold", [lambda g: g.detach(), lambda g: g._read(), lambda g: g.asnumpy(), onp.from_dlpack])
+def test_a_large_gradient_that_is_held_stays_as_it_is(hold):
+    net, trainer = big_net()
+    big_step(net, trainer)
+    held = hold(net.weight.grad())
+    before = onp.array(held)
+    engine.reset_stats()
+    for _ in range(2):
+        big_step(net, trainer, 5.0)
+    onp.testing.assert_array_equal(onp.array(held), before)
+    assert abs(net.weight.grad().asnumpy() - before).max() > 0
+    assert engine.stats()["programs_compiled"] == 0
+
+
+def test_two_backwards_before_a_step_keep_the_place_too():
+    net, trainer = big_net()
+    big_step(net, trainer)
+    place = address(net.weight)
+    with autograd.record():
+        first, second = net(np.ones((2, 150))).sum(), (net(np.zeros((2, 150))) ** 2).sum()
+    first.backward()
+    second.backward()
+    trainer.step(1)
+    assert address(net.weight) == place and abs(net.weight.grad().asnumpy()).max() == 0
+
+
+def test_weight_decay_may_begin_in_the_middle():
+    net, trainer = big_net()
+    twin, other = big_net()
+    twin.weight.set_data(net.weight.data())
+    with engine.mode("naive"):
+        for step in range(4):
+            other.optimizer.wd = 0.1 * (step // 2)
+            big_step(twin, other)
+    engine.reset_stats()
+    for step in range(4):
+        trainer.optimizer.wd = 0.1 * (step // 2)
+        big_step(net, trainer)
+    assert engine.stats()["programs_compiled"] <= 2
+    onp.testing.assert_allclose(net.weight.data().asnumpy(), twin.weight.data().asnumpy(), rtol=1e-5, atol=1e-7)
 
 
 def test_unread_gradients_of_an_old_step_are_those_of_the_last():

@@ -32,8 +32,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred import where
-from gluonx.deferred.core import Handle, Node, aval_of, counters, new_handle
-from gluonx.deferred.program import Plan, Program, pack
+from gluonx.deferred.core import Handle, Node, Pending, aval_of, counters, new_handle
+from gluonx.deferred.program import Plan, Program, pack, packable
 from gluonx.deferred.segments import Segment
 from gluonx.errors import GraphError
 
@@ -45,7 +45,6 @@ LOST = (
 )
 LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": 16}
-PACK_ELEMENTS = 16384
 _sites: dict[where.Line, _Site] = {}
 
 
@@ -126,7 +125,7 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
         program = _build(graph, node, alive, tape_slots, final)
-        program.call.lower(*pack(graph)).compile()
+        program.call.lower(*pack(graph), *[aval.struct for _, aval in program.spares]).compile()
         counters.programs_compiled += 1
         node.programs[key] = program
         site.waiting += 1
@@ -221,7 +220,9 @@ def _build(
     packed = set(chain(*packs))
     finals = range(node.size - len(node.outs), node.size) if final is not None else ()
     outputs = (*finals, *[s for s in alive if s not in packed])
-    return Program(path, outputs, tape_slots, diff if tape_slots else (), final.donors if final else (), packs)
+    spares = [s for s in alive if s in final.gradients and s not in packed and s in graph.spares] if final else ()
+    donors = final.donors if final is not None else ()
+    return Program(path, outputs, tape_slots, diff if tape_slots else (), donors, packs, tuple(spares))
 
 
 def _packs(graph: Any, slots: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -230,7 +231,7 @@ def _packs(graph: Any, slots: list[int]) -> tuple[tuple[int, ...], ...]:
     for slot in slots:
         node, i = graph.owners[slot]
         aval = node.outs[i]
-        if aval.size <= PACK_ELEMENTS and aval.sharding is None:
+        if packable(aval):
             groups.setdefault(aval.dtype, []).append(slot)
     return tuple([tuple(g) for g in groups.values() if len(g) > 2])
 
@@ -303,6 +304,8 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
             if references(args[i]) > _OWN_REFERENCES:
                 args[i] = graph.leaves[i] = jnp.copy(args[i])
                 counters.copies += 1
+        if program.spares:
+            args += _spares(graph, program)
     counters.dispatches += 1
     graph.closed = True
     if program.runs == 0:
@@ -317,6 +320,20 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
     if program.out_avals is not None:
         for sink, aval in zip(sinks, program.out_avals, strict=False):
             sink.aval = aval
+
+
+def _spares(graph: Any, program: Program) -> list[Any]:
+    """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
+    references = sys.getrefcount
+    found: list[Any] = []
+    for slot, aval in program.spares:
+        old = graph.spares.pop(slot, None)
+        if type(old) is Pending and references(old) == _ONE_REFERENCE:
+            old = [old.value].pop()
+        if not isinstance(old, jax.Array) or references(old) > _ONE_REFERENCE or aval_of(old) is not aval:
+            old = jnp.zeros(aval.shape, aval.dtype)
+        found.append(old)
+    return found
 
 
 def _commit(program: Program, args: list[Any], sinks: list[Any]) -> None:
@@ -341,7 +358,13 @@ def _own_references() -> int:
     return sys.getrefcount(args[0]) - 1 if probe else 0
 
 
+def _one_reference() -> int:
+    probe = object()
+    return sys.getrefcount(probe)
+
+
 _OWN_REFERENCES = _own_references()
+_ONE_REFERENCE = _one_reference()
 
 
 @contextmanager

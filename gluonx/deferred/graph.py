@@ -75,6 +75,7 @@ class Graph:
         "refs",
         "segment",
         "sources",
+        "spares",
     )
 
     def __init__(self) -> None:
@@ -85,6 +86,7 @@ class Graph:
         self.error: BaseException | None = None
         self.segment: Any = None
         self.packs: Any = None  # (slot -> (number, offset, aval), the packed vectors)
+        self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
         self.leaf_index: dict[int, int] = {}
@@ -267,7 +269,7 @@ class Graph:
         if error is not None:
             self.restore()
         self.leaves, self.sources, self.refs = [], [], []
-        self.leaf_index, self.floats, self.ints, self.journal = {}, [], [], []
+        self.leaf_index, self.floats, self.ints, self.journal, self.spares = {}, [], [], [], {}
 
     def restore(self, scope: Any = None) -> None:
         """Puts back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""

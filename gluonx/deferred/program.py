@@ -11,7 +11,8 @@ whole plan runs under one ``jax.vjp``, and the residuals of that are outputs as 
 of the tape.
 
 Small gradients leave a program as one packed vector, since each array that crosses the border costs more than it
-holds; a gradient that somebody reads is cut out of it then.
+holds; a gradient that somebody reads is cut out of it then. A large one is written into the buffer of the gradient that
+it replaces: fresh memory costs a page fault for every 4 KiB.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ import numpy as np
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
 
-__all__ = ["GradInfo", "Plan", "Program"]
+__all__ = ["GradInfo", "Plan", "Program", "packable"]
+
+PACK_ELEMENTS = 16384
 
 
 class GradInfo:
     """What a backward node does: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
-    ``region`` holds the depths of the nodes that the gradient passes.
+    ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
+    gradients leave a program on their own and not packed.
     """
 
-    __slots__ = ("head_grads", "heads", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "large", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -44,12 +48,14 @@ class GradInfo:
         targets: tuple[int, ...],
         region: frozenset[int],
         retain: bool,
+        large: tuple[int, ...],
     ) -> None:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
         self.region = region
         self.retain = retain
+        self.large = large
 
 
 class Plan:
@@ -228,9 +234,11 @@ class Program:
         diff_leaves: tuple[int, ...],
         donors: tuple[int, ...],
         packs: tuple[tuple[int, ...], ...] = (),
+        spares: tuple[int, ...] = (),
     ) -> None:
         self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*packs)))
         self.packs = packs
+        self.spares = [(s, self.plan.aval(s)) for s in spares]
         self.alive = outputs if path[-1].donors is None else outputs[len(path[-1].outs) :]
         self.packed = {s: (k, o, self.plan.aval(s)) for k, pack in enumerate(packs) for s, o in self._offsets(pack)}
         self.node = path[-1]
@@ -250,7 +258,10 @@ class Program:
             return self._trace(args)
 
         gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
-        self.call = jax.jit(gluonx_step, donate_argnums=donors)
+        first = self.node.n_leaves + (self.node.n_floats > 0) + (self.node.n_ints > 0)
+        self.call = jax.jit(
+            gluonx_step, donate_argnums=(*donors, *range(first, first + len(spares))), keep_unused=bool(spares)
+        )
 
     def _offsets(self, pack: tuple[int, ...]) -> list[tuple[int, int]]:
         sizes = [self.plan.aval(s).size for s in pack]
@@ -327,6 +338,11 @@ class Program:
 
         zeros = [jnp.zeros(a.shape, a.dtype) for a in avals]
         return tuple(jax.vjp(forward, *zeros)[1](self._cotangents(args[-n:])))
+
+
+def packable(aval: Any) -> bool:
+    """Whether a gradient leaves a program packed with others."""
+    return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
 
 def pack(graph: Any) -> list[Any]:

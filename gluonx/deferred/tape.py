@@ -30,7 +30,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
 from gluonx.deferred.graph import Blocked, current_graph, settle
-from gluonx.deferred.program import GradInfo
+from gluonx.deferred.program import GradInfo, packable
 from gluonx.deferred.segments import Out
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
@@ -77,10 +77,16 @@ class GradOp:
         )
         region, leaves = _reach(graph, heads)
         targets = (*sorted(leaves, reverse=True), *wrt)
-        grown = Node(node, self, parts, tuple([_target_aval(graph, t) for t in targets]))
+        avals = tuple([_target_aval(graph, t) for t in targets])
+        grown = Node(node, self, parts, avals)
         grown.n_leaves, grown.n_floats, grown.n_ints = child.n_leaves, child.n_floats, child.n_ints
         grown.grad = GradInfo(
-            heads, tuple([next(given) if g else None for g in self.given]), targets, region, self.retain
+            heads,
+            tuple([next(given) if g else None for g in self.given]),
+            targets,
+            region,
+            self.retain,
+            tuple([i for i, aval in enumerate(avals) if not packable(aval)]),
         )
         grown.single = False
         grown.has_backward = True
@@ -301,6 +307,8 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
             graph.rollback()
             raise
         graph.backward_pending = True
+        for i in child.grad.large:
+            _spare(graph, places[i].slot, variables[i].grad.value)
         for variable, place in zip(variables, places, strict=True):
             grad = variable.grad
             grad.value = place
@@ -308,6 +316,11 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
             grad.tape = None
             variable.fresh = True
     return True
+
+
+def _spare(graph: Any, slot: int, old: Any) -> None:
+    """Keeps the buffer of a gradient that is being replaced, for the program that computes the new one to write to."""
+    graph.spares[slot] = graph.spares.pop(old.slot, None) if type(old) is Pending and old.graph is graph else old
 
 
 def _grad_op(n_heads: int, given: tuple[bool, ...], retain: bool) -> GradOp:

@@ -1,13 +1,13 @@
 """Normalizations: batch, layer, group, instance and root-mean-square.
 
-All of them compute in float32 where the data is narrower, and return the data's type. Statistics are taken in one pass
-over the data, shifted by one of its own elements so that a large mean does not eat the digits of a small variance.
+All of them compute in float32 where the data is narrower, and return the data's type. The variance is taken around the
+mean, so that a large mean does not eat the digits of a small variance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -19,26 +19,34 @@ from gluonx.ops.registry import register
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
 
-def _moments(x: Array, axes: Sequence[int]) -> tuple[Array, Array]:
-    """Mean and (biased) variance over `axes`, which stay with length 1."""
-    axes = tuple(axes)
-    if 0 in (x.shape[a] for a in axes):
-        return jnp.mean(x, axes, keepdims=True), jnp.var(x, axes, keepdims=True)
-    shift = x
-    for axis in axes:
-        shift = lax.slice_in_dim(shift, 0, 1, 1, axis)
-    shift = lax.stop_gradient(shift)
-    d = x - shift
-    offset = jnp.mean(d, axes, keepdims=True)
-    variance = jnp.mean(d * d, axes, keepdims=True) - offset * offset
-    return offset + shift, jnp.maximum(variance, 0)
+class _Centered(NamedTuple):
+    """Data without its mean. `rest` is what was not taken away: 0, but the gradient of the mean flows through it.
+
+    So the gradient needs two sums over the data, of what comes in and of that times `values`, and not three; and both
+    are exact for derivatives of any order, since nothing here depends on how near `values` is to the centre.
+    """
+
+    values: Array
+    rest: Array
+    mean: Array
+    variance: Array
 
 
-def _check_vector(name: str, what: str, vector: Array, length: int, x: Array, axis: int) -> None:
-    if vector.shape != (length,):
-        raise ShapeError(
-            f"{name}: {what} has shape {vector.shape}, but axis {axis} of data of shape {x.shape} needs ({length},)."
-        )
+def _centered(x: Array, axes: Sequence[int]) -> _Centered:
+    """`x` around its mean over `axes`, which stay with length 1 in the mean and the (biased) variance."""
+    mean = jnp.mean(x, tuple(axes), keepdims=True)
+    centre = lax.stop_gradient(mean)
+    values, rest = x - centre, mean - centre
+    return _Centered(values, rest, mean, jnp.mean(values * values, tuple(axes), keepdims=True) - rest * rest)
+
+
+def _check_vectors(name: str, x: Array, axis: int, **vectors: Array) -> None:
+    for what, vector in vectors.items():
+        if vector.shape != (x.shape[axis],):
+            raise ShapeError(
+                f"{name}: {what} has shape {vector.shape}, but axis {axis} of data of shape {x.shape} needs "
+                f"({x.shape[axis]},)."
+            )
 
 
 def _moved(old: Array, new: Array, momentum: float) -> Array:
@@ -93,30 +101,28 @@ def batch_norm(
         `output_mean_var` always five: the three, the mean and the inverse standard deviation.
     """
     axis = axis_of(axis, x.ndim, "batch_norm")
-    for what, vector in {
-        "gamma": gamma,
-        "beta": beta,
-        "running_mean": running_mean,
-        "running_var": running_var,
-    }.items():
-        _check_vector("batch_norm", what, vector, x.shape[axis], x, axis)
+    _check_vectors("batch_norm", x, axis, gamma=gamma, beta=beta, running_mean=running_mean, running_var=running_var)
     y = wide(x)
     if training and not use_global_stats:
-        mean, var = _moments(y, [i for i in range(x.ndim) if i != axis])
-        moving = [_moved(old, new, momentum) for old, new in ((running_mean, mean), (running_var, var))]
+        data = _centered(y, [i for i in range(x.ndim) if i != axis])
+        new = ((running_mean, data.mean), (running_var, data.variance))
+        moving = [_moved(old, now, momentum) for old, now in new]
     else:
         mean, var = (channels(wide(v), x.ndim, axis) for v in (running_mean, running_var))
+        data = _Centered(y - mean, jnp.zeros_like(mean), mean, var)
         moving = [running_mean, running_var]
-    inverse = lax.rsqrt(var + eps)
+    inverse = lax.rsqrt(data.variance + eps)
     scale = inverse if fix_gamma else inverse * channels(wide(gamma), x.ndim, axis)
-    out = narrow((y - mean) * scale + channels(wide(beta), x.ndim, axis), float_dtype(x))
+    offset = channels(wide(beta), x.ndim, axis) - data.rest * scale
+    out = narrow(data.values * scale + offset, float_dtype(x))
     if not output_mean_var:
         return (out, *moving) if training else out
-    return out, *moving, mean.reshape(-1), inverse.reshape(-1)
+    return out, *moving, data.mean.reshape(-1), inverse.reshape(-1)
 
 
-def _affine(x: Array, mean: Array, var: Array, eps: float, gamma: Array, beta: Array, dtype: Any) -> Array:
-    return narrow((x - mean) * lax.rsqrt(var + eps) * gamma + beta, dtype)
+def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) -> Array:
+    inverse = lax.rsqrt(data.variance + eps)
+    return narrow((data.values * inverse - data.rest * inverse) * gamma + beta, dtype)
 
 
 @register(level=1, aliases=("LayerNorm",), infer=vector_rule(), nout=lambda attrs: 3 if attrs["output_mean_var"] else 1)
@@ -134,15 +140,14 @@ def layer_norm(
         Also return the means and the standard deviations, with length 1 along `axis`.
     """
     axis = axis_of(axis, x.ndim, "layer_norm")
-    for what, vector in (("gamma", gamma), ("beta", beta)):
-        _check_vector("layer_norm", what, vector, x.shape[axis], x, axis)
+    _check_vectors("layer_norm", x, axis, gamma=gamma, beta=beta)
     y = wide(x)
-    mean, var = _moments(y, (axis,))
+    data = _centered(y, (axis,))
     scale, shift = (channels(wide(v), x.ndim, axis) for v in (gamma, beta))
-    out = _affine(y, mean, var, eps, scale, shift, float_dtype(x))
+    out = _affine(data, eps, scale, shift, float_dtype(x))
     if not output_mean_var:
         return out
-    return out, *(narrow(v, float_dtype(x)) for v in (mean, jnp.sqrt(var + eps)))
+    return out, *(narrow(v, float_dtype(x)) for v in (data.mean, jnp.sqrt(data.variance + eps)))
 
 
 @register(
@@ -171,15 +176,15 @@ def group_norm(
         raise ShapeError(
             f"group_norm: the channels (axis 1) of data of shape {x.shape} do not make {num_groups} groups."
         )
-    for what, vector in (("gamma", gamma), ("beta", beta)):
-        _check_vector("group_norm", what, vector, x.shape[1], x, 1)
+    _check_vectors("group_norm", x, 1, gamma=gamma, beta=beta)
     y = wide(x).reshape(x.shape[0], num_groups, -1, *x.shape[2:])
-    mean, var = _moments(y, range(2, y.ndim))
+    data = _centered(y, range(2, y.ndim))
     scale, shift = (wide(v).reshape(1, num_groups, -1, *[1] * (x.ndim - 2)) for v in (gamma, beta))
-    out = _affine(y, mean, var, eps, scale, shift, float_dtype(x)).reshape(x.shape)
+    out = _affine(data, eps, scale, shift, float_dtype(x)).reshape(x.shape)
     if not output_mean_var:
         return out
-    return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in (mean, jnp.sqrt(var + eps)))
+    stats = (data.mean, jnp.sqrt(data.variance + eps))
+    return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
 @register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1))
@@ -187,19 +192,18 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     """Normalize each channel (axis 1) of each sample over its places."""
     if x.ndim < 2:
         raise ShapeError(f"instance_norm: data needs batch and channels in front, but has shape {x.shape}.")
-    for what, vector in (("gamma", gamma), ("beta", beta)):
-        _check_vector("instance_norm", what, vector, x.shape[1], x, 1)
+    _check_vectors("instance_norm", x, 1, gamma=gamma, beta=beta)
     y = wide(x)
-    mean, var = _moments(y, range(2, x.ndim))
+    data = _centered(y, range(2, x.ndim))
     scale, shift = (channels(wide(v), x.ndim, 1) for v in (gamma, beta))
-    return _affine(y, mean, var, eps, scale, shift, float_dtype(x))
+    return _affine(data, eps, scale, shift, float_dtype(x))
 
 
 @register(level=1, aliases=("RMSNorm",), infer=vector_rule())
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
     axis = axis_of(axis, x.ndim, "rms_norm")
-    _check_vector("rms_norm", "gamma", gamma, x.shape[axis], x, axis)
+    _check_vectors("rms_norm", x, axis, gamma=gamma)
     y = wide(x)
     inverse = lax.rsqrt(jnp.mean(y * y, axis, keepdims=True) + eps)
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))

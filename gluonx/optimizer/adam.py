@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.optimizer.optimizer import Optimizer, register
-from gluonx.optimizer.rules import Step, bias_correction, clipped, preprocess, zeros_like_weight
+from gluonx.optimizer.rules import Step, bias_correction, clipped, decayed, preprocess, zeros_like_weight
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
@@ -122,8 +122,7 @@ class AdamW(_Moments):
             var = average(leaves[1], jnp.square(grad), beta2)
             lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
             change = -lr * mean / (jnp.sqrt(var) + epsilon)
-            decayed = weight if decay_first else weight + change
-            return change - lr * at.wd * decayed, (mean, var)
+            return decayed(change, at.wd, weight if decay_first else weight + change, -lr), (mean, var)
 
         return step
 
@@ -166,7 +165,7 @@ class AdaBelief(_Moments):
         correct_bias = self.correct_bias
 
         def step(weight, grad, leaves, at):
-            grad = clipped(grad + at.wd * weight, clip)
+            grad = clipped(decayed(grad, at.wd, weight), clip)
             mean = average(leaves[0], grad, beta1)
             var = average(leaves[1], jnp.square(grad - mean), beta2) + epsilon
             lr = _corrected(at, beta1, beta2) if correct_bias else at.lr

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from gluonx.optimizer.adam import _Moments, average
 from gluonx.optimizer.momentum import _Momentum
 from gluonx.optimizer.optimizer import register
-from gluonx.optimizer.rules import Step, bias_correction, clipped, preprocess, wide, zeros_like_weight
+from gluonx.optimizer.rules import Step, bias_correction, clipped, decayed, preprocess, wide, zeros_like_weight
 
 __all__ = ["LAMB", "LANS", "LARS"]
 
@@ -102,7 +102,7 @@ class LAMB(_Trusted):
             var = average(leaves[1], jnp.square(grad), beta2)
             first = bias_correction(beta1, at.t) if correct else 1.0
             second = bias_correction(beta2, at.t) if correct else 1.0
-            way = mean / first / (jnp.sqrt(var / second) + epsilon) + at.wd * weight
+            way = decayed(mean / first / (jnp.sqrt(var / second) + epsilon), at.wd, weight)
             return -at.lr * _ratio(norm(weight, at), at.norm(way)) * way, (mean, var)
 
         return step
@@ -161,9 +161,9 @@ class LANS(_Trusted):
             var = average(leaves[1], jnp.square(grad), beta2)
             root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
             size = norm(weight, at)
-            way = mean / bias_correction(beta1, at.t) / root + at.wd * weight
+            way = decayed(mean / bias_correction(beta1, at.t) / root, at.wd, weight)
             change = -at.lr * beta1 * _ratio(size, at.norm(way)) * way
-            way = grad / root + at.wd * (weight if together else weight + change)
+            way = decayed(grad / root, at.wd, weight if together else weight + change)
             return change - at.lr * (1.0 - beta1) * _ratio(size, at.norm(way)) * way, (mean, var)
 
         return step

@@ -125,6 +125,7 @@ class Optimizer:
         self.wd_mult: dict[Any, float] = {}
         self._index_update_count: dict[Any, int] = {}
         self._uniform = True
+        self._decays = False
         self._rules: dict[Any, Any] = {}
         self._in_step: tuple[dict[Any, int] | None, Any, int] = (
             None,
@@ -311,8 +312,8 @@ class Optimizer:
         """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
 
         Call ``_update_count(indices)`` first, once a step. The vector has 4 entries while all parameters share rate,
-        decay and count, else 1 + 3 entries a parameter; once it was long it stays long, so that a program compiles
-        anew at most once for this.
+        decay and count, else 1 + 3 entries a parameter, and none for the decay until there is one; once it was long
+        it stays long, so that a program compiles anew at most twice for this.
         """
         common, same, count = self._in_step
         if common is self._index_update_count and same == indices:
@@ -322,11 +323,12 @@ class Optimizer:
         lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
         self._uniform = self._uniform and all(map(_all_equal, (counts, lr, wd)))
         rate = self._rate()
+        self._decays = self._decays or self.wd != 0
         if self._uniform:
-            return pack([rate * lr[0]], [self.wd * wd[0]], counts, self.rescale_grad, True)
+            return pack([rate * lr[0]], [self.wd * wd[0]], counts, self.rescale_grad, True, self._decays)
         if len(counts) < len(lr):
             counts = counts * len(lr)
-        return pack([rate * m for m in lr], [self.wd * m for m in wd], counts, self.rescale_grad, False)
+        return pack([rate * m for m in lr], [self.wd * m for m in wd], counts, self.rescale_grad, False, self._decays)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
 

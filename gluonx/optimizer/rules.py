@@ -45,6 +45,7 @@ __all__ = [
     "MasterState",
     "bias_correction",
     "clipped",
+    "decayed",
     "pack",
     "per_parameter",
     "preprocess",
@@ -90,7 +91,9 @@ Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
 # ----------------------------------------------------------------- the numbers of a step, as one vector
 
 
-def pack(lr: Sequence[float], wd: Sequence[float], t: Sequence[int], rescale: float, uniform: bool) -> np.ndarray:
+def pack(
+    lr: Sequence[float], wd: Sequence[float], t: Sequence[int], rescale: float, uniform: bool, decays: bool = True
+) -> np.ndarray:
     """Put the numbers of a step into one float32 vector.
 
     Parameters
@@ -101,20 +104,24 @@ def pack(lr: Sequence[float], wd: Sequence[float], t: Sequence[int], rescale: fl
         Factor of every gradient.
     uniform
         Whether all parameters share ``lr``, ``wd`` and ``t``.
+    decays
+        Whether there is weight decay at all. Without, the update does not have to read the weights for it.
 
     Returns
     -------
     numpy.ndarray
-        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32. A count beyond 2**24 is
-        rounded, by when bias corrections have long been 1.
+        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32; without ``wd`` where nothing
+        decays. A count beyond 2**24 is rounded, by when bias corrections have long been 1.
 
     Examples
     --------
     >>> pack([0.5], [0.0], [3], 0.25, True).tolist()
     [0.25, 3.0, 0.5, 0.0]
     """
+    if not decays:
+        wd = ()
     if uniform:
-        return np.array((rescale, t[0], lr[0], wd[0]), np.float32)
+        return np.array((rescale, t[0], lr[0], *wd[:1]), np.float32)
     return np.array((rescale, *t, *lr, *wd), np.float32)
 
 
@@ -127,15 +134,15 @@ def unpack(vector: Any, count: int) -> Hyper:
         If the length fits neither layout.
     """
     size = vector.shape[0]
-    if size == 4:
-        return Hyper(rescale=vector[0], t=vector[1], lr=vector[2], wd=vector[3])
-    if size != 1 + 3 * count:
+    if size in (3, 4):
+        return Hyper(rescale=vector[0], t=vector[1], lr=vector[2], wd=vector[3] if size == 4 else 0.0)
+    if size not in (1 + 2 * count, 1 + 3 * count):
         raise ValueError(
-            f"The step vector of {count} parameters has 4 or {1 + 3 * count} entries "
+            f"The step vector of {count} parameters has 3, 4, {1 + 2 * count} or {1 + 3 * count} entries "
             f"(see gluonx.optimizer.rules.pack), but this one has {size}."
         )
     t, lr, wd = (vector[1 + k * count : 1 + (k + 1) * count] for k in range(3))
-    return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd)
+    return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd if wd.shape[0] else 0.0)
 
 
 # ----------------------------------------------------------------- pieces that formulas share
@@ -143,7 +150,12 @@ def unpack(vector: Any, count: int) -> Hyper:
 
 def preprocess(weight: Any, grad: Any, wd: Any, clip: float | None) -> Any:
     """Clip the rescaled gradient to ``[-clip, clip]``, then add the weight decay: the usual order in MXNet."""
-    return clipped(grad, clip) + wd * weight
+    return decayed(clipped(grad, clip), wd, weight)
+
+
+def decayed(change: Any, wd: Any, weight: Any, factor: Any = 1.0) -> Any:
+    """Compute ``change + factor * wd * weight``; without reading the weight where there is no decay at all."""
+    return change if type(wd) is float and wd == 0.0 else change + factor * wd * weight
 
 
 def clipped(grad: Any, clip: float | None) -> Any:
