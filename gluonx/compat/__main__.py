@@ -1,0 +1,46 @@
+"""``python -m gluonx.compat script.py args`` runs a script that was written for MXNet; ``-m module`` runs a module."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+
+from gluonx.compat.hook import install_as_mxnet, uninstall
+
+__all__ = ["main"]
+
+_USAGE = "usage: python -m gluonx.compat (script.py | -m module) [arguments of the script]"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs what the arguments name; 2 where they name nothing that can be run."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_USAGE, file=sys.stderr)
+        return 2
+    as_module = arguments[0] == "-m"
+    if as_module and len(arguments) < 2:
+        print(_USAGE, file=sys.stderr)
+        return 2
+    name, *rest = arguments[1:] if as_module else arguments
+    if not as_module and not os.path.isfile(name):
+        print(f"gluonx.compat: there is no file {name!r}.\n{_USAGE}", file=sys.stderr)
+        return 2
+    before = sys.argv, sys.path[0]
+    sys.argv = [name, *rest]
+    sys.path[0] = os.getcwd() if as_module else os.path.dirname(os.path.abspath(name))
+    install_as_mxnet()
+    try:
+        if as_module:
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(name, run_name="__main__")
+    finally:
+        uninstall()
+        sys.argv, sys.path[0] = before
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

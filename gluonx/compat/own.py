@@ -1,0 +1,83 @@
+"""Names that mean something else, or something more, in a program that runs on `gluonx.compat`."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from gluonx.legacy.array import NDArray, use_nd_arrays
+from gluonx.legacy.mode import Mode
+from gluonx.naming import Naming
+from gluonx.parameterdict import ParameterDict
+
+__all__ = ["OWN"]
+
+
+def _set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
+    """From now on arrays are ``np.ndarray`` with NumPy's semantics, as in MXNet 2."""
+    _real("gluonx.npx").set_np(shape, array, dtype)
+    use_nd_arrays(not array)
+    Mode.numpy, Naming.active = array, not array
+
+
+def _reset_np() -> None:
+    """Back to NDArray."""
+    _set_np(False, False, False)
+
+
+def _is_np_array() -> bool:
+    """Whether ``set_np()`` was called."""
+    return Mode.numpy
+
+
+def _real(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def _value(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _name(module: str, name: str) -> Callable[[], Any]:
+    return lambda: getattr(_real(module), name)
+
+
+def _logger(name: str | None = None, filename: str | None = None, filemode: str = "a", level: int = 30) -> Any:
+    """A logger of the standard library."""
+    logger = logging.getLogger(name)
+    if filename:
+        logger.addHandler(logging.FileHandler(filename, filemode))
+    logger.setLevel(level)
+    return logger
+
+
+_SWITCHES = {"set_np": _set_np, "reset_np": _reset_np, "is_np_array": _is_np_array, "is_np_shape": _is_np_array}
+_BASE = {
+    "numeric_types": (float, int, onp.generic),
+    "integer_types": (int, onp.integer),
+    "string_types": (str,),
+    "mx_real_t": onp.float32,
+    "mx_uint": onp.uint32,
+    "py_str": lambda text: text.decode("utf-8") if isinstance(text, bytes) else text,
+}
+_CONTRIB_NN = {"HybridConcurrent": "HybridConcatenate", "Concurrent": "Concatenate"}
+
+OWN: dict[str, Callable[[], Any]] = {
+    **{f"mxnet.{m}.{name}": _value(fn) for m in ("npx", "numpy_extension", "util") for name, fn in _SWITCHES.items()},
+    **{f"mxnet.{name}": _value(fn) for name, fn in _SWITCHES.items()},
+    **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},
+    **{f"mxnet.gluon.contrib.nn.{name}": _name("gluonx.nn", ours) for name, ours in _CONTRIB_NN.items()},
+    "mxnet.gluon.ParameterDict": _value(ParameterDict),
+    "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
+    "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),
+    "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
+    "mxnet.autograd.NDArray": _value(NDArray),
+    "mxnet.initializer.NDArray": _value(NDArray),
+    "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
+    "mxnet.log.get_logger": _value(_logger),
+    "mxnet.log.getLogger": _value(_logger),
+}

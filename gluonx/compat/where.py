@@ -1,0 +1,75 @@
+"""Where the modules of MXNet lie in gluonx, and which public names each of them had."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+
+__all__ = ["MODULES", "known_names", "target"]
+
+# The module of gluonx behind a module of MXNet, where it is not the one of the same name.
+MODULES = {
+    "mxnet": "gluonx",
+    "mxnet.base": "gluonx.errors",
+    "mxnet.context": "gluonx.device",
+    "mxnet.contrib.amp": "gluonx.amp",
+    "mxnet.error": "gluonx.errors",
+    "mxnet.gluon": "gluonx",
+    "mxnet.gluon.contrib": "",
+    "mxnet.gluon.contrib.cnn": "gluonx.nn",
+    "mxnet.gluon.contrib.data": "",
+    "mxnet.gluon.contrib.data.text": "",
+    "mxnet.gluon.contrib.data.vision": "",
+    "mxnet.gluon.contrib.estimator": "",
+    "mxnet.gluon.contrib.nn": "gluonx.nn",
+    "mxnet.gluon.contrib.rnn": "gluonx.rnn",
+    "mxnet.init": "gluonx.initializer",
+    "mxnet.kv": "gluonx.kvstore",
+    "mxnet.mod": "gluonx.module",
+    "mxnet.mon": "gluonx.monitor",
+    "mxnet.nd": "gluonx.legacy.nd",
+    "mxnet.ndarray": "gluonx.legacy.nd",
+    "mxnet.numpy": "gluonx.np",
+    "mxnet.numpy_extension": "gluonx.npx",
+    "mxnet.random": "gluonx.legacy.nd.random",
+    "mxnet.rnn": "",
+    "mxnet.sym": "gluonx.symbol",
+    "mxnet.viz": "gluonx.visualization",
+}
+
+
+def target(dotted: str) -> str:
+    """The name of the module of gluonx that a module of MXNet stands for; empty if it stands for none.
+
+    Examples
+    --------
+    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.estimator")
+    ('gluonx.nn', 'gluonx.legacy.nd.contrib', '')
+    """
+    if dotted in MODULES:
+        return MODULES[dotted]
+    parent, _, leaf = dotted.rpartition(".")
+    above = target(parent)
+    return f"{above}.{leaf}" if above else ""
+
+
+@functools.cache
+def known_names() -> dict[str, frozenset[str]]:
+    """The public names of every module of MXNet."""
+    text = pathlib.Path(__file__).with_name("names.txt").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("mxnet"):
+            module, _, line = line.partition(":")
+            current = found.setdefault(module, [])
+        if not line.startswith("#"):
+            current.extend(line.split())
+    return {module: frozenset(names) for module, names in found.items()}
+
+
+@functools.cache
+def known_modules() -> frozenset[str]:
+    """The modules of MXNet, with the packages that they lie in."""
+    listed = {*known_names(), *MODULES}
+    return frozenset(".".join(name.split(".")[: n + 1]) for name in listed for n in range(name.count(".") + 1))
