@@ -29,6 +29,7 @@ from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
 from gluonx.forms import apart
 from gluonx.optimizer import Optimizer, create
+from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
 from gluonx.parameter import Parameter
@@ -195,7 +196,7 @@ class Trainer(Checked):
 
     # -- stepping --------------------------------------------------------------------------------------------------
 
-    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+    def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None) -> Any:
         """Updates all parameters with their gradients over `batch_size`, and runs what is pending.
 
         Parameters
@@ -204,6 +205,15 @@ class Trainer(Checked):
             Gradients are multiplied with ``1 / batch_size``. Give 1 if the loss is a mean already.
         ignore_stale_grad : bool
             Whether parameters without a new gradient are left as they are instead of raising.
+        closure : callable, optional
+            ``closure()`` computes the loss, whose sum over `batch_size` is what is made smaller, and nothing else: no
+            ``backward`` is called, before or in it. For optimizers that look at the loss themselves, such as
+            ``optax.lbfgs()``; others take its gradient. See :mod:`gluonx.optimizer.closure`.
+
+        Returns
+        -------
+        ndarray or None
+            With a closure the sum of the loss before the step.
 
         Raises
         ------
@@ -212,7 +222,7 @@ class Trainer(Checked):
         UninitializedError
             If a parameter has no value yet.
         """
-        self._update(batch_size, ignore_stale_grad)
+        return self._update(batch_size, ignore_stale_grad) if closure is None else self._close(batch_size, closure)
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """The same as :meth:`step` where nothing is exchanged between processes."""
@@ -250,6 +260,26 @@ class Trainer(Checked):
             plan.op, args, plan.targets, plan.owned, None if self._keep_grads else lambda: _give_up(plan.grads)
         )
         _spend(plan)
+
+    def _close(self, batch_size: float, closure: Any) -> Any:
+        """A step by a function that gives the loss."""
+        size, optimizer = _positive(batch_size), self._optimizer
+        if self._by_hand or self._scaler is not None:
+            why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
+            raise ValueError(f"this Trainer takes no closure, because {why}")
+        self._plan_for_states()
+        plan = self._plans[None]
+        step = ClosedStep(traced_closure(closure, plan.weights), closure, plan.op.fn, plan.op, plan.weights, plan.state)
+        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
+        try:
+            optimizer.rescale_grad = self._scale / size
+            optimizer._update_count(plan.fresh_indices)
+            args = step.arguments(optimizer.hyper(self._active))
+            engine.commit_step(step.op, args, step.targets, step.owned)
+        except BaseException:
+            optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
+            raise
+        return step.loss
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:
         plan = self._plans.get(None)

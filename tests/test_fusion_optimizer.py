@@ -5,7 +5,7 @@ import optax
 import pytest
 
 import gluonx
-from gluonx import Fused, Trainer, autograd, engine, np, optimizer
+from gluonx import Fused, Trainer, autograd, engine, nn, np, optimizer
 from gluonx.block import HybridBlock
 from gluonx.deferred import flushing
 from gluonx.errors import FormatError, StaleGradientError
@@ -320,3 +320,75 @@ def test_nothing_compiles_in_a_steady_loop():
         net.a_weight.lr_mult = 1 / step
         run(net, trainer, [step])
     assert engine.stats()["programs_compiled"] == start
+
+
+# == steps with a closure ==============================================================================================
+
+
+def closed(net, trainer, steps, size=1):
+    x = np.array(onp.random.RandomState(0).uniform(-1, 1, (6, 4)), dtype="float32")
+    return [trainer.step(size, closure=lambda: ((net(x) - 0.5) ** 2).sum()).item() for _ in range(steps)]
+
+
+def test_lbfgs_with_a_closure():
+    """Against optax's own loop on the functional view."""
+    net = made(False)
+    pure = gluonx.functional(net)
+    x = onp.random.RandomState(0).uniform(-1, 1, (6, 4)).astype("float32")
+
+    def loss(params):
+        return ((pure.apply(params, pure.state, None, x)[0] - 0.5) ** 2).sum() / 6
+
+    tx = optax.lbfgs()
+    params = dict(sorted(pure.params.items()))
+    state = tx.init(params)
+    expected = []
+    for _ in range(4):
+        value, grads = optax.value_and_grad_from_state(loss)(params, state=state)
+        updates, state = tx.update(grads, state, params, value=value, grad=grads, value_fn=loss)
+        params = optax.apply_updates(params, updates)
+        expected.append(float(value) * 6)
+    net = made(True, hybrid=True)
+    losses = closed(net, Trainer(net.collect_params(), optax.lbfgs()), 4, 6)
+    onp.testing.assert_allclose(losses, expected, rtol=1e-3)
+    assert losses[-1] < losses[0] / 10
+
+
+def test_a_closure_compiles_once_and_takes_any_optimizer():
+    net, other = made(True), made(False)
+    trainer = Trainer(net.collect_params(), "adam")
+    closed(net, trainer, 1)
+    start = engine.stats()["programs_compiled"]
+    closed(net, trainer, 2)
+    assert engine.stats()["programs_compiled"] == start
+    closed(other, Trainer(other.collect_params(), "adam"), 3)
+    close(values(net), values(other))
+
+
+def test_a_closure_writes_running_averages_and_draws_masks():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3), nn.BatchNorm(in_channels=4), nn.Dropout(0.5), nn.Dense(1, in_units=4))
+    net.initialize()
+    trainer = Trainer(net.collect_params(), "sgd")
+    x = np.array(onp.random.RandomState(0).uniform(size=(8, 3)))
+    losses = [trainer.step(8, closure=lambda: (net(x) ** 2).sum()).item() for _ in range(3)]
+    assert len(set(losses)) == 3
+    assert onp.isfinite(net[1].running_mean.data().asnumpy()).all()
+    assert abs(net[1].running_mean.data().asnumpy()).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("closure", "message"),
+    [
+        (lambda net: lambda: None, "must return the loss as one array"),
+        (lambda net: lambda: np.ones((2,)), "none of the Trainer's parameters"),
+        (lambda net: lambda: (net(np.ones((1, 4))).sum()).backward(), "backward"),
+    ],
+)
+def test_a_wrong_closure_changes_nothing(closure, message):
+    net = made(True)
+    trainer = Trainer(net.collect_params(), optax.lbfgs())
+    before = values(net)
+    with pytest.raises(gluonx.GluonxError, match=message):
+        trainer.step(1, closure=closure(net))
+    close(values(net), before, 0, 0)

@@ -245,10 +245,10 @@ class UnitRule(FlatRule):
         )
 
     def apply(
-        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any
+        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Do one update; see :meth:`FlatRule.apply`. Pieces that are not trained, and their states, stay."""
-        new_weights, new_state = super().apply(weights, grads, state, hyper)
+        new_weights, new_state = super().apply(weights, grads, state, hyper, **extra)
         masks: list[Any] = [
             None if None not in numbers else layout.spread([k is not None for k in numbers])
             for numbers, layout in zip(self.members, self.layouts, strict=True)
@@ -281,12 +281,14 @@ class CutRule:
     def __init__(self, rule: PackedRule, units: Units, fresh: tuple[bool, ...]) -> None:
         self.rule, self.units, self.fresh = rule, units, fresh
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any, value_fn: Any = None, **extra: Any) -> tuple[Any, ...]:
         """(arrays, gradients of the fresh ones, packed states, step vector) -> (arrays, packed states)."""
         n, m = len(self.fresh), sum(self.fresh)
         weights, given = arrays[:n], iter(arrays[n : n + m])
         grads = [next(given) if f else w for f, w in zip(self.fresh, weights, strict=True)]
         own_grads = [g for g, f in zip(self.units.cut(grads), self.rule.fresh, strict=True) if f]
-        out = self.rule(*self.units.cut(weights), *own_grads, *arrays[n + m :])
+        if value_fn is not None:
+            extra["value_fn"] = lambda pieces: value_fn(self.units.joined(pieces, weights))
+        out = self.rule(*self.units.cut(weights), *own_grads, *arrays[n + m :], **extra)
         k = self.units.count
         return (*self.units.joined(out[:k], weights), *out[k:])

@@ -100,14 +100,14 @@ class PackedRule:
                 start += size
         return leaves
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         """(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)."""
         n = len(self.fresh)
         m = sum(self.fresh)
         weights, given = arrays[:n], iter(arrays[n : n + m])
         leaves = self.unpack(arrays[n + m : -1])
         grads = [next(given) if f else jnp.zeros_like(w) for f, w in zip(self.fresh, weights, strict=True)]
-        new_weights, new_leaves = self.rule.apply(weights, grads, leaves, arrays[-1])
+        new_weights, new_leaves = self.rule.apply(weights, grads, leaves, arrays[-1], **extra)
         kept = [w if f else old for f, w, old in zip(self.fresh, new_weights, weights, strict=True)]
         states = [
             new if owner is None or self.fresh[owner] else old

@@ -387,7 +387,7 @@ class FlatRule:
         return tuple(jnp.array(leaf, copy=True) if id(leaf) in given else leaf for leaf in leaves)
 
     def apply(
-        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any
+        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any
     ) -> tuple[Leaves, Leaves]:
         """Do one update; pure, to be traced.
 
@@ -397,6 +397,8 @@ class FlatRule:
             Flat sequences of arrays; ``state`` as `init` gave it.
         hyper
             The vector of `pack`, or a `Hyper`, or a mapping with ``lr``, ``wd``, ``t`` and ``rescale``.
+        **extra
+            More for the rule's ``update``: ``value`` and ``value_fn``, the loss and how it follows from the weights.
 
         Returns
         -------
@@ -406,7 +408,7 @@ class FlatRule:
         numbers = self._numbers(hyper)
         tree = jax.tree.unflatten(self.treedef, state)
         changes: Any
-        changes, tree = self.tx.update(tuple(grads), tree, tuple(weights), **numbers)
+        changes, tree = self.tx.update(tuple(grads), tree, tuple(weights), **numbers, **extra)
         return tuple(map(_add, weights, changes)), tuple(jax.tree.leaves(tree))
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:

@@ -118,6 +118,9 @@ def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTran
         updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
+        if "value_fn" in extra:  # a step with a closure: the loss is scaled as its gradient is
+            loss = extra["value_fn"]
+            extra.update(value=extra["value"] * rescale, grad=grads, value_fn=lambda moving: loss(moving) * rescale)
         updates, state = inner.update(grads, state, params, **extra)
         leaves, treedef = jax.tree.flatten(updates)
         rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]

@@ -1,0 +1,157 @@
+"""Steps that need the loss as a function: ``trainer.step(batch_size, closure=...)``.
+
+Some rules (L-BFGS with its line search) look at the loss at several points before they move. So the user gives the
+forward as a function without arguments, a *closure*, and not its gradient. It is traced once a step, with the trained
+arrays as its inputs; loss, gradient, line search and update are one operator, and one program. Closures whose traces
+read alike are the same operator, so a new lambda at each step compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import random_inputs
+from gluonx.deferred.tracing import Traced, trace_function
+from gluonx.errors import GraphError, TracedValueError
+
+__all__ = ["ClosedStep", "traced_closure"]
+
+_IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
+_NO_LOSS = (
+    "the closure given to trainer.step must return the loss as one array, and call neither backward nor step itself, "
+    "as in trainer.step(1, closure=lambda: loss_fn(net(x), y).mean()); it returned {what}"
+)
+_NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
+
+_steps: dict[Any, DerivedOp] = {}
+_MOST = 64
+
+
+def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:
+    """The closure as a function of `weights` and of the arrays that it captures; run as in training.
+
+    Raises
+    ------
+    GraphError
+        If it returns something else than one array, or uses none of the weights.
+    """
+    before = current_state()
+    if before.trace is not None:
+        raise TracedValueError(_IN_TRACE)
+
+    def loss() -> Any:
+        out = closure()
+        if not isinstance(out, Handle):
+            raise GraphError(_NO_LOSS.format(what=f"a {type(out).__name__}"))
+        return out
+
+    set_state(state_with(recording=True, training=True))
+    try:
+        traced = trace_function(loss, "closure", [], list(weights))
+    finally:
+        set_state(before)
+    if not any(h is w for h in traced.handles for w in weights):
+        raise GraphError(_NO_WEIGHT)
+    return traced
+
+
+class ClosedStep:
+    """One update by a closure: the operator, its arguments and where its results go.
+
+    Parameters
+    ----------
+    traced : Traced
+        Of :func:`traced_closure`.
+    closure : callable
+        What was traced.
+    update : callable
+        ``update(*arrays, *gradients, *states, step_vector, value=, value_fn=)``, which gives arrays and states.
+    key : hashable
+        Tells updates apart.
+    weights, state : sequence of Handle
+        What is updated.
+
+    Attributes
+    ----------
+    loss : ndarray
+        Holds the loss before the update once the step is made.
+    """
+
+    def __init__(
+        self, traced: Traced, closure: Any, update: Any, key: Any, weights: Sequence[Any], state: Sequence[Any]
+    ) -> None:
+        position = {id(w): i for i, w in enumerate(weights)}
+        self.places = [position.get(id(h), -1) for h in traced.handles]
+        self.others = [h for h, place in zip(traced.handles, self.places, strict=True) if place < 0]
+        self.traced, self.weights, self.state = traced, list(weights), list(state)
+        self.loss = new_handle(None)
+        self.targets = [*self.weights, *self.state, *traced.writes, self.loss]
+        self.owned = range(len(self.weights) + len(self.state))
+        self.op = self._operator(update, key, closure)
+
+    def _operator(self, update: Any, key: Any, closure: Any) -> DerivedOp:
+        found = self._identity(key, closure)
+        op = None if found is None else _steps.get(found)
+        if op is None:
+            n, m, places = len(self.weights), len(self.state), tuple(self.places)
+            op = DerivedOp("closed_step", _Step(update, self.traced.op.fn, bool(self.traced.n_random), places, n, m))
+            if found is not None:
+                if len(_steps) >= _MOST:
+                    _steps.pop(next(iter(_steps)))
+                _steps[found] = op
+        return op
+
+    def _identity(self, key: Any, closure: Any) -> Any:
+        text = self.traced.op.extra
+        if text is None:
+            return None
+        found = (key, text, tuple(self.places), self.traced.n_random, _code(closure) if text[1] else None)
+        try:
+            hash(found)
+        except TypeError:
+            return None
+        return found
+
+    def arguments(self, hyper: Any) -> list[Any]:
+        """What the operator takes."""
+        count = self.traced.n_random
+        head = random_inputs(current_state(), count) if count else ()
+        return [*self.weights, *self.state, hyper, *head, *self.others]
+
+
+class _Step:
+    """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
+
+    def __init__(self, update: Any, forward: Any, random: bool, places: tuple[int, ...], n: int, m: int) -> None:
+        self.update, self.forward, self.random = update, forward, random
+        self.places, self.n, self.m = places, n, m
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        n, m = self.n, self.m
+        weights, states, hyper, rest = arrays[:n], arrays[n : n + m], arrays[n + m], arrays[n + m + 1 :]
+        head, others = (rest[:2], rest[2:]) if self.random else ((), rest)
+
+        def loss(moving: Sequence[Any]) -> tuple[Any, Any]:
+            given = iter(others)
+            inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.places]
+            out, *written = self.forward(*head, *inputs)
+            return jnp.sum(out.astype(jnp.promote_types(out.dtype, jnp.float32))), written
+
+        (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
+        new = self.update(*weights, *grads, *states, hyper, value=value, value_fn=lambda moving: loss(moving)[0])
+        return (*new, *written, value)
+
+
+def _code(fn: Any) -> Any:
+    """What tells functions apart where the texts of their traces do not: the code, and what it closes over."""
+    if not isinstance(fn, FunctionType):
+        return fn
+    used = [cell.cell_contents for cell in fn.__closure__ or ()]
+    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
