@@ -36,7 +36,19 @@ _NAMES = {
     ),
     "gluonx.engine": ("waitall",),
     "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
-    "gluonx.util": ("use_np",),
+    "gluonx.util": (
+        "is_np_array",
+        "is_np_default_dtype",
+        "is_np_shape",
+        "np_array",
+        "np_default_dtype",
+        "np_shape",
+        "set_np_shape",
+        "use_np",
+        "use_np_array",
+        "use_np_default_dtype",
+        "use_np_shape",
+    ),
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -60,6 +72,7 @@ __all__ = [
     "autograd",
     "base",
     "block",
+    "callback",
     "context",
     "cpu",
     "cpu_pinned",
@@ -79,6 +92,9 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
     "loss",
     "lr_scheduler",
     "metric",
@@ -86,6 +102,9 @@ __all__ = [
     "name",
     "nn",
     "np",
+    "np_array",
+    "np_default_dtype",
+    "np_shape",
     "npx",
     "num_gpus",
     "numpy",
@@ -94,12 +113,18 @@ __all__ = [
     "optimizer",
     "parameter",
     "random",
+    "rnn",
+    "runtime",
     "serialize",
+    "set_np_shape",
     "sym",
     "symbol",
     "tpu",
     "trainer",
     "use_np",
+    "use_np_array",
+    "use_np_default_dtype",
+    "use_np_shape",
     "util",
     "utils",
     "waitall",
@@ -123,5 +148,6 @@ def __dir__() -> list[str]:
 
 late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
+late.provide("random", lambda: importlib.import_module("gluonx.npx.draws"))
 late.provide("legacy", lambda: importlib.import_module("gluonx.legacy.blocks"))
 aliases.install()

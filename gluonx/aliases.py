@@ -23,13 +23,12 @@ SHORT = {
     "init": "gluonx.initializer",
     "numpy": "gluonx.np",
     "numpy_extension": "gluonx.npx",
+    "sym": "gluonx.symbol",
 }
 _ALIASES = {"gluonx.gluon": "gluonx", **{f"gluonx.{name}": module for name, module in SHORT.items()}}
 
 _NOT_YET = "it is not in this version"
-_SYMBOL = "blocks are traced without symbols here; write forward(self, x) and use HybridBlock.export"
 _ABSENT = {
-    "callback": "print from the training loop",
     "contrib": _NOT_YET,
     "estimator": _NOT_YET,
     "image": _NOT_YET,
@@ -44,9 +43,6 @@ _ABSENT = {
     "recordio": _NOT_YET,
     "rnn": _NOT_YET,
     "rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
-    "sym": _SYMBOL,
-    "symbol": _SYMBOL,
-    "SymbolBlock": _SYMBOL,
     "test_utils": "use numpy.testing",
     "viz": "use Block.summary()",
 }

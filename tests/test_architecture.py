@@ -26,7 +26,7 @@ FLOORS = {
         "initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms", "fused", "block",
         "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export",
     },
-    5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "util", "utils", "probability"},
+    5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util", "utils", "probability"},
     6: {"model_zoo", "estimator", "parallel", "amp", "profiler"},
     7: {"symbol", "symbol_block", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},

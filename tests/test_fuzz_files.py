@@ -1,5 +1,6 @@
 """Every sample file with its bytes changed: the readers answer, or raise the library's own error, in bounded memory."""
 
+import re
 import struct
 import time
 import tracemalloc
@@ -9,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from params_samples import HERE, all_files
 
+from gluonx import symbol as sym
 from gluonx.errors import GluonxError
 from gluonx.serialize import load_arrays, load_ndarrays, load_trainer_states
 
 SMALL = {name: path.read_bytes() for name, path in all_files().items() if path.stat().st_size < 6000}
 PARAMETERS = sorted(n for n in SMALL if n.endswith((".params", ".nd", ".npy", ".npz", ".v0")))
+GRAPHS = sorted(n for n in SMALL if n.endswith("-symbol.json"))
 STATES = sorted(n for n in SMALL if n.endswith(".states"))
 EXPANDED = 1 << 20
 
@@ -101,6 +104,35 @@ def test_lists(name, edits):
 @given(st.sampled_from(STATES), changes)
 def test_trainer_states(name, edits):
     bounded(load_trainer_states, mutated(SMALL[name], edits))
+
+
+def use(data):
+    """Load a graph, look at it, and find its shapes: all that happens before one is run."""
+    graph = sym.fromjson(data)
+    graph.list_arguments(), graph.list_outputs(), graph.list_auxiliary_states(), graph.tojson()
+    inputs = [n for n in graph.list_arguments() if n.startswith("data")]
+    return graph.infer_shape_partial(**dict.fromkeys(inputs, (2, 5)))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(GRAPHS), changes)
+def test_graphs(name, edits):
+    bounded(sym.fromjson, mutated(SMALL[name], edits))
+
+
+TOKENS = [b"null", b"0", b"-1", b"1", b"9999999999", b"1e999", b'""', b"[]", b"{}", b'"(0, -1)"', b'"1e9"', b"true"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([n for n in GRAPHS if "mlp" in n]),
+    st.lists(st.tuples(st.integers(0, 400), st.sampled_from(TOKENS)), min_size=1, max_size=4),
+)
+def test_graphs_with_other_values(name, edits):
+    words = re.split(rb'("[^"]*"|-?\d+)', SMALL[name])
+    for at, token in edits:
+        words[(2 * at + 1) % (len(words) - 1)] = token
+    bounded(use, b"".join(words))
 
 
 @pytest.mark.parametrize("name", PARAMETERS[::4] + STATES[:2])

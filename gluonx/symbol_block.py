@@ -1,0 +1,270 @@
+"""``gluon.SymbolBlock``: a graph as a block, most often one that MXNet exported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gluonx import np as gnp
+from gluonx import symbol as sym
+from gluonx.block import HybridBlock
+from gluonx.blocktools import listed
+from gluonx.errors import FormatError, ShapeError
+from gluonx.ndarray import ndarray
+from gluonx.parameter import Parameter
+from gluonx.serialize import load_arrays
+from gluonx.symbol import infer
+from gluonx.symbol.graph import Node, aux_nodes, variables, walk
+from gluonx.symbol.run import LABELS, plan, run
+from gluonx.symbol.symbol import Symbol
+
+__all__ = ["SymbolBlock"]
+
+_INITS = {"zero": "zeros", "zeros": "zeros", "one": "ones", "ones": "ones"}
+
+
+class SymbolBlock(HybridBlock):
+    """A block whose forward is a graph of symbols.
+
+    Parameters
+    ----------
+    outputs : Symbol or list of Symbol
+        What the block gives: one array, or a list of them.
+    inputs : Symbol or list of Symbol
+        Its variables that are given at each call, in this order. All others become parameters under their names.
+    params : dict of str to Parameter, optional
+        Parameters to take for variables, by name; what is not in it is made anew.
+
+    Raises
+    ------
+    ValueError
+        If an input is no variable of the graph.
+
+    Examples
+    --------
+    A net cut at an inner layer:
+
+    >>> from gluonx import np, symbol as sym
+    >>> data = sym.var("data")
+    >>> net = sym.FullyConnected(data, num_hidden=4, name="a")
+    >>> net = sym.FullyConnected(sym.Activation(net, act_type="relu"), num_hidden=2)
+    >>> features = SymbolBlock(net.get_internals()["a_output"], data)
+    >>> features.initialize()
+    >>> features(np.ones((3, 5))).shape
+    (3, 4)
+    >>> sorted(features.collect_params())
+    ['a_bias', 'a_weight']
+    """
+
+    def __init__(
+        self,
+        outputs: Symbol | Sequence[Symbol],
+        inputs: Symbol | Sequence[Symbol],
+        params: Mapping[str, Parameter] | None = None,
+    ) -> None:
+        super().__init__()
+        graph = outputs if isinstance(outputs, Symbol) else sym.Group(list(outputs))
+        given = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        names = [name for s in given for name in s.list_outputs()]
+        nodes = {node.name: node for node in variables(walk(graph._entries))}
+        strange = [name for name in names if name not in nodes]
+        if strange:
+            raise ValueError(
+                f"the symbol has no variable {listed(strange)}; its variables are {listed(list(nodes), 20)}"
+            )
+        own = self.__dict__
+        own["_symbol"], own["_input_names"] = graph, names
+        own["_input_nodes"] = [nodes[name] for name in names]
+        own["_order"] = plan(graph._entries)
+        own["_labels"] = _free_labels(graph, names, params or {})
+        aux = aux_nodes(walk(graph._entries))
+        for name, node in nodes.items():
+            if name not in names and name not in own["_labels"]:
+                self._register_parameter(_parameter(node, id(node) in aux, params or {}), name)
+
+    @classmethod
+    def imports(
+        cls,
+        symbol_file: str | os.PathLike[str],
+        input_names: str | Sequence[str],
+        param_file: str | os.PathLike[str] | None = None,
+        device: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        ctx: Any = None,
+    ) -> SymbolBlock:
+        """Load what ``HybridBlock.export`` of MXNet 1 or 2, or a Module's checkpoint, wrote.
+
+        Parameters
+        ----------
+        symbol_file : str or path
+            The ``-symbol.json`` file.
+        input_names : str or list of str
+            The variables to give at each call, ``['data']``.
+        param_file : str or path, optional
+            The ``-0000.params`` file; what it is, its contents tell.
+        device : Device, optional
+            Where the parameters live. ``ctx`` is its older name.
+        allow_missing : bool
+            Whether the file may lack parameters; they are to be initialized then.
+        ignore_extra : bool
+            Whether the file may hold more than the graph has.
+
+        Returns
+        -------
+        SymbolBlock
+
+        Raises
+        ------
+        FormatError
+            If a file is damaged or the two do not fit; the message lists all that is missing, unexpected or misshaped.
+        ValueError
+            If an input is no variable of the graph.
+
+        Notes
+        -----
+        The label of a ``SoftmaxOutput`` or ``*RegressionOutput`` at the end plays no part in what comes out: it is
+        neither an input nor a parameter unless it is named among the inputs.
+        """
+        graph = sym.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        arrays = None if param_file is None else load_arrays(param_file, mapped=True)
+        block = cls(graph, [sym.var(name) for name in names], _declared(arrays))
+        if arrays is not None:
+            what = f"'{os.fspath(param_file or '')}'"
+            block._take(arrays, what, device if device is not None else ctx, allow_missing, ignore_extra)
+        return block
+
+    def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: Any, allow: bool, ignore: bool) -> None:
+        plain = {_plain(name): array for name, array in arrays.items()}
+        if len(plain) != len(arrays):
+            raise FormatError(f"Cannot load {what}: it has an 'arg:' and an 'aux:' of one name")
+        known = set(self.__dict__["_input_names"]) | set(self.__dict__["_labels"])
+        # A file of all of a Module's arguments may hold values of the inputs, too.
+        plain = {name: array for name, array in plain.items() if name not in known}
+        self.load_dict(plain, device, allow, ignore, True, "saved")
+
+    @property
+    def symbol(self) -> Symbol:
+        """The graph."""
+        return self.__dict__["_symbol"]
+
+    def forward(self, *args: Any) -> Any:
+        """Run the graph.
+
+        Parameters
+        ----------
+        *args : gluonx.np.ndarray
+            One for each input.
+
+        Returns
+        -------
+        gluonx.np.ndarray, or list of them where the graph has several outputs
+        """
+        own = self.__dict__
+        nodes: list[Node] = own["_input_nodes"]
+        if len(args) != len(nodes):
+            names = ", ".join(own["_input_names"])
+            raise TypeError(f"{type(self).__name__} takes {len(nodes)} inputs ({names}), got {len(args)}")
+        values: dict[int, Any] = {
+            id(node): value if isinstance(value, ndarray) else gnp.array(value)
+            for node, value in zip(nodes, args, strict=True)
+        }
+        for node in variables(walk(own["_symbol"]._entries)):
+            param = self._reg_params.get(node.name)
+            if param is not None:
+                values[id(node)] = param.data()
+            elif node.name in own["_labels"]:
+                values[id(node)] = None
+        out = run(own["_order"], own["_symbol"]._entries, values)
+        return out[0] if len(out) == 1 else out
+
+    def infer_shape(self, *args: Any) -> None:
+        """Find the unknown shapes of the parameters from example inputs; see :meth:`HybridBlock.infer_shape`."""
+        own = self.__dict__
+        known = {name: tuple(x.shape) for name, x in zip(own["_input_names"], args, strict=False)}
+        known |= {n: p.shape for n, p in self._reg_params.items() if p.shape is not None and -1 not in p.shape}
+        types = {id(node): np.dtype(x.dtype) for node, x in zip(own["_input_nodes"], args, strict=False)}
+        found = infer.shapes(own["_symbol"]._entries, known, types)
+        for node in variables(walk(own["_symbol"]._entries)):
+            param, shape = self._reg_params.get(node.name), found.get((id(node), 0))
+            if param is not None and shape is not None and infer.complete(shape):
+                param.shape = shape
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all floating parameters."""
+        super().cast(dtype)
+
+    def __deepcopy__(self, memo: Any) -> SymbolBlock:
+        raise TypeError("a SymbolBlock cannot be copied; make another one of the same symbol and parameters")
+
+
+def _plain(name: str) -> str:
+    return name[4:] if name.startswith(("arg:", "aux:")) else name
+
+
+def _declared(arrays: Mapping[str, np.ndarray] | None) -> dict[str, Any]:
+    """Stand-ins that say which variables a file has values for."""
+    return {} if arrays is None else {_plain(name): array for name, array in arrays.items()}
+
+
+def _free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:
+    """Variables that are nothing but labels of loss operators, and that nobody has a value for."""
+    uses: dict[str, set[bool]] = {}
+    for node in walk(graph._entries):
+        for i, (source, _) in enumerate(node.inputs):
+            if source.op is None and node.op is not None:
+                uses.setdefault(source.name, set()).add(LABELS.get(node.op.name) == i)
+    return {name for name, kinds in uses.items() if kinds == {True} and name not in names and name not in params}
+
+
+def _parameter(node: Node, is_aux: bool, params: Mapping[str, Any]) -> Parameter:
+    """The given parameter of this name, or one as the variable describes it."""
+    given = params.get(node.name)
+    if isinstance(given, Parameter):
+        return given
+    marks = node.attrs
+    shape = infer._declared(node)
+    if given is not None:
+        found = tuple(given.shape)
+        if shape and not _fits(shape, found):
+            raise ShapeError(f"'{node.name}' has shape {found} in the file of parameters, but {shape} in the symbol")
+        shape = found
+    try:
+        lr_mult, wd_mult = (float(marks.get(key, 1.0)) for key in ("__lr_mult__", "__wd_mult__"))
+    except ValueError:
+        raise FormatError(f"variable '{node.name}': its __lr_mult__ or __wd_mult__ is no number") from None
+    text = marks.get("__init__", "").strip('[]" {},').split('"')[0].lower()
+    return Parameter(
+        node.name,
+        shape=shape,
+        dtype=infer.number_dtype(marks.get("__dtype__")) or np.dtype(np.float32),
+        lr_mult=lr_mult,
+        wd_mult=wd_mult,
+        init=_INITS.get(text, ("ones" if "var" in node.name else "zeros") if is_aux else None),
+        grad_req="null" if is_aux else "write",
+        differentiable=not is_aux,
+        allow_deferred_init=True,
+    )
+
+
+def _fits(declared: tuple[int, ...], found: tuple[int, ...]) -> bool:
+    return len(declared) == len(found) and all(a in (0, b) for a, b in zip(declared, found, strict=True))
+
+
+def export_symbol(block: SymbolBlock, path: str | os.PathLike[str], epoch: int) -> tuple[Path, Path]:
+    """Write a SymbolBlock as the files it could have come from: the graph as it is, and the parameters."""
+    from gluonx.serialize import save_arrays
+
+    graph = block.symbol
+    aux = set(graph.list_auxiliary_states())
+    arrays = {f"{'aux' if n in aux else 'arg'}:{n}": p.data().asnumpy() for n, p in block.collect_params().items()}
+    target = os.fspath(path)
+    symbol_path, params_path = Path(f"{target}-symbol.json"), Path(f"{target}-{epoch:04d}.params")
+    save_arrays(params_path, arrays, "npz" if graph._is_modern() else "mxnet")
+    graph.save(symbol_path)
+    return symbol_path, params_path
