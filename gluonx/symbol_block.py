@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonx import naming
 from gluonx import np as gnp
 from gluonx import symbol as sym
 from gluonx.block import HybridBlock
@@ -38,6 +39,8 @@ class SymbolBlock(HybridBlock):
         Its variables that are given at each call, in this order. All others become parameters under their names.
     params : dict of str to Parameter, optional
         Parameters to take for variables, by name; what is not in it is made anew.
+    prefix : str, optional
+        As for every block in code for MXNet 1.
 
     Raises
     ------
@@ -65,8 +68,10 @@ class SymbolBlock(HybridBlock):
         outputs: Symbol | Sequence[Symbol],
         inputs: Symbol | Sequence[Symbol],
         params: Mapping[str, Parameter] | None = None,
+        prefix: str | None = None,
     ) -> None:
-        super().__init__()
+        # Where blocks have prefixes, this one has none: its parameters are called what the graph calls them.
+        super().__init__(prefix="" if prefix is None and naming.wants_scope() else prefix)
         graph = outputs if isinstance(outputs, Symbol) else sym.Group(list(outputs))
         given = [inputs] if isinstance(inputs, Symbol) else list(inputs)
         names = [name for s in given for name in s.list_outputs()]

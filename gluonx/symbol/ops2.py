@@ -106,10 +106,10 @@ def _norm(a: Any, x: Any) -> Any:
 
 _AXES = "axis: shape?=None, keepdims: bool=False"
 for _word in ("sum", "mean", "prod", "max", "min"):
-    _typed = _word not in ("max", "min")
-    _extra = ", dtype: dtype?=None" if _typed else ""
+    _sums = _word not in ("max", "min")
+    _extra = ", dtype: dtype?=None" if _sums else ""
     # MXNet's mean has no initial value to add to; the attribute is there, and never set.
-    _names = ("dtype",) if _word == "mean" else ("dtype", "initial") if _typed else ("initial",)
+    _names = ("dtype",) if _word == "mean" else ("dtype", "initial") if _sums else ("initial",)
     _row(f"_npi_{_word}(a; {_AXES}{_extra}, initial: float?=None)", _reduction(getattr(np, _word), _names))
 for _word in ("std", "var"):
     _row(
@@ -237,7 +237,7 @@ _row(
 )
 _row("_npi_polyval(p, x)", lambda a, p, x: np.polyval(p, x))
 _row("_npi_cholesky(A; lower: bool=True)", lambda a, x: np.linalg.cholesky(x))
-_row("_npi_solve(A, B)", lambda a, x, y: np.linalg.solve(x, y))
+_row("_npi_solve(A, B)", lambda a, x, y: core("linalg_solve", x, y))
 _row("_npi_qr(A)", lambda a, x: tuple(np.linalg.qr(x)), nout=2)
 _row("_npi_eigvalsh(A; UPLO: str=L)", lambda a, x: np.linalg.eigvalsh(x, a.UPLO))
 
