@@ -80,7 +80,6 @@ def test_modules_lie_where_mxnet_has_them(name):
     [
         ("nd", "use gluonx.np and gluonx.npx"),
         ("sym", "write forward"),
-        ("profiler", "use jax.profiler"),
         ("kv", "collectives"),
         ("test_utils", "use numpy.testing"),
         ("rnn", "it is not in this version"),

@@ -46,6 +46,7 @@ LOST = (
 LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": 16}
 _sites: dict[where.Line, _Site] = {}
+watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 
 
 class Commit:
@@ -307,6 +308,8 @@ def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[i
         if program.spares:
             args += _spares(graph, program)
     counters.dispatches += 1
+    for watch in watchers:
+        watch(program, args)
     graph.closed = True
     if program.runs == 0:
         with _uninterrupted():

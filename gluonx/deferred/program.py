@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.deferred import where
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
 
@@ -167,7 +168,11 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     """Runs one node; where a gradient will pass, also gives its pull-back (list of cotangents or None -> tuple)."""
     op, diff, outs = node.op, node.diff, node.outs
     if not moving or not diff:
-        out = (strong(op) if compiled else executable(op))(*inputs)
+        if compiled:
+            with jax.named_scope(where.scope_name(node.where, op)):
+                out = strong(op)(*inputs)
+        else:
+            out = executable(op)(*inputs)
         return (out if type(out) is tuple else (out,)), None
     if not compiled:
         out = executable(op)(*inputs)
@@ -183,11 +188,11 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
         full = list(inputs)
         for i, m in zip(diff, moved, strict=True):
             full[i] = m
-        out = run(*full)
+        with jax.named_scope(where.scope_name(node.where, op)):  # in here, so that the backward carries it too
+            out = run(*full)
         return out if type(out) is tuple else (out,)
 
-    with jax.named_scope(node.where or op.name):
-        results, back = jax.vjp(forward, *[inputs[i] for i in diff])
+    results, back = jax.vjp(forward, *[inputs[i] for i in diff])
     return results, lambda given: back(
         tuple([zero_cotangent(a) if g is None else g for a, g in zip(outs, given, strict=True)])
     )

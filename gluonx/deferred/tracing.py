@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from gluonx.deferred import casting, growth
+from gluonx.deferred import casting, growth, where
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -66,7 +66,7 @@ class Trace:
         """Runs `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args) for a in args]
         try:
-            with jax.named_scope(op.name):
+            with jax.named_scope(where.scope_name(where.block_path(), op)):
                 out = strong(op)(*values)
         except (GluonxError, jax.errors.JAXTypeError):
             raise

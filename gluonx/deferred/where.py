@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 import itertools
 from types import FrameType
 from typing import Any
 
-__all__ = ["Line", "block_path", "in_block", "user_line"]
+__all__ = ["Line", "block_path", "in_block", "prefix", "scope_name", "user_line"]
 
 _LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
 _OURS_TO_SHOW = ("gluonx.examples",)
+
+
+prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
 
 
 class Line:
@@ -57,12 +61,17 @@ def block_path() -> str:
             chain.append(owner)
         frame = frame.f_back
     if not chain:
-        return ""
+        return prefix.get().rstrip(".")
     chain.reverse()
     names = [type(chain[0]).__name__]
     for parent, child in itertools.pairwise(chain):
         names.append(_name_in(parent, child))
-    return ".".join(names)
+    return prefix.get() + ".".join(names)
+
+
+def scope_name(path: str, op: Any) -> str:
+    """What an operator's part of a program is called in profiles: the block's path, a colon, the operator."""
+    return f"{path}:{op.name}"
 
 
 def in_block() -> str:

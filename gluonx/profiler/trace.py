@@ -1,0 +1,148 @@
+"""What JAX's trace of a stretch of code says about operators, blocks and programs.
+
+``jax.profiler`` writes one file of Chrome trace events for a stretch. An event of the device names an instruction of a
+compiled program, and the program's text says in its metadata which operator of which block that instruction came from,
+since the engine traces each operator under ``jax.named_scope("<block path>:<operator>")``
+(`gluonx.deferred.where.scope_name`). Both are public: the JSON file, and ``jax.stages.Compiled.as_text``.
+
+A fused instruction does the work of several operators; its time goes to the one that its metadata name, which is
+XLA's choice. An instruction without metadata (a copy) goes under its own name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pathlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["MARK", "Origin", "Rows", "aggregate", "origins_of", "placed", "read"]
+
+MARK = "gluonx-mark"
+_INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = ")
+_METADATA = re.compile(r'metadata=\{[^}]*op_name="([^"]*)"')
+_CALLS = re.compile(r"\b(?:calls|to_apply)=%?([\w.\-]+)")
+_COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
+
+
+class Origin(NamedTuple):
+    """Where an instruction came from: a block's path (empty: none), an operator, forward or backward."""
+
+    block: str
+    operator: str
+    backward: bool
+
+
+def read(folder: str) -> list[dict[str, Any]]:
+    """The events of the one trace in `folder`."""
+    (path,) = pathlib.Path(folder).rglob("*.trace.json.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [e for e in json.load(file)["traceEvents"] if e and not str(e.get("name", "")).startswith("end: ")]
+
+
+def origin_of(op_name: str) -> Origin | None:
+    """Reads the metadata of an instruction; None where it holds no operator of ours.
+
+    Examples
+    --------
+    >>> origin_of("jit(step)/transpose(jvp(Net.body.0:convolution))/conv_general_dilated")
+    Origin(block='Net.body.0', operator='convolution', backward=True)
+    >>> origin_of("jit(step)/:update/mul")
+    Origin(block='', operator='update', backward=False)
+    """
+    parts = [p for p in op_name.split("/") if ":" in p]
+    if not parts:
+        return None
+    last = parts[-1]
+    backward = any(p.startswith("transpose(") for p in op_name.split("/"))
+    block, _, operator = last.rpartition("(")[2].rstrip(")").rpartition(":")
+    return Origin(block, operator, backward)
+
+
+def origins_of(text: str) -> dict[str, Origin]:
+    """Where each instruction of a compiled program came from, by the instruction's name."""
+    found: dict[str, Origin] = {}
+    inside: dict[str, Origin] = {}  # the last known origin in each computation: its root's, or near it
+    calls: dict[str, str] = {}
+    computation = ""
+    for line in text.splitlines():
+        head = _COMPUTATION.match(line)
+        if head is not None:
+            computation = head[1]
+            continue
+        instruction = _INSTRUCTION.match(line)
+        if instruction is None:
+            continue
+        metadata = _METADATA.search(line)
+        origin = None if metadata is None else origin_of(metadata[1])
+        if origin is not None:
+            found[instruction[1]] = inside[computation] = origin
+        else:
+            called = _CALLS.search(line)
+            if called is not None:
+                calls[instruction[1]] = called[1]
+    for name, called in calls.items():
+        if called in inside:
+            found[name] = inside[called]
+    return found
+
+
+def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[str, Origin]]) -> list[dict[str, Any]]:
+    """The events, those of the device with ``block`` and ``operator`` among their arguments.
+
+    ``origins`` gives the instructions of a program by the program's name.
+    """
+    out: list[dict[str, Any]] = []
+    for event in events:
+        args = event.get("args") or {}
+        module = args.get("hlo_module")
+        if event.get("ph") == "X" and module is not None:
+            origin = origins(module).get(args.get("hlo_op", event["name"]))
+            if origin is None:
+                plain = re.sub(r"[.\d]+$", "", event["name"])
+                program = module.removeprefix("jit_")
+                origin = Origin("", plain if program.startswith("gluonx_") else program, False)
+            extra = {"block": origin.block, "operator": origin.operator, "backward": origin.backward}
+            event = {**event, "args": {**args, **extra}}
+        out.append(event)
+    return out
+
+
+class Rows:
+    """Times by category and name, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, dict[str, list[float]]] = {}
+
+    def add(self, category: str, name: str, value: float) -> None:
+        """Notes one value."""
+        self.times.setdefault(category, {}).setdefault(name, []).append(value)
+
+
+def aggregate(events: Iterable[dict[str, Any]], rows: Rows) -> None:
+    """Adds the device's events (see `placed`) to `rows`: by operator, by block, and by program.
+
+    A block's time is that of one run of its program, blocks below it included; an operator's that of one instruction.
+    """
+    blocks: dict[tuple[str, Any, str], float] = {}
+    spans: dict[tuple[str, Any], tuple[float, float]] = {}
+    for event in events:
+        args = event.get("args") or {}
+        if event.get("ph") != "X" or "operator" not in args:
+            continue
+        begin, length = float(event["ts"]), float(event.get("dur", 0))
+        suffix = " (backward)" if args["backward"] else ""
+        rows.add("operator", args["operator"] + suffix, length / 1000)
+        run = args["hlo_module"], args.get("run_id")
+        first, last = spans.get(run, (begin, begin))
+        spans[run] = min(first, begin), max(last, begin + length)
+        names = args["block"].split(".") if args["block"] else []
+        for depth in range(1, len(names) + 1):
+            key = (*run, ".".join(names[:depth]) + suffix)
+            blocks[key] = blocks.get(key, 0.0) + length / 1000
+    for (_, _, name), time in blocks.items():
+        rows.add("block", name, time)
+    for (module, _), (first, last) in spans.items():
+        rows.add("program", module.removeprefix("jit_"), (last - first) / 1000)
