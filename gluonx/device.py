@@ -24,6 +24,7 @@ __all__ = [
     "current_device",
     "device_of",
     "gpu",
+    "gpu_memory_info",
     "num_gpus",
     "num_tpus",
     "resolve",
@@ -138,6 +139,19 @@ def _count(kind: str) -> int:
 def num_gpus() -> int:
     """How many GPUs this process sees."""
     return _count("gpu")
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total bytes of a GPU, as far as its allocator tells.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such GPU.
+    """
+    stats = gpu(device_id).jax_device.memory_stats() or {}
+    total = int(stats.get("bytes_limit", 0))
+    return total - int(stats.get("bytes_in_use", 0)), total
 
 
 def num_tpus() -> int:

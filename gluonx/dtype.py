@@ -8,6 +8,7 @@ the 32-bit type, as everywhere in JAX. The environment variable ``GLUONX_X64=1``
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
-__all__ = ["bfloat16", "canonical", "is_inexact"]
+__all__ = ["bfloat16", "canonical", "is_inexact", "standard", "wide_default"]
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 if os.environ.get("GLUONX_X64", "").lower() in ("1", "true", "on", "yes"):
@@ -49,6 +50,15 @@ def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
     if wanted.itemsize >= 8 and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         return _NARROW.get(wanted, wanted)
     return wanted
+
+
+wide_default: ContextVar[bool] = ContextVar("gluonx_np_default_dtype", default=False)
+"""Whether what is made without a dtype is float64: MXNet's ``npx.set_np(dtype=True)``."""
+
+
+def standard(dtype: Any) -> np.dtype:
+    """The dtype that ``dtype=`` means for a new array: None is float32, or float64 where NumPy's default was chosen."""
+    return canonical(np.float64 if dtype is None and wide_default.get() else dtype)
 
 
 _NARROW = {

@@ -6,6 +6,7 @@ function are written out.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from gluonx import np, npx
@@ -97,6 +98,8 @@ _FROM_NPX = [
     "slice_like",
     "softmax",
     "softmin",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "topk",
 ]
 
@@ -107,8 +110,15 @@ def _method(name: str, function: Any) -> Any:
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
+    method.__signature__ = _bound_signature(function)  # type: ignore[attr-defined]
     method.__doc__ = getattr(function, "__doc__", None)
     return method
+
+
+def _bound_signature(function: Any) -> inspect.Signature:
+    """The function's signature, its first parameter called self."""
+    first, *rest = inspect.signature(function).parameters.values()
+    return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
 def _reshape(self: ndarray, *shape: Any, order: str = "C", newshape: Any = None, **kwargs: Any) -> Any:
@@ -133,6 +143,23 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **bounds: Any) -> Any:
     """The array with its elements kept between `min` and `max`."""
     return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
+
+
+def _ranges(begin: Any, end: Any, step: Any) -> tuple[slice, ...]:
+    steps = step or (None,) * len(begin)
+    return tuple([slice(*ends) for ends in zip(begin, end, steps, strict=True)])
+
+
+def _slice_assign(self: ndarray, rhs: Any, begin: Any, end: Any, step: Any) -> ndarray:
+    """The array, after the part from `begin` to `end` was overwritten with `rhs`."""
+    self[_ranges(begin, end, step)] = rhs
+    return self
+
+
+def _slice_assign_scalar(self: ndarray, value: Any, begin: Any, end: Any, step: Any) -> ndarray:
+    """The array, after the part from `begin` to `end` was filled with a number."""
+    self[_ranges(begin, end, step)] = value
+    return self
 
 
 def array_function(func: Any, args: Any, kwargs: Any) -> Any:
@@ -167,7 +194,15 @@ def _counterpart(func: Any) -> Any:
     return getattr(home, name, None) or getattr(np, given, None)
 
 
-_OWN = {"reshape": _reshape, "reshape_view": _reshape, "transpose": _transpose, "flatten": _flatten, "clip": _clip}
+_OWN = {
+    "reshape": _reshape,
+    "reshape_view": _reshape,
+    "transpose": _transpose,
+    "flatten": _flatten,
+    "clip": _clip,
+    "slice_assign": _slice_assign,
+    "slice_assign_scalar": _slice_assign_scalar,
+}
 NAMES = frozenset([*_FROM_NP, *_FROM_NPX, *_OWN, "mT", "drop_grad"])
 
 

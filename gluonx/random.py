@@ -8,9 +8,12 @@ deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sis
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import jax
 import numpy as np
+
+from gluonx import late
 
 __all__ = ["host_rng", "next_index", "root", "seed", "wrap"]
 
@@ -82,3 +85,13 @@ def next_index(count: int = 1) -> int:
 def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
     """The typed key of random operation `index` (traceable)."""
     return jax.random.fold_in(jax.random.wrap_key_data(root_words, impl="threefry2x32"), index)
+
+
+def __getattr__(name: str) -> Any:
+    """MXNet's draws, ``mx.random.uniform`` and so on, which stand above this module."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    found = late.wanted("random")
+    if name not in found.__all__:
+        raise AttributeError(f"gluonx.random has no function '{name}'; it has seed, {', '.join(found.__all__)}.")
+    return getattr(found, name)

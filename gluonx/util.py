@@ -1,37 +1,48 @@
-"""``mxnet.util`` for ported code: switches between array semantics that have nothing to switch here.
+"""``mxnet.util`` for ported code: the switches of `gluonx.npx.modes`, environment variables, and wrappers of functions.
 
-The decorators give back what they decorate, the scopes do nothing: NumPy's semantics are the only ones. Asking for
-NumPy's float64 as the default dtype is an error, as in :func:`gluonx.npx.set_np`.
+The wrappers (``wrap_*``) give a function MXNet's older names of keywords, or its ufuncs' checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import jax
+import numpy as onp
 
 from gluonx import np, npx
-from gluonx.deferred.core import ever_ran
+from gluonx.arguments import unexpected
 from gluonx.device import num_gpus as get_gpu_count
-from gluonx.errors import GluonxError
-from gluonx.npx import (
-    get_cuda_compute_capability,
+from gluonx.npx import get_cuda_compute_capability
+from gluonx.npx.modes import (
     is_np_array,
     is_np_default_dtype,
     is_np_shape,
+    is_x64,
+    np_array,
+    np_default_dtype,
+    np_shape,
     reset_np,
     set_np,
     set_np_default_dtype,
     set_np_shape,
+    set_x64,
+    use_np,
+    use_np_array,
+    use_np_default_dtype,
+    use_np_shape,
 )
 
 __all__ = [
     "default_array",
+    "dtype_from_number",
     "get_cuda_compute_capability",
     "get_gpu_count",
     "get_gpu_memory",
+    "get_max_supported_compute_capability",
+    "getenv",
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
@@ -39,108 +50,24 @@ __all__ = [
     "np_array",
     "np_default_dtype",
     "np_shape",
+    "np_ufunc_legal_option",
     "reset_np",
+    "set_flush_denorms",
     "set_np",
     "set_np_default_dtype",
     "set_np_shape",
     "set_x64",
+    "setenv",
     "use_np",
     "use_np_array",
     "use_np_default_dtype",
     "use_np_shape",
+    "wrap_data_api_linalg_func",
+    "wrap_data_api_statical_func",
+    "wrap_np_binary_func",
+    "wrap_np_unary_func",
+    "wrap_sort_functions",
 ]
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def use_np(func: Decorated) -> Decorated:
-    """The function or class as it is: NumPy's semantics are on already.
-
-    Examples
-    --------
-    >>> @use_np
-    ... def double(x):
-    ...     return x * 2
-    >>> double(2)
-    4
-    """
-    return func
-
-
-def use_np_array(func: Decorated) -> Decorated:
-    """The function or class as it is: arrays are NumPy-like already."""
-    return func
-
-
-def use_np_shape(func: Decorated) -> Decorated:
-    """The function or class as it is: shapes have NumPy's semantics already."""
-    return func
-
-
-def use_np_default_dtype(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Always an error: float32 is the default dtype.
-
-    Raises
-    ------
-    ValueError
-        Always; see :func:`gluonx.npx.set_np_default_dtype`.
-    """
-    set_np_default_dtype(True)
-    return func
-
-
-@contextmanager
-def np_array(active: bool = True) -> Iterator[None]:
-    """A scope that changes nothing, whatever `active` is: arrays are NumPy-like."""
-    yield
-
-
-@contextmanager
-def np_shape(active: bool = True) -> Iterator[None]:
-    """A scope that changes nothing, whatever `active` is: shapes have NumPy's semantics."""
-    yield
-
-
-@contextmanager
-def np_default_dtype(active: bool = True) -> Iterator[None]:
-    """A scope that changes nothing.
-
-    Raises
-    ------
-    ValueError
-        If `active`, on entering; see :func:`gluonx.npx.set_np_default_dtype`.
-    """
-    set_np_default_dtype(active)
-    yield
-
-
-def is_x64() -> bool:
-    """Whether 64-bit floats and integers exist in this process."""
-    return bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
-
-
-def set_x64(active: bool = True) -> None:
-    """Lets 64-bit floats and integers exist in this process; the environment variable ``GLUONX_X64=1`` does the same.
-
-    The default dtype stays float32: a float64 array is one that was asked for, or comes of one.
-
-    Raises
-    ------
-    GluonxError
-        If that changes something after operators were recorded: what is known of programs so far would be wrong.
-
-    Examples
-    --------
-    >>> set_x64(is_x64())
-    """
-    if bool(active) == is_x64():
-        return
-    if ever_ran():
-        raise GluonxError(
-            "set_x64() comes too late: operators were recorded in this process already. Call it right after "
-            "importing gluonx, or set GLUONX_X64=1 in the environment."
-        )
-    jax.config.update("jax_enable_x64", bool(active))
 
 
 def default_array(source_array: Any, device: Any = None, dtype: Any = None) -> np.ndarray:
@@ -157,3 +84,155 @@ def default_array(source_array: Any, device: Any = None, dtype: Any = None) -> n
 def get_gpu_memory(gpu_dev_id: int = 0) -> tuple[int, int]:
     """Free and total bytes of a GPU; the older name of :func:`gluonx.npx.gpu_memory_info`."""
     return npx.gpu_memory_info(gpu_dev_id)
+
+
+def get_max_supported_compute_capability() -> int:
+    """Kept for ported code: XLA compiles for every GPU that it knows, so there is no highest one; 0."""
+    return 0
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable, or take it away with None; what reads it at once sees the change.
+
+    Examples
+    --------
+    >>> setenv("GLUONX_EXAMPLE", "1")
+    >>> getenv("GLUONX_EXAMPLE")
+    '1'
+    >>> setenv("GLUONX_EXAMPLE", None)
+    >>> getenv("GLUONX_EXAMPLE") is None
+    True
+    """
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = str(value)
+
+
+def getenv(name: str) -> str | None:
+    """An environment variable; None if it is not set."""
+    return os.environ.get(name)
+
+
+def set_flush_denorms(value: bool) -> bool:
+    """Kept for ported code: how tiny numbers are rounded is XLA's matter. Returns False: nothing was changed."""
+    return False
+
+
+def dtype_from_number(number: Any) -> type:
+    """The dtype that MXNet gives a number: int64 for whole ones, float32 (or the chosen default) for others.
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    """
+    if isinstance(number, (int, onp.integer)):
+        return onp.int64
+    if isinstance(number, (float, onp.floating)):
+        return onp.float64 if is_np_default_dtype() else onp.float32
+    raise TypeError(f"dtype_from_number: a number was expected, got {type(number).__name__}.")
+
+
+# -- wrappers ---------------------------------------------------------------------------------------------------------
+
+_LEGAL: Mapping[str, tuple[Any, ...]] = {
+    "where": (True,),
+    "subok": (True,),
+    "casting": ("same_kind", "safe", "unsafe", "no", "equiv"),
+    "order": ("K", "C", "A", "F"),
+    "dtype": tuple(map(onp.dtype, ("float16", "float32", "float64", "int8", "uint8", "int32", "int64"))),
+}
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Whether an option of NumPy's ufuncs has a value that MXNet's take.
+
+    Examples
+    --------
+    >>> np_ufunc_legal_option("casting", "safe"), np_ufunc_legal_option("where", False)
+    (True, False)
+    """
+    if key == "dtype":
+        try:
+            return value is None or onp.dtype(value) in _LEGAL["dtype"]
+        except TypeError:
+            return False
+    return key in _LEGAL and any(value is legal or (type(value) is str and value == legal) for legal in _LEGAL[key])
+
+
+def _with_checks(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`func`, for which options of ufuncs are checked and taken away."""
+
+    @functools.wraps(func)
+    def checked(*args: Any, out: Any = None, **options: Any) -> Any:
+        for key, value in options.items():
+            if key not in _LEGAL:
+                raise unexpected(func.__name__, key, ("out", *_LEGAL))
+            if not np_ufunc_legal_option(key, value):
+                raise NotImplementedError(f"{func.__name__}: {key}={value!r} is not supported.")
+        return func(*args, out=out)
+
+    return checked
+
+
+wrap_np_unary_func = wrap_np_binary_func = _with_checks
+
+
+def _with_names(names: Mapping[str, str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A wrapper that takes keywords by their older names."""
+
+    def wrap(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def renamed(*args: Any, **kwargs: Any) -> Any:
+            return func(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+
+        return renamed
+
+    return wrap
+
+
+def wrap_data_api_linalg_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`func` with the older keywords ``rcond`` and ``UPLO`` for ``rtol`` and ``upper``."""
+
+    @functools.wraps(func)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        if "UPLO" in kwargs:
+            kwargs["upper"] = kwargs.pop("UPLO") == "U"
+        if "rcond" in kwargs or "tol" in kwargs:
+            kwargs["rtol"] = kwargs.pop("rcond", kwargs.pop("tol", None))
+        return func(*args, **kwargs)
+
+    return renamed
+
+
+def wrap_data_api_statical_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`func` with the older keyword ``ddof`` for ``correction``.
+
+    Examples
+    --------
+    >>> @wrap_data_api_statical_func
+    ... def spread(x, correction=0):
+    ...     return correction
+    >>> spread([1, 2], ddof=1)
+    1
+    """
+    return _with_names({"ddof": "correction"})(func)
+
+
+def wrap_sort_functions(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`func` (with ``descending`` and ``stable``) for callers that name NumPy's ``kind`` and ``order``.
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an `order` of fields.
+    """
+
+    @functools.wraps(func)
+    def renamed(*args: Any, kind: str | None = None, order: Any = None, **kwargs: Any) -> Any:
+        if order is not None:
+            raise NotImplementedError(f"{func.__name__}: arrays have no fields to order by.")
+        return func(*args, **kwargs)
+
+    return renamed

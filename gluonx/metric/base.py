@@ -255,14 +255,14 @@ class CompositeEvalMetric(EvalMetric):
         except IndexError:
             raise ValueError(f"Metric index {index} is out of range: there are {len(self.metrics)} metrics.") from None
 
-    def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
+    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:
         """Add a batch given by name to each metric, each taking what it names."""
         if self.label_names is not None:
-            label = {name: label[name] for name in label if name in self.label_names}
+            labels = {name: labels[name] for name in labels if name in self.label_names}
         if self.output_names is not None:
-            pred = {name: pred[name] for name in pred if name in self.output_names}
+            preds = {name: preds[name] for name in preds if name in self.output_names}
         for metric in self.metrics:
-            metric.update_dict(label, pred)
+            metric.update_dict(labels, preds)
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch to each metric."""

@@ -23,7 +23,7 @@ from jax import Array
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
-from gluonx.dtype import canonical
+from gluonx.dtype import canonical, standard, wide_default
 from gluonx.ndarray import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
 from gluonx.ops.registry import get
@@ -129,11 +129,15 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     if isinstance(value, jax.Array):
         return placed(new_handle(jnp.array(value, dtype=None if dtype is None else canonical(dtype))), device, ctx)
     if isinstance(value, (list, tuple)) and _holds_arrays(value):
-        return placed(_stacked(value).astype(canonical(dtype)), device, ctx)
+        return placed(_stacked(value).astype(standard(dtype)), device, ctx)
     host = onp.array(value)
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
         raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")
-    wanted = canonical(onp.complex64 if host.dtype.kind == "c" and dtype is None else dtype)
+    if dtype is None and host.dtype.kind == "c":
+        dtype = onp.complex64
+    elif dtype is None and wide_default.get() and isinstance(value, onp.ndarray):
+        dtype = host.dtype
+    wanted = standard(dtype)
     return new_handle(jax.device_put(host.astype(wanted), resolve(ctx if device is None else device)))
 
 
@@ -223,12 +227,12 @@ def _full(fill_value: Array, *, shape: Any, dtype: Any) -> Array:
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
     """Zeros of a shape, float32 by default."""
-    return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=canonical(dtype)), ()), device, ctx)
+    return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def ones(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
     """Ones of a shape, float32 by default."""
-    return placed(invoke(_ones.bind(shape=_shape(shape), dtype=canonical(dtype)), ()), device, ctx)
+    return placed(invoke(_ones.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def empty(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
@@ -264,7 +268,10 @@ def full(
 
 def _dtype_of(value: Any) -> Any:
     found = getattr(value, "dtype", None)
-    return onp.result_type(value) if found is None else onp.float32 if found == onp.float64 else found
+    if found is None:
+        found = onp.result_type(value)
+        return standard(None) if found == onp.float64 else found
+    return onp.float32 if found == onp.float64 else found
 
 
 def full_like(
@@ -344,7 +351,9 @@ def arange(
     if step == 0:
         raise ValueError("np.arange: the step must not be zero.")
     num = max(0, math.ceil((stop - start) / step))
-    return placed(invoke(_arange.bind(num=num, dtype=canonical(dtype)), (start, step)), device, ctx)
+    if dtype is None and wide_default.get() and all(isinstance(v, int) for v in (start, stop, step)):
+        dtype = onp.int64
+    return placed(invoke(_arange.bind(num=num, dtype=standard(dtype)), (start, step)), device, ctx)
 
 
 def _space_op(name: str, fn: Callable[..., Array]) -> Any:
@@ -366,7 +375,7 @@ _geomspace = _space_op("geomspace", jnp.geomspace)
 def _space(
     op: Any, ends: tuple[Any, ...], num: Any, endpoint: bool, dtype: Any, axis: int, device: Any, ctx: Any
 ) -> ndarray:
-    bound = op.bind(num=int(num), endpoint=bool(endpoint), dtype=canonical(dtype), axis=axis)
+    bound = op.bind(num=int(num), endpoint=bool(endpoint), dtype=standard(dtype), axis=axis)
     # Ends that are whole numbers are floats all the same: the points between them are not whole.
     leaves = tuple([float(e) if isinstance(e, (int, onp.integer)) else as_leaf(e) for e in ends])
     return placed(invoke(bound, leaves), device, ctx)
@@ -428,7 +437,7 @@ def eye(
     N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None, **kwargs: Any
 ) -> ndarray:
     """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
-    bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=canonical(dtype))
+    bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 
@@ -439,7 +448,7 @@ def identity(n: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
     """Ones on and below the k-th diagonal, zeros above."""
-    bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=canonical(dtype))
+    bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 

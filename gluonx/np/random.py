@@ -18,7 +18,7 @@ from jax import Array
 
 from gluonx.arguments import named
 from gluonx.deferred import invoke
-from gluonx.dtype import canonical
+from gluonx.dtype import canonical, standard
 from gluonx.ndarray import ndarray
 from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
@@ -103,7 +103,7 @@ def sample(
     out: Any = None,
 ) -> ndarray:
     """A draw from the distribution `name`: what the functions of this module share."""
-    bound = get(f"random_{name}").bind(size=_size(size), dtype=canonical(dtype))
+    bound = get(f"random_{name}").bind(size=_size(size), dtype=standard(dtype))
     result = placed(invoke(bound, tuple([as_leaf(p) for p in parameters])), device, ctx)
     return result if out is None else write_out(f"np.random.{name}", out, result)
 

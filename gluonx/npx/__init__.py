@@ -26,12 +26,19 @@ def __dir__() -> list[str]:
 
 
 from gluonx.arguments import named as _named
-from gluonx.npx import composed, random
+from gluonx.npx import composed, image, random
 from gluonx.npx.composed import *  # noqa: F403
 from gluonx.npx.composed import batch_norm as BatchNorm
 from gluonx.npx.control_flow import cond as cond
 from gluonx.npx.control_flow import foreach as foreach
 from gluonx.npx.control_flow import while_loop as while_loop
+from gluonx.npx.modes import is_np_array as is_np_array
+from gluonx.npx.modes import is_np_default_dtype as is_np_default_dtype
+from gluonx.npx.modes import is_np_shape as is_np_shape
+from gluonx.npx.modes import reset_np as reset_np
+from gluonx.npx.modes import set_np as set_np
+from gluonx.npx.modes import set_np_default_dtype as set_np_default_dtype
+from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.random import scalar_poisson as scalar_poisson
 from gluonx.npx.random import tensor_poisson as tensor_poisson
 
@@ -41,7 +48,15 @@ __all__ = [
     "BatchNorm",
     "cond",
     "foreach",
+    "image",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
     "random",
+    "reset_np",
+    "set_np",
+    "set_np_default_dtype",
+    "set_np_shape",
     "scalar_poisson",
     "tensor_poisson",
     "while_loop",

@@ -19,6 +19,7 @@ from gluonx.device import cpu_pinned as cpu_pinned
 from gluonx.device import current_context as current_context
 from gluonx.device import current_device as current_device
 from gluonx.device import gpu as gpu
+from gluonx.device import gpu_memory_info as gpu_memory_info
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
 from gluonx.ndarray import ndarray
@@ -42,19 +43,12 @@ __all__ = [
     "get_cuda_compute_capability",
     "gpu",
     "gpu_memory_info",
-    "is_np_array",
-    "is_np_default_dtype",
-    "is_np_shape",
     "load",
     "nonzero",
     "num_gpus",
-    "reset_np",
     "save",
     "savez",
     "seed",
-    "set_np",
-    "set_np_default_dtype",
-    "set_np_shape",
     "sync_batch_norm",
     "to_dlpack_for_read",
     "to_dlpack_for_write",
@@ -301,7 +295,7 @@ def load(file: str | os.PathLike[str]) -> Any:
     return next(iter(found.values())) if single else found
 
 
-# -- the machine and the mode -----------------------------------------------------------------------------------------
+# -- the machine -----------------------------------------------------------------------------------------
 
 
 def waitall() -> None:
@@ -311,62 +305,6 @@ def waitall() -> None:
     wait()
 
 
-def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Free and total bytes of a GPU, as far as its allocator tells."""
-    stats = gpu(device_id).jax_device.memory_stats() or {}
-    total = int(stats.get("bytes_limit", 0))
-    return total - int(stats.get("bytes_in_use", 0)), total
-
-
 def get_cuda_compute_capability(device: Any) -> int:
     """The compute capability of a GPU as a whole number: 90 for 9.0."""
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
-
-
-def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """Kept for ported code: NumPy's semantics are the only ones here.
-
-    Raises
-    ------
-    ValueError
-        With ``dtype=True``: the default dtype is float32, as MXNet's is without it.
-    """
-    set_np_default_dtype(dtype)
-
-
-def reset_np() -> None:
-    """Kept for ported code: there is no other mode to go back to."""
-
-
-def set_np_shape(active: bool = True) -> bool:
-    """Kept for ported code: shapes have NumPy's semantics always."""
-    return True
-
-
-def set_np_default_dtype(is_np_default_dtype: bool = True) -> None:
-    """Kept for ported code: float32 stays the default dtype.
-
-    Raises
-    ------
-    ValueError
-        If NumPy's float64 is asked for.
-    """
-    if is_np_default_dtype:
-        raise ValueError(
-            "float32 is the default dtype of gluonx; pass dtype='float64' where you need it, with jax_enable_x64 on."
-        )
-
-
-def is_np_array() -> bool:
-    """True: arrays have NumPy's semantics."""
-    return True
-
-
-def is_np_shape() -> bool:
-    """True: shapes have NumPy's semantics."""
-    return True
-
-
-def is_np_default_dtype() -> bool:
-    """False: the default dtype is float32."""
-    return False

@@ -3,7 +3,7 @@
 from gluonx.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
 from gluonx.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
 from gluonx.optimizer.layerwise import LAMB, LANS, LARS
-from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum
+from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum, Test
 from gluonx.optimizer.optimizer import Optimizer, create, register
 from gluonx.optimizer.rules import FlatRule
 from gluonx.optimizer.updater import Updater, get_updater
@@ -32,6 +32,7 @@ __all__ = [
     "Optimizer",
     "RMSProp",
     "Signum",
+    "Test",
     "Updater",
     "create",
     "from_optax",

@@ -12,7 +12,7 @@ from gluonx import random
 from gluonx.optimizer.optimizer import Optimizer, register
 from gluonx.optimizer.rules import Step, preprocess, zeros_like_weight
 
-__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum"]
+__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
 
 class _Momentum(Optimizer):
@@ -204,6 +204,26 @@ class DCASGD(_Momentum):
             if velocity:
                 change = momentum * velocity[0] + change
             return change, (*[change] * len(velocity), weight)
+
+        return step
+
+
+@register
+class Test(Optimizer):
+    """Plain gradient descent, for tests of what surrounds an optimizer: no momentum, no clipping.
+
+    Its state is an array of zeros, which it leaves alone, as MXNet's does.
+    """
+
+    __test__ = False  # pytest, it is no test
+    state_names = ("zeros",)
+
+    def _states(self) -> dict[str, Any]:
+        return {"zeros": zeros_like_weight()}
+
+    def _formula(self) -> Step:
+        def step(weight, grad, leaves, at):
+            return -at.lr * (grad + at.wd * weight), leaves
 
         return step
 

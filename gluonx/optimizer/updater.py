@@ -85,6 +85,12 @@ class Updater:
                 self.states[i] = self.optimizer.create_state_multi_precision(i, w)
         self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
 
+    def sync_state_context(self, state: Any, context: Any) -> Any:
+        """A state on a device: the same arrays if they are there, else copies."""
+        if isinstance(state, (tuple, list)):
+            return type(state)([self.sync_state_context(part, context) for part in state])
+        return None if state is None else state.to_device(context)
+
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
 

@@ -45,6 +45,7 @@ def load() -> dict[str, dict[str, Any]]:
 def rows(module: str) -> list[Row]:
     """The rows of one of MXNet's modules, methods of classes included."""
     home = _home(module)
+    importlib.import_module("gluonx.methods")  # of ndarray, which gets them when one is first used
     known = tables(module)
     found: list[Row] = []
     for name, entry in load()[module].items():

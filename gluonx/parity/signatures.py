@@ -109,7 +109,8 @@ def difference(theirs: Sequence[Parameter], ours: Sequence[Parameter]) -> str:
         if wanted.kind == "stars" or (wanted.name in _SYMBOLIC and _generated(theirs)):
             continue
         if wanted.kind == "star":
-            return "" if star or len(theirs) <= 2 else "takes no further arguments by position"
+            unsaid = all(p.kind in ("star", "stars") or p.name == "self" for p in theirs)
+            return "" if star or unsaid else "takes no further arguments by position"
         mine = by_name.get(wanted.name)
         if wanted.kind == "either" and not (wanted.name == "out" and _generated(theirs)):
             if place >= len(positional):
@@ -138,6 +139,8 @@ def _same_default(theirs: str | None, ours: str | None) -> bool:
         return True
     if theirs == "None" and ours in (None, "False", "()"):
         return True  # arrays that generated functions call optional, and flags and lists that None leaves alone
+    if theirs in ("cpu(0)", "gpu(0)") and ours == "None":
+        return True  # None is the current device
     if ours is None:
         return False
     if theirs.startswith("<") or ours.startswith("<"):
@@ -155,6 +158,7 @@ def _bare(text: str) -> str:
 def _value(text: str) -> Any:
     text = text.removeprefix("dtype(").removesuffix(")") if text.startswith("dtype(") else text
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
+        return tuple(value) if isinstance(value, list) else value
     except (ValueError, SyntaxError):
         return _bare(text)

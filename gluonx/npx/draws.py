@@ -1,0 +1,183 @@
+"""``mx.random.uniform`` and its sisters: MXNet's older names for random draws.
+
+The parameters are all numbers or all arrays. Of numbers, `shape` is the result's (one element by default); of arrays,
+so many are drawn for each element, and their axes come last. `gluonx.np.random` is the newer form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import np
+from gluonx.arguments import named, refuse
+from gluonx.ndarray import ndarray
+from gluonx.np.random import sample
+from gluonx.np.wrapping import as_static, write_out
+from gluonx.npx import random as _extended
+from gluonx.npx.signatures import IGNORED
+from gluonx.ops.registry import HINTS
+
+__all__ = [
+    "binomial",
+    "categorical",
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+]
+
+
+def _shape(shape: Any) -> tuple[int, ...] | None:
+    shape = as_static("shape", shape)
+    return shape if shape is None or isinstance(shape, tuple) else (shape,)
+
+
+def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The parameters with axes for what is drawn of each element, and the size of the draw."""
+    arrays = [isinstance(value, ndarray) for value in given.values()]
+    wanted = _shape(shape)
+    if not any(arrays):
+        return tuple(given.values()), (1,) if wanted is None else wanted
+    if not all(arrays):
+        kinds = ", ".join(f"{key}: {type(value).__name__}" for key, value in given.items())
+        raise TypeError(f"random.{name}: give arrays for all of its parameters, or for none; got {kinds}.")
+    lengths = next(iter(given.values())).shape
+    if any(value.shape != lengths for value in given.values()):
+        shapes = ", ".join(f"{key}: {value.shape}" for key, value in given.items())
+        raise ValueError(f"random.{name}: the parameters must have one shape, got {shapes}.")
+    extra = wanted or ()
+    return tuple(np.reshape(v, (*lengths, *(1,) * len(extra))) for v in given.values()), (*lengths, *extra)
+
+
+def _draw(
+    name: str, given: dict[str, Any], shape: Any, dtype: Any, ctx: Any, out: Any, further: dict[str, Any], **more: str
+) -> ndarray:
+    refuse(f"random.{name}", further, [*given, "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    if shape is None and out is not None:
+        shape = out.shape
+    parameters, size = _spread(name, given, shape)
+    return sample(more.get("law", name), parameters, size, dtype, None, ctx, out)
+
+
+def uniform(
+    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the uniform distribution on [low, high).
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> uniform(0, 1, (2, 3)).shape
+    (2, 3)
+    >>> uniform(np.zeros(2), np.ones(2), 3).shape
+    (2, 3)
+    """
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, further)
+
+
+def normal(
+    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
+
+
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
+    """Draws from the normal distribution, of the shape given as arguments."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, {})
+
+
+def gamma(
+    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
+    **further: Any,
+) -> ndarray:  # fmt: skip
+    """Draws from the gamma distribution of shape `alpha` and scale `beta`."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, further)
+
+
+def exponential(
+    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the exponential distribution of mean `scale`."""
+    return _draw("exponential", {"scale": scale}, shape, dtype, ctx, out, further)
+
+
+def poisson(
+    lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the Poisson distribution of mean `lam`."""
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, further)
+
+
+def binomial(
+    n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """How many of `n` trials of probability `p` succeed."""
+    return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, further)
+
+
+def negative_binomial(
+    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """How many trials of probability `p` fail before the `k`-th success."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, further)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma."""
+    further_known = ["mu", "alpha", "shape", "dtype", "ctx", "out"]
+    refuse("random.generalized_negative_binomial", further, further_known, IGNORED | HINTS)
+    shape = out.shape if shape is None and out is not None else shape
+    (mu, alpha), size = _spread("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape)
+    rate = sample("gamma", (1.0 / alpha, mu * alpha), size)
+    return sample("poisson", (rate,), size, dtype, None, ctx, out)
+
+
+def randint(
+    low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Whole numbers from `low` up to, and not with, `high`; int32 by default."""
+    refuse("random.randint", further, ["low", "high", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    size = (1,) if _shape(shape) is None else _shape(shape)
+    return np.random.randint(low, high, size, dtype or "int32", None, out, ctx=ctx)
+
+
+def shuffle(data: ndarray, **further: Any) -> ndarray:
+    """The slices of `data` along its first axis in random order, as a new array."""
+    out = further.pop("out", None)
+    refuse("random.shuffle", further, ["data", "out"], IGNORED | HINTS)
+    result = np.random.permutation(data)
+    return result if out is None else write_out("random.shuffle", out, result)
+
+
+def categorical(
+    data: ndarray, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **further: Any
+) -> Any:
+    """Indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
+    refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
+    result = _extended.categorical(data, shape, get_prob, dtype)
+    if data.ndim == 1 and _shape(shape) is None:
+        result = [r.reshape((1,)) for r in result] if get_prob else result.reshape((1,))
+    return result if out is None else write_out("random.categorical", out, result)
+
+
+def multinomial(
+    n: Any = (1,), p: Any = ((1.0,),), shape: Any = None, dtype: Any = "float32", ctx: Any = None, out: Any = None,
+    **further: Any,
+) -> ndarray:  # fmt: skip
+    """How often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
+    refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)
+    return result if out is None else write_out("random.multinomial", out, result)
+
+
+named(globals(), ["randn"], "random")

@@ -1,0 +1,212 @@
+"""MXNet's switches between array semantics, as functions, scopes and decorators.
+
+NumPy's shapes and arrays are the only ones here, so of the three switches two are taken and mean nothing. The third is
+real: with :func:`set_np_default_dtype` what is made without a dtype is float64 (and ``arange`` int64), as in NumPy. It
+needs 64-bit types, so it switches them on if that is still possible. It holds for the thread, or for a scope.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import jax
+
+from gluonx import dtype as _dtype
+from gluonx.deferred.core import ever_ran
+from gluonx.errors import GluonxError
+
+__all__ = [
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "is_x64",
+    "np_array",
+    "np_default_dtype",
+    "np_shape",
+    "reset_np",
+    "set_np",
+    "set_np_default_dtype",
+    "set_np_shape",
+    "set_x64",
+    "use_np",
+    "use_np_array",
+    "use_np_default_dtype",
+    "use_np_shape",
+]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def is_x64() -> bool:
+    """Whether 64-bit floats and integers exist in this process."""
+    return bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+
+
+def set_x64(active: bool = True) -> None:
+    """Lets 64-bit floats and integers exist in this process; the environment variable ``GLUONX_X64=1`` does the same.
+
+    The default dtype stays float32: a float64 array is one that was asked for, or comes of one.
+
+    Raises
+    ------
+    GluonxError
+        If that changes something after operators were recorded: what is known of programs so far would be wrong.
+
+    Examples
+    --------
+    >>> set_x64(is_x64())
+    """
+    if bool(active) == is_x64():
+        return
+    if ever_ran():
+        raise GluonxError(
+            "set_x64() comes too late: operators were recorded in this process already. Call it right after "
+            "importing gluonx, or set GLUONX_X64=1 in the environment."
+        )
+    jax.config.update("jax_enable_x64", bool(active))
+
+
+def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
+    """NumPy's semantics, which are the only ones; with `dtype` also NumPy's default dtypes.
+
+    Parameters
+    ----------
+    shape, array : bool
+        Taken for compatibility.
+    dtype : bool
+        Whether what is made without a dtype is float64; see :func:`set_np_default_dtype`.
+
+    Raises
+    ------
+    ValueError
+        For arrays of NumPy's semantics without its shapes, as in MXNet.
+    """
+    if array and not shape:
+        raise ValueError("set_np: NumPy's arrays need NumPy's shapes; shape=False goes with array=False only.")
+    set_np_default_dtype(dtype)
+
+
+def reset_np() -> None:
+    """float32 as the default dtype again; the other semantics stay NumPy's, there being no others."""
+    set_np_default_dtype(False)
+
+
+def set_np_shape(active: bool = True) -> bool:
+    """Kept for ported code: shapes have NumPy's semantics always. Returns the state before, True."""
+    return True
+
+
+def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
+    """Whether what is made without a dtype is float64, as in NumPy, or float32, as in MXNet.
+
+    Returns
+    -------
+    bool
+        The state before.
+
+    Raises
+    ------
+    GluonxError
+        If 64-bit types are off, and it is too late to switch them on (see :func:`set_x64`).
+    """
+    before = _dtype.wide_default.get()
+    if is_np_default_dtype:
+        set_x64(True)
+    _dtype.wide_default.set(bool(is_np_default_dtype))
+    return before
+
+
+def is_np_array() -> bool:
+    """True: arrays have NumPy's semantics."""
+    return True
+
+
+def is_np_shape() -> bool:
+    """True: shapes have NumPy's semantics."""
+    return True
+
+
+def is_np_default_dtype() -> bool:
+    """Whether what is made without a dtype is float64 (False: float32)."""
+    return _dtype.wide_default.get()
+
+
+@contextmanager
+def np_array(active: bool = True) -> Iterator[None]:
+    """A scope that changes nothing, whatever `active` is: arrays are NumPy-like."""
+    yield
+
+
+@contextmanager
+def np_shape(active: bool = True) -> Iterator[None]:
+    """A scope that changes nothing, whatever `active` is: shapes have NumPy's semantics."""
+    yield
+
+
+@contextmanager
+def np_default_dtype(active: bool = True) -> Iterator[None]:
+    """A scope with :func:`set_np_default_dtype`, which leaves the state as it was.
+
+    Examples
+    --------
+    >>> with np_default_dtype(False):
+    ...     is_np_default_dtype()
+    False
+    """
+    before = set_np_default_dtype(active)
+    try:
+        yield
+    finally:
+        set_np_default_dtype(before)
+
+
+def use_np(func: Decorated) -> Decorated:
+    """The function or class as it is: NumPy's semantics are on already.
+
+    Examples
+    --------
+    >>> @use_np
+    ... def double(x):
+    ...     return x * 2
+    >>> double(2)
+    4
+    """
+    return func
+
+
+def use_np_array(func: Decorated) -> Decorated:
+    """The function or class as it is: arrays are NumPy-like already."""
+    return func
+
+
+def use_np_shape(func: Decorated) -> Decorated:
+    """The function or class as it is: shapes have NumPy's semantics already."""
+    return func
+
+
+def use_np_default_dtype(func: Decorated) -> Decorated:
+    """The function, or each method of the class, under :func:`np_default_dtype`.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if inspect.isclass(func):
+        for name, method in list(vars(func).items()):
+            if inspect.isfunction(method):
+                setattr(func, name, use_np_default_dtype(method))
+        return func  # type: ignore[return-value]
+    if not callable(func):
+        raise TypeError(f"use_np_default_dtype decorates functions and classes, not {type(func).__name__}.")
+
+    @functools.wraps(func)
+    def wide(*args: Any, **kwargs: Any) -> Any:
+        with np_default_dtype(True):
+            return func(*args, **kwargs)
+
+    return wide  # type: ignore[return-value]
