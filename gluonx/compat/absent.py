@@ -19,10 +19,10 @@ _WAYS = {
     "mxnet.contrib": "MXNet's contrib is not here",
     "mxnet.contrib.amp": "use gluonx.amp",
     "mxnet.contrib.onnx": "load the symbol with SymbolBlock.imports, export with HybridBlock.export",
-    "mxnet.contrib.quantization": "quantized operators are not here; net.cast('bfloat16') or gluonx.amp make nets faster",
+    "mxnet.contrib.quantization": "quantized operators are not here; use net.cast('bfloat16') or gluonx.amp",
     "mxnet.executor": "call the symbol's bind, or write the net as a HybridBlock",
     "mxnet.gluon.contrib.data": "use gluonx.data",
-    "mxnet.gluon.contrib.estimator": "write the loop with autograd.record() and Trainer.step, which runs as one program",
+    "mxnet.gluon.contrib.estimator": "write the loop with autograd.record() and Trainer.step",
     "mxnet.gluon.contrib.nn.SparseEmbedding": "use nn.Embedding: all arrays are dense",
     "mxnet.gluon.data.vision": "use gluonx.data with PIL or OpenCV",
     "mxnet.image": "use PIL or OpenCV, and np.array",
@@ -86,6 +86,7 @@ class Absent:
         return f"<{self.dotted}, which is not in gluonx>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise `AbsentError`."""
         _refuse(self.dotted)
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -196,7 +196,13 @@ class NDArray(ndarray, metaclass=_Kind):
         """The array on another device; itself where it is there already."""
         return as_nd(super().to_device(device))
 
-    as_in_context = as_in_ctx = as_nd_device = to_device
+    def as_in_context(self, context: Any) -> Any:
+        """`to_device`, by its name in MXNet 1."""
+        return as_nd(super().to_device(context))
+
+    def as_in_ctx(self, ctx: Any) -> Any:
+        """`to_device`, by its name in MXNet 1.6."""
+        return as_nd(super().to_device(ctx))
 
     def detach(self) -> Any:
         """The same value, through which no gradient flows."""

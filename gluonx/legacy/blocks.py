@@ -53,7 +53,7 @@ def _given_back(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)([_given_back(v) for v in value])
     if type(value) is NDArray:
-        value.__class__ = ndarray
+        value.__class__ = ndarray  # pyright: ignore[reportAttributeAccessIssue]
     return value
 
 

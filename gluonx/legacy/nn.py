@@ -309,44 +309,27 @@ def _div_sqrt_dim(a: Any, data: Any) -> Any:
     return core("multiply", data, float(data.shape[-1]) ** -0.5)
 
 
-def _heads(x: Any, heads: int, parts: int) -> list[Any]:
-    """(time, batch, heads * parts * d) as `parts` arrays of shape (batch * heads, time, d)."""
-    time, batch = x.shape[:2]
-    x = core("reshape", x, newshape=(time, batch * heads, parts, -1))
-    split = core("split", x, indices_or_sections=parts, axis=2)
-    return [core("transpose", core("squeeze", p, axis=2), axes=(1, 0, 2)) for p in split]
-
-
-def _scores(queries: Any, keys: Any) -> Any:
-    scale = float(queries.shape[-1]) ** -0.5
-    return core("batch_dot", core("multiply", queries, scale), keys, transpose_b=True)
-
-
-def _context(attention: Any, values: Any, heads: int) -> Any:
-    out = core("transpose", core("batch_dot", attention, values), axes=(1, 0, 2))
-    time, both, d = out.shape
-    return core("reshape", out, newshape=(time, both // heads, heads * d))
-
-
-@row("_contrib_interleaved_matmul_selfatt_qk(queries_keys_values; heads: int)", via="batch_dot")
-def _selfatt_qk(a: Any, qkv: Any) -> Any:
-    queries, keys, _ = _heads(qkv, a.heads, 3)
-    return _scores(queries, keys)
-
-
-@row("_contrib_interleaved_matmul_selfatt_valatt(queries_keys_values, attention; heads: int)", via="batch_dot")
-def _selfatt_valatt(a: Any, qkv: Any, attention: Any) -> Any:
-    return _context(attention, _heads(qkv, a.heads, 3)[2], a.heads)
-
-
-@row("_contrib_interleaved_matmul_encdec_qk(queries, keys_values; heads: int)", via="batch_dot")
-def _encdec_qk(a: Any, queries: Any, keys_values: Any) -> Any:
-    return _scores(_heads(queries, a.heads, 1)[0], _heads(keys_values, a.heads, 2)[0])
-
-
-@row("_contrib_interleaved_matmul_encdec_valatt(keys_values, attention; heads: int)", via="batch_dot")
-def _encdec_valatt(a: Any, keys_values: Any, attention: Any) -> Any:
-    return _context(attention, _heads(keys_values, a.heads, 2)[1], a.heads)
+for _name, _inputs in (
+    ("selfatt_qk", "queries_keys_values"),
+    ("selfatt_valatt", "queries_keys_values, attention"),
+    ("encdec_qk", "queries, keys_values"),
+    ("encdec_valatt", "keys_values, attention"),
+):
+    row(
+        f"_contrib_interleaved_matmul_{_name}({_inputs}; heads: int)",
+        lambda a, *x, via=f"interleaved_matmul_{_name}": core(via, *x, heads=a.heads),
+        via=f"interleaved_matmul_{_name}",
+    )
+for _name, _inputs in (
+    ("score", "query, key, dilation"),
+    ("mask_like", "score, dilation, valid_length"),
+    ("context", "score, value, dilation"),
+):
+    row(
+        f"_contrib_sldwin_atten_{_name}({_inputs}; w: int, symmetric: bool)",
+        lambda a, *x, via=f"sldwin_atten_{_name}": core(via, *x, **a),
+        via=f"sldwin_atten_{_name}",
+    )
 
 
 @row("_contrib_allclose(a, b; rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=True)", via="isclose all")

@@ -99,3 +99,22 @@ def _sequence(name: str, via: str, extra: str) -> None:
 _sequence("SequenceLast", "sequence_last", "")
 _sequence("SequenceReverse", "sequence_reverse", "")
 _sequence("SequenceMask", "sequence_mask", "value: float=0.0, ")
+
+
+# -- recurrence -------------------------------------------------------------------------------------------------------
+
+
+@row(
+    "RNN(data, parameters, state, state_cell?, sequence_length?; state_size: int, num_layers: int, "
+    "bidirectional: bool=False, mode: {gru lstm rnn_relu rnn_tanh}, p: float=0.0, state_outputs: bool=False, "
+    "projection_size: int?=None, lstm_state_clip_min: float?=None, lstm_state_clip_max: float?=None, "
+    "lstm_state_clip_nan: bool=False, use_sequence_length: bool=False)",
+    via="rnn",
+    needs={"state_cell": lambda a: a.mode == "lstm", **_USES_LENGTH},
+    nout=lambda a: 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2,
+)
+def _rnn(a: Any, data: Any, parameters: Any, state: Any, *others: Any) -> Any:
+    given = [x for x in others if x is not None]
+    cell = given.pop(0) if a.mode == "lstm" and given else None
+    lengths = given.pop(0) if a.use_sequence_length and given else None
+    return core("rnn", data, parameters, state, cell, lengths, **a)

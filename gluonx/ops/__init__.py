@@ -5,12 +5,18 @@ Every operator is an attribute of this package, by its name or alias: ``ops.soft
 
 from typing import Any as _Any
 
+from gluonx.ops import attention as attention
+from gluonx.ops import boxes as boxes
+from gluonx.ops import colour as colour
 from gluonx.ops import conv as conv
+from gluonx.ops import deformable as deformable
 from gluonx.ops import elementwise as elementwise
+from gluonx.ops import image as image
 from gluonx.ops import indexing as indexing
 from gluonx.ops import layers as layers
 from gluonx.ops import losses as losses
 from gluonx.ops import metrics as metrics
+from gluonx.ops import multibox as multibox
 from gluonx.ops import nn as nn
 from gluonx.ops import normalization as normalization
 from gluonx.ops import outputs as outputs
@@ -19,6 +25,8 @@ from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce
 from gluonx.ops import rnn as rnn
 from gluonx.ops import tensor as tensor
+from gluonx.ops import vision as vision
+from gluonx.ops import warp as warp
 from gluonx.ops.registry import HINTS as HINTS
 from gluonx.ops.registry import OPS as OPS
 from gluonx.ops.registry import BoundOp as BoundOp

@@ -244,7 +244,7 @@ def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bo
         sections = tuple([int(n) for n in sections])
     parts = core("split", ary, indices_or_sections=sections, axis=axis)
     if squeeze_axis:
-        parts = tuple([core("squeeze", p, axis=axis) for p in parts])
+        parts = [core("squeeze", p, axis=axis) for p in parts]
     return as_nd(list(parts) if len(parts) > 1 else parts[0])
 
 

@@ -1,0 +1,248 @@
+"""Images seen elsewhere: resized, sampled along a grid, cut into patches, compared under displacements.
+
+Images are (batch, channels, height, width). Grids hold x before y, from -1 at the first column (row) to 1 at the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import choose, narrow, per_axis, wide
+from gluonx.ops.registry import register
+
+__all__ = ["bilinear_resize", "bilinear_sampler", "col2im", "correlation", "grid_generator", "im2col"]
+
+
+def _need_images(name: str, x: Array) -> None:
+    if x.ndim != 4:
+        raise ShapeError(f"{name}: images of shape (batch, channels, height, width) are needed, got {x.shape}.")
+
+
+# -- resizing ---------------------------------------------------------------------------------------------------------
+
+
+def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
+    """The matrix (new, old) of linear interpolation along one axis."""
+    places = np.arange(new, dtype=np.float64)
+    if align_corners:
+        source = places * ((old - 1) / (new - 1) if new > 1 else 0.0)
+    else:
+        source = np.maximum((places + 0.5) * (old / new) - 0.5, 0)
+    low = np.minimum(source.astype(np.int64), old - 1)
+    high = np.minimum(low + 1, old - 1)
+    share = source - low
+    table = np.zeros((new, old))
+    np.add.at(table, (np.arange(new), low), 1 - share)
+    np.add.at(table, (np.arange(new), high), share)
+    return table.astype(np.float32)
+
+
+@register(level=5)
+def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = True) -> Array:
+    """Images in another size, by linear interpolation between neighbours.
+
+    Parameters
+    ----------
+    x : array, shape (batch, channels, h, w)
+    height, width : int
+        The new size.
+    align_corners : bool
+        Whether the corner pixels keep their places; otherwise the pixels' outer edges do.
+
+    Returns
+    -------
+    array, shape (batch, channels, height, width)
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> bilinear_resize(jnp.array([[[[0.0, 2.0]]]]), height=1, width=3).tolist()
+    [[[[0.0, 1.0, 2.0]]]]
+    """
+    _need_images("bilinear_resize", x)
+    if height < 1 or width < 1:
+        raise ShapeError(f"bilinear_resize: height and width must be positive, got {(height, width)}.")
+    rows, columns = (_weights(o, n, align_corners) for o, n in zip(x.shape[2:], (height, width), strict=True))
+    y = jnp.einsum("yh,nchw->ncyw", rows, wide(x), precision=lax.Precision.HIGHEST)
+    return narrow(jnp.einsum("xw,ncyw->ncyx", columns, y, precision=lax.Precision.HIGHEST), x.dtype)
+
+
+# -- sampling along a grid --------------------------------------------------------------------------------------------
+
+
+@register(level=5)
+def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
+    """The grid on which `bilinear_sampler` looks.
+
+    Parameters
+    ----------
+    x : array
+        For ``'affine'`` of shape (batch, 6), the rows of a matrix that takes (x, y, 1) of the result to places in the
+        image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
+    transform_type : {'affine', 'warp'}
+    target_shape : tuple of int
+        For ``'affine'``, the height and width of the result.
+
+    Returns
+    -------
+    array, shape (batch, 2, h, w)
+    """
+    affine = choose({"affine": True, "warp": False}, transform_type, "grid_generator", "transform_type")
+    height, width = target_shape if affine else x.shape[2:]
+    xs, ys = jnp.arange(width, dtype=x.dtype), jnp.arange(height, dtype=x.dtype)
+    if not affine:
+        base = jnp.stack(jnp.meshgrid(xs, ys))
+        size = jnp.asarray([max(width - 1, 1), max(height - 1, 1)], x.dtype).reshape(1, 2, 1, 1)
+        return (x + base[None]) * 2 / size - 1
+    if x.ndim != 2 or x.shape[1] != 6:
+        raise ShapeError(f"grid_generator: affine matrices of shape (batch, 6) are needed, got {x.shape}.")
+    unit = [2 * v / max(n - 1, 1) - 1 for v, n in ((xs, width), (ys, height))]
+    points = jnp.stack([*jnp.meshgrid(*unit), jnp.ones((height, width), x.dtype)])
+    return jnp.einsum("nij,jhw->nihw", x.reshape(-1, 2, 3), points, precision=lax.Precision.HIGHEST)
+
+
+@register(level=5)
+def bilinear_sampler(x: Array, grid: Array) -> Array:
+    """Images as seen along a grid, by linear interpolation; 0 outside.
+
+    Parameters
+    ----------
+    x : array, shape (batch, channels, h, w)
+    grid : array, shape (batch, 2, height, width)
+
+    Returns
+    -------
+    array, shape (batch, channels, height, width)
+    """
+    _need_images("bilinear_sampler", x)
+    if grid.ndim != 4 or grid.shape[:2] != (x.shape[0], 2):
+        raise ShapeError(
+            f"bilinear_sampler: grid has shape {grid.shape}, but images of {x.shape} need ({len(x)}, 2, ...)."
+        )
+    height, width = x.shape[2:]
+    column, row = ((grid[:, i] + 1) * (n - 1) / 2 for i, n in ((0, width), (1, height)))
+    left, top = jnp.floor(column), jnp.floor(row)
+
+    def pixel(image: Array, r: Array, c: Array) -> Array:
+        inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+        found = image[:, jnp.clip(r, 0, height - 1).astype(jnp.int32), jnp.clip(c, 0, width - 1).astype(jnp.int32)]
+        return jnp.where(inside, found, 0)
+
+    def one(image: Array, r: Array, c: Array, t: Array, s: Array) -> Array:
+        down, right = r - t, c - s
+        above = pixel(image, t, s) * (1 - right) + pixel(image, t, s + 1) * right
+        below = pixel(image, t + 1, s) * (1 - right) + pixel(image, t + 1, s + 1) * right
+        return above * (1 - down) + below * down
+
+    return jax.vmap(one)(x, row, column, top, left)
+
+
+# -- patches ----------------------------------------------------------------------------------------------------------
+
+
+def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array:
+    space = x.ndim - 2
+    stride, dilate, pad = (per_axis(v, space, d, "im2col") for v, d in ((stride, 1), (dilate, 1), (pad, 0)))
+    found = lax.conv_general_dilated_patches(
+        x, tuple(kernel), stride, [(p, p) for p in pad], rhs_dilation=dilate, precision=lax.Precision.HIGHEST
+    )
+    return found.reshape(*found.shape[:2], -1)
+
+
+@register(level=5)
+def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
+    """The patches that a convolution sees, one a column.
+
+    Returns
+    -------
+    array, shape (batch, channels * kernel elements, places)
+    """
+    return _patches(x, kernel, stride, dilate, pad)
+
+
+@register(level=5)
+def col2im(
+    x: Array,
+    *,
+    output_size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Any = None,
+    dilate: Any = None,
+    pad: Any = None,
+) -> Array:
+    """Patches put back into images of `output_size`, overlapping ones added: the transpose of `im2col`."""
+    elements = int(np.prod(tuple(kernel)))
+    like = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // elements, *output_size), x.dtype)
+    (images,) = jax.linear_transpose(lambda y: _patches(y, kernel, stride, dilate, pad), like)(x)
+    return images
+
+
+# -- correlation ------------------------------------------------------------------------------------------------------
+
+
+@register(level=5)
+def correlation(
+    x1: Array,
+    x2: Array,
+    *,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+) -> Array:
+    """How alike patches of two images are, for each displacement (FlowNet, Dosovitskiy et al. 2015).
+
+    Parameters
+    ----------
+    x1, x2 : array, shape (batch, channels, h, w)
+    kernel_size : int
+        The patches' size, odd.
+    max_displacement : int
+        How far a patch of `x2` may lie away.
+    stride1, stride2 : int
+        Steps between patches, and between displacements.
+    pad_size : int
+        Zeros around both images.
+    is_multiply : bool
+        Mean of products; otherwise of absolute differences.
+
+    Returns
+    -------
+    array, shape (batch, displacements, height, width)
+    """
+    _need_images("correlation", x1)
+    if x1.shape != x2.shape:
+        raise ShapeError(f"correlation: the images have shapes {x1.shape} and {x2.shape}, which must be one.")
+    around = ((0, 0), (0, 0), (pad_size, pad_size), (pad_size, pad_size))
+    a, b = jnp.pad(x1, around), jnp.pad(x2, around)
+    border = max_displacement + (kernel_size - 1) // 2
+    height, width = (-((2 * border - n) // stride1) for n in a.shape[2:])
+    if height < 1 or width < 1:
+        raise ShapeError(
+            f"correlation: images of shape {x1.shape} are too small for max_displacement={max_displacement}."
+        )
+    radius = max_displacement // stride2
+    steps = [s * stride2 for s in range(-radius, radius + 1)]
+    spans = [(n - 1) * stride1 + kernel_size for n in (height, width)]
+
+    def part(x: Array, dy: int, dx: int) -> Array:
+        y0, x0 = max_displacement + dy, max_displacement + dx
+        return x[:, :, y0 : y0 + spans[0], x0 : x0 + spans[1]]
+
+    def likeness(dy: int, dx: int) -> Array:
+        one, other = part(a, 0, 0), part(b, dy, dx)
+        each = one * other if is_multiply else jnp.abs(one - other)
+        window, strides = (1, kernel_size, kernel_size), (1, stride1, stride1)
+        total = lax.reduce_window(jnp.sum(each, 1), np.zeros((), each.dtype), lax.add, window, strides, "VALID")
+        return total / (kernel_size**2 * x1.shape[1])
+
+    return jnp.stack([likeness(dy, dx) for dy in steps for dx in steps], axis=1)
