@@ -27,7 +27,7 @@ from gluonx.deferred.fusion import Fused
 from gluonx.errors import FusionError
 from gluonx.forms import FileForm
 from gluonx.parameter import Parameter
-from gluonx.pieces import FusedParameter, dissolve, is_in_use
+from gluonx.pieces import FusedParameter, check_alike, dissolve, is_in_use
 
 __all__ = ["Fused", "Fusible", "FusionReport", "fused_view"]
 
@@ -475,6 +475,8 @@ def _fuse_all(groups: list[_Group]) -> None:
     by_block: dict[int, list[_Group]] = {}
     for group in groups:
         by_block.setdefault(id(group.block), []).append(group)
+    for group in groups:
+        check_alike(group.path, group.names, group.pieces)
     for own in by_block.values():
         if "_round_trip" not in own[0].block.__dict__:
             own[0].block._check_once(own)

@@ -38,7 +38,7 @@ from gluonx.errors import FusionError, GraphError, UninitializedError
 from gluonx.ndarray import ndarray
 from gluonx.parameter import Parameter
 
-__all__ = ["FusedParameter", "Piece", "dissolve", "is_in_use"]
+__all__ = ["FusedParameter", "Piece", "check_alike", "dissolve", "is_in_use"]
 
 _MIXED = (
     "The pieces of '{path}' share one gradient, so those that are trained must have the same grad_req; '{piece}' would "
@@ -202,7 +202,7 @@ class FusedParameter(Parameter):
     def __init__(self, name: str, names: Sequence[str], pieces: Sequence[Parameter], layout: Any, path: str) -> None:
         self.pieces, self.names, self.layout = tuple(pieces), tuple(names), layout
         self._name, self._path = name, path
-        self._check_alike()
+        check_alike(path, self.names, self.pieces)
         first = self.pieces[0]
         self.owners: WeakSet[Any] = WeakSet()  # the blocks that have it among their fused parameters
         self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
@@ -226,24 +226,6 @@ class FusedParameter(Parameter):
         structure.version += 1
 
     # ---------------------------------------------------------------- what all pieces must agree in
-
-    def _check_alike(self) -> None:
-        first = self.pieces[0]
-        for name, piece in zip(self.names, self.pieces, strict=True):
-            if piece._dtype != first._dtype:
-                raise FusionError(
-                    f"{self._path}: the piece '{name}' is {piece._dtype}, '{self.names[0]}' is {first._dtype}; the "
-                    "pieces of one array have one dtype. Cast them first."
-                )
-            if piece._device != first._device:
-                raise FusionError(
-                    f"{self._path}: the piece '{name}' lives on {piece._device}, '{self.names[0]}' on {first._device}."
-                )
-            if is_in_use(piece):
-                raise FusionError(
-                    f"{self._path}: '{name}' has been used in this record(), whose backward is still to come; fuse "
-                    "before or after them."
-                )
 
     def _common_req(self) -> str:
         reqs = {p._grad_req: name for p, name in zip(self.pieces, self.names, strict=True) if p._grad_req != "null"}
@@ -377,6 +359,25 @@ class FusedParameter(Parameter):
     def __reduce__(self) -> Any:
         """Copies and pickles as its pieces, which are fused anew."""
         return FusedParameter, (self._name, self.names, self.pieces, self.layout, self._path)
+
+
+def check_alike(path: str, names: Sequence[str], pieces: Sequence[Parameter]) -> None:
+    """Raise if these pieces cannot be one array now."""
+    first = pieces[0]
+    for name, piece in zip(names, pieces, strict=True):
+        if piece._dtype != first._dtype:
+            raise FusionError(
+                f"{path}: the piece '{name}' is {piece._dtype}, '{names[0]}' is {first._dtype}; the pieces of one "
+                "array have one dtype. Cast them first."
+            )
+        if piece._device != first._device:
+            there = f"'{name}' lives on {piece._device}, '{names[0]}' on {first._device}"
+            raise FusionError(f"{path}: the pieces of one array lie on one device, but {there}.")
+        if is_in_use(piece):
+            raise FusionError(
+                f"{path}: '{name}' has been used in this record(), whose backward is still to come; fuse before or "
+                "after them."
+            )
 
 
 def dissolve(fused: FusedParameter) -> None:
