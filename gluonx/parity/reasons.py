@@ -163,7 +163,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "mxnet.gluon.metric": _LAYERS,
     "mxnet.gluon.rnn": (*_LAYERS, "oracle/rnn/cases.py"),
     "mxnet.initializer": ("oracle/optimizer/cases.py", *_LAYERS),
-    "mxnet.optimizer": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.optimizer": ("oracle/optimizer/cases.py", "oracle/optimizer_long/cases.py", *_LAYERS),
     "mxnet.lr_scheduler": ("oracle/optimizer/cases.py", *_LAYERS),
     "mxnet.np": _NP,
     "mxnet.np.linalg": _NP,
