@@ -89,7 +89,7 @@ class HybridBlock(Block):
 
     def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Fuse what waits for values in this block or below it, before anything is traced."""
-        waiting = list(self._waiting_below())
+        waiting = list(self._fusions_waiting())
         if not waiting:
             return
         if not kwargs and any(p._awaiting is not None for p in self._unique_params()):

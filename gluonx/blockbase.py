@@ -195,7 +195,7 @@ class Block(Checked, Fusible):
 
     def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
-        own = [*self._reg_params.values(), *self._declared_pieces()]
+        own = [*self._reg_params.values(), *self._fusion_pieces()]
         if any(p._awaiting is not None for p in own) and self._infers_shape():
             self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
         if self._fuse_waiting:

@@ -84,9 +84,9 @@ def _ways(owner: Any) -> Iterator[tuple[Any, Any]]:
     """The declarations by which an array that comes in may be taken apart."""
     yield from ((form.fused, form.complete) for form in owner._file_forms)
     if not owner._overrides_fusion():
-        yield from ((fused, None) for fused in owner._declared)
+        yield from ((fused, None) for fused in owner._fusion_declared)
     else:
-        yield from ((_Whole(home), None) for home in owner._homes().values())
+        yield from ((_Whole(home), None) for home in owner._fusion_homes().values())
 
 
 class _Whole:
@@ -145,7 +145,7 @@ def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
 def check_sharing(block: Any, given: Mapping[str, Parameter]) -> None:
     """Raise if a fused parameter of `block` would get pieces of which some belong to another."""
     for prefix, owner in block._walk():
-        for home in owner._homes().values():
+        for home in owner._fusion_homes().values():
             pieces = [given.get(prefix + n, p) for n, p in zip(home.names, home.pieces, strict=True)]
             if pieces == list(home.pieces):
                 continue

@@ -95,7 +95,7 @@ class FusionReport:
 class Fusible:
     """The part of Block that is about fused parameters."""
 
-    _declared: tuple[Fused, ...] = ()
+    _fusion_declared: tuple[Fused, ...] = ()
     _file_forms: tuple[FileForm, ...] = ()
     _fuse_waiting = False
     _fusions: Registry
@@ -131,7 +131,7 @@ class Fusible:
         >>> list(net.collect_params())
         ['weight', 'query.bias', 'key.bias']
         """
-        known = list(self._declared)
+        known = list(self._fusion_declared)
         for new in declarations:
             if not isinstance(new, Fused):
                 raise TypeError(f"declare_fusion takes Fused(...), got {new!r}.")
@@ -144,7 +144,7 @@ class Fusible:
             if new.name in [old.name for old in known] or new.name in self.__dict__["_reg_params"]:
                 raise FusionError(_TAKEN.format(path=type(self).__name__, what="parameter", name=new.name))
             known.append(new)
-        self.__dict__.update(_declared=tuple(known), _ready=False)
+        self.__dict__.update(_fusion_declared=tuple(known), _ready=False)
         self._refresh()  # type: ignore[attr-defined]
 
     def declare_file_form(
@@ -177,32 +177,32 @@ class Fusible:
         dict of str to array
             Every element of every piece stands in one place of one fused array, and nothing else does.
         """
-        return fusion.fuse(tree, self._declared)
+        return fusion.fuse(tree, self._fusion_declared)
 
     def unfuse_parameters(self, tree: Tree) -> Tree:
         """Undo :meth:`fuse_parameters`, bit for bit; pure."""
-        shapes = {name: param.shape for name, param in self._own_tree().items()}
-        return fusion.unfuse(tree, self._declared, shapes)  # type: ignore[arg-type]
+        shapes = {name: param.shape for name, param in self._fusion_tree().items()}
+        return fusion.unfuse(tree, self._fusion_declared, shapes)  # type: ignore[arg-type]
 
     def _overrides_fusion(self) -> bool:
         return type(self).fuse_parameters is not Fusible.fuse_parameters
 
-    def _own_tree(self) -> dict[str, Parameter]:
+    def _fusion_tree(self) -> dict[str, Parameter]:
         return {prefix + n: p for prefix, block in self._walk() for n, p in block._reg_params.items()}  # type: ignore[attr-defined]
 
-    def _declared_pieces(self) -> list[Parameter]:
+    def _fusion_pieces(self) -> list[Parameter]:
         """Those of the declared pieces that there are."""
-        if not self._declared:
+        if not self._fusion_declared:
             return []
-        tree = self._own_tree()
-        return [tree[piece] for fused in self._declared for piece in fused.pieces if piece in tree]
+        tree = self._fusion_tree()
+        return [tree[piece] for fused in self._fusion_declared for piece in fused.pieces if piece in tree]
 
     # ---------------------------------------------------------------- fusing and unfusing
 
     @property
     def is_fused(self) -> bool:
         """Whether this block or one below it has a fused parameter now."""
-        return any(block._homes() for _, block in self._walk())  # type: ignore[attr-defined]
+        return any(block._fusion_homes() for _, block in self._walk())  # type: ignore[attr-defined]
 
     def fuse(self) -> FusionReport:
         """Fuse all that this block and those below it declare.
@@ -222,7 +222,7 @@ class Fusible:
             If a declaration is wrong; nothing has changed then.
         """
         blocks = self._fusing_blocks()
-        known = [(block, block._groups()) for _, block in blocks]
+        known = [(block, block._fusion_groups()) for _, block in blocks]
         ready = [group for _, groups in known for group in groups or ()]
         _check_distinct(ready)
         _fuse_all(ready)
@@ -236,10 +236,10 @@ class Fusible:
     def unfuse(self) -> FusionReport:
         """Give every piece an array of its own again, and forget fusions that wait."""
         blocks = self._fusing_blocks()
-        for home in {home for _, block in blocks for home in block._homes().values()}:
+        for home in {home for _, block in blocks for home in block._fusion_homes().values()}:
             dissolve(home)
         for _, block in blocks:
-            block._homes()
+            block._fusion_homes()
             block.__dict__["_fuse_waiting"] = False
         return self._fusion_report(blocks)
 
@@ -247,7 +247,7 @@ class Fusible:
         """The blocks from this one down that declare something, each once, with their prefixes."""
         found: dict[int, tuple[str, Any]] = {}
         for prefix, block in self._walk():  # type: ignore[attr-defined]
-            if block._declared or block._overrides_fusion():
+            if block._fusion_declared or block._overrides_fusion():
                 found.setdefault(id(block), (prefix, block))
         return list(found.values())
 
@@ -255,18 +255,18 @@ class Fusible:
         fused = [
             (prefix + name, home._shape, tuple(prefix + n for n in home.names))
             for prefix, block in blocks
-            for name, home in block._homes().items()
+            for name, home in block._fusion_homes().items()
         ]
-        waiting = [prefix + d.name for prefix, block in blocks if block._fuse_waiting for d in block._declared]
+        waiting = [prefix + d.name for prefix, block in blocks if block._fuse_waiting for d in block._fusion_declared]
         before = set(self.collect_params(fused=False).values())  # type: ignore[attr-defined]
         after = set(self.collect_params().values())  # type: ignore[attr-defined]
         return FusionReport(fused, waiting, len(before), len(after))
 
-    def _groups(self) -> list[_Group] | None:
+    def _fusion_groups(self) -> list[_Group] | None:
         """What this block can fuse beyond what is fused; None while a piece has no value."""
-        done = self._homes()
-        tree = self._own_tree()
-        wanted = self._wanted(tree)
+        done = self._fusion_homes()
+        tree = self._fusion_tree()
+        wanted = self._fusion_wanted(tree)
         if wanted is None:
             return None
         groups = []
@@ -284,64 +284,64 @@ class Fusible:
             groups.append(group)
         return groups
 
-    def _wanted(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]] | None:
+    def _fusion_wanted(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]] | None:
         """Name, pieces and layout of all that this block declares; None while a piece has no value."""
         path = type(self).__name__
-        for fused in self._declared:
+        for fused in self._fusion_declared:
             for piece in fused.pieces:
                 if piece not in tree:
                     there = ", ".join(map(repr, list(tree)[:8])) or "none"
                     raise FusionError(_NO_PIECE.format(path=path, piece=piece, there=there))
         if not self._overrides_fusion():
-            pieces = [tree[piece] for fused in self._declared for piece in fused.pieces]
+            pieces = [tree[piece] for fused in self._fusion_declared for piece in fused.pieces]
             if not all(p._is_ready for p in pieces):
                 return None
             return [
                 (f.name, f.pieces, f.layout([tree[p].shape for p in f.pieces]))  # type: ignore[misc]
-                for f in self._declared
+                for f in self._fusion_declared
             ]
         if not all(p._is_ready for p in tree.values()):
             return None
-        return self._wanted_by_functions(tree)
+        return self._fusion_by_functions(tree)
 
-    def _wanted_by_functions(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]]:
+    def _fusion_by_functions(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]]:
         shapes: dict[str, Any] = {name: p.shape for name, p in tree.items()}
         key = tuple(shapes.items())
-        known = self.__dict__.get("_functions")
+        known = self.__dict__.get("_fusion_functions")
         if known is None or known[0] != key:
             made = fusion.of_functions(self.fuse_parameters, self.unfuse_parameters, shapes, type(self).__name__)
-            known = self.__dict__["_functions"] = (key, made)
+            known = self.__dict__["_fusion_functions"] = (key, made)
         return known[1]
 
-    def _check_once(self, groups: list[_Group]) -> None:
+    def _fusion_check(self, groups: list[_Group]) -> None:
         """The round trip, before the first fusion of this block."""
         tree = {n: p._handle.asnumpy() for group in groups for n, p in zip(group.names, group.pieces, strict=True)}
         if self._overrides_fusion():
-            tree = {name: p._handle.asnumpy() for name, p in self._own_tree().items()}
+            tree = {name: p._handle.asnumpy() for name, p in self._fusion_tree().items()}
         path = _path_of(groups[0].pieces[0], groups[0].names[0], self).rstrip(".")
         fusion.check_round_trip(self.fuse_parameters, self.unfuse_parameters, tree, path)
 
     # ---------------------------------------------------------------- what is fused now
 
-    def _homes(self) -> Registry:
+    def _fusion_homes(self) -> Registry:
         """The fused parameters of this block by name, as they are now."""
         if self._fusions_at != structure.version:
-            self._review()
+            self._fusion_review()
         return self._fusions
 
-    def _review(self) -> None:
+    def _fusion_review(self) -> None:
         """Drop fusions whose pieces were replaced, and take up those that other blocks have made of all our pieces."""
         own = self.__dict__
-        if self._declared or own["_fusions"]:
-            tree = self._own_tree()
+        if self._fusion_declared or own["_fusions"]:
+            tree = self._fusion_tree()
             for name, home in list(self._fusions.items()):
                 if home._handle is None or any(
                     tree.get(n) is not p for n, p in zip(home.names, home.pieces, strict=True)
                 ):
-                    self._leave(name, home)
+                    self._fusion_leave(name, home)
                     own["_fuse_waiting"], own["_ready"] = True, False
                     self._refresh()  # type: ignore[attr-defined]
-            for fused in self._declared:
+            for fused in self._fusion_declared:
                 if fused.name not in self._fusions:
                     pieces = [tree.get(p) for p in fused.pieces]
                     home = pieces[0]._home if pieces[0] is not None else None
@@ -350,7 +350,7 @@ class Fusible:
                         home.owners.add(self)
         own["_fusions_at"] = structure.version
 
-    def _leave(self, name: str, home: FusedParameter) -> None:
+    def _fusion_leave(self, name: str, home: FusedParameter) -> None:
         self._fusions.pop(name)
         home.owners.discard(self)
         if not home.owners and home._handle is not None:
@@ -370,22 +370,22 @@ class Fusible:
             The fused parameter's own array where it is fused, else its pieces put together by a recorded operator.
         """
         if self._fusions_at != structure.version:
-            self._review()
+            self._fusion_review()
         home = self._fusions.get(name)
-        return home._handle if home is not None else self._joined(name)
+        return home._handle if home is not None else self._fusion_joined(name)
 
-    def _joined(self, name: str) -> Any:
-        tree = self._own_tree()
-        found = next((fused for fused in self._declared if fused.name == name), None)
+    def _fusion_joined(self, name: str) -> Any:
+        tree = self._fusion_tree()
+        found = next((fused for fused in self._fusion_declared if fused.name == name), None)
         if found is not None and not self._overrides_fusion():
             pieces = found.pieces
             _require_shapes([tree[p] for p in pieces])
             layout = found.layout([tree[p].shape for p in pieces])  # type: ignore[misc]
         else:
             _require_shapes(list(tree.values()))
-            wanted = {n: (pieces, layout) for n, pieces, layout in self._wanted_by_functions(tree)}
+            wanted = {n: (pieces, layout) for n, pieces, layout in self._fusion_by_functions(tree)}
             if name not in wanted:
-                there = ", ".join(map(repr, [*wanted, *[f.name for f in self._declared]])) or "none"
+                there = ", ".join(map(repr, [*wanted, *[f.name for f in self._fusion_declared]])) or "none"
                 raise FusionError(_NOT_DECLARED.format(cls=type(self).__name__, name=name, there=there))
             pieces, layout = wanted[name]
         return invoke(layout.joiner, [tree[p].data() for p in pieces])
@@ -397,33 +397,33 @@ class Fusible:
         trace = current_state().trace
         if not self._fuse_waiting or (trace is not None and not trace.transparent):
             return
-        groups = self._groups()
+        groups = self._fusion_groups()
         if groups is None or any(is_in_use(piece) for group in groups for piece in group.pieces):
             return
         _fuse_all(groups)
         self.__dict__["_fuse_waiting"] = False
 
-    def _waiting_below(self) -> Iterator[Any]:
+    def _fusions_waiting(self) -> Iterator[Any]:
         return (block for _, block in self._walk() if block._fuse_waiting)  # type: ignore[attr-defined]
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything, with the pieces apart; which of them are fused is remembered."""
-        return {**self.__dict__, "_fusions": list(self._homes()), "_functions": None}
+        return {**self.__dict__, "_fusions": list(self._fusion_homes()), "_fusion_functions": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over everything, and fuse again what was fused."""
         names = state["_fusions"]
         self.__dict__.update(state, _fusions=Registry(), _fusions_at=-1)
         if names:
-            self._review()  # a shallow copy has the same pieces, fused already
-            _fuse_all([group for group in self._groups() or () if group.name in names])
+            self._fusion_review()  # a shallow copy has the same pieces, fused already
+            _fuse_all([group for group in self._fusion_groups() or () if group.name in names])
 
 
 def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Parameter]) -> dict[str, Parameter]:
     """The parameters `found` on a `walk` with fused ones in place of their pieces: each where its first piece stood."""
     names: dict[int, list[str]] = {}
     for prefix, block in walk:
-        for name, home in block._homes().items():
+        for name, home in block._fusion_homes().items():
             names.setdefault(id(home), []).append(prefix + name)
             home._path = f"{outer}.{prefix}{name}"
     if not names:
@@ -478,8 +478,8 @@ def _fuse_all(groups: list[_Group]) -> None:
     for group in groups:
         check_alike(group.path, group.names, group.pieces)
     for own in by_block.values():
-        if "_round_trip" not in own[0].block.__dict__:
-            own[0].block._check_once(own)
+        if "_fusion_checked" not in own[0].block.__dict__:
+            own[0].block._fusion_check(own)
     made: list[tuple[_Group, FusedParameter]] = []
     try:
         for group in groups:
@@ -493,7 +493,7 @@ def _fuse_all(groups: list[_Group]) -> None:
                 dissolve(home)
         raise
     for group, home in made:
-        group.block.__dict__["_round_trip"] = True
+        group.block.__dict__["_fusion_checked"] = True
         group.block._fusions[group.name] = home
         home.owners.add(group.block)
     for group, _ in made:
