@@ -30,7 +30,7 @@ from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, 
 
 __all__ = ["GradInfo", "Plan", "Program", "packable"]
 
-PACK_ELEMENTS = 16384
+PACK_ELEMENTS = 4096
 
 
 class GradInfo:

@@ -17,7 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
 
 from gluonx.deferred import casting, growth, where
 from gluonx.deferred.core import (
@@ -284,7 +283,9 @@ def _used(jaxpr: Any) -> set[Any]:
 
 def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
     """The jaxpr as a function of the inputs that it uses."""
-    fun = jaxpr_as_fun(closed)
+    from jax.extend import core  # brings much along that a process without hybridized blocks does not need
+
+    fun = core.jaxpr_as_fun(closed)
     avals = closed.in_avals
     dead = [i for i in range(n) if i not in set(kept)]
 

@@ -28,7 +28,9 @@ def document(
     front.__module__ = module
     front.__doc__ = _page(name, summary, params, module)
     shown = SHOWN.get(f"{module.removeprefix('gluonx.')}.{name}", {})
-    front.__signature__ = _signature([p._replace(name=shown.get(p.name, p.name)) for p in params])  # type: ignore[attr-defined]
+    if shown:
+        params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
+    front.__signature__ = _signature(params)  # type: ignore[attr-defined]
     return front
 
 

@@ -18,7 +18,7 @@ from .rules import FlatRule
 
 __all__ = ["PackedRule", "kind_of"]
 
-LIMIT = 16384  # elements; above, copying costs more than the border
+LIMIT = 4096  # elements; above, putting them together costs more than the border
 
 
 def kind_of(name: str, owner: int) -> str:
