@@ -1,0 +1,392 @@
+"""Boxes of object detection: their overlap, their suppression, their coding against anchors, and their matching.
+
+A box in ``corner`` form is (left, top, right, bottom), in ``center`` form (x, y, width, height). All shapes are static,
+as XLA needs them: what is removed stays as a row of -1. Where boxes must be taken one after the other the loop runs
+over places, each turn vectorized over the rest, so memory stays linear in the number of boxes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import choose
+from gluonx.ops.registry import register
+
+__all__ = [
+    "bipartite_matching",
+    "box_decode",
+    "box_encode",
+    "box_iou",
+    "box_nms",
+    "centers",
+    "iou",
+    "encoded",
+    "decoded",
+    "suppressed",
+]
+
+_FORMATS = {"corner": False, "center": True}
+
+
+def _is_center(value: str, name: str, attribute: str) -> bool:
+    return choose(_FORMATS, value, name, attribute)
+
+
+def _corners(boxes: Array) -> Array:
+    """Boxes in corner form from those in center form."""
+    middle, half = boxes[..., :2], boxes[..., 2:] / 2
+    return jnp.concatenate([middle - half, middle + half], -1)
+
+
+def centers(boxes: Array) -> Array:
+    """Boxes in center form from those in corner form."""
+    low, high = boxes[..., :2], boxes[..., 2:]
+    return jnp.concatenate([(low + high) / 2, high - low], -1)
+
+
+def _area(boxes: Array) -> Array:
+    """The area; 0 of a box that is turned round in one direction or both."""
+    return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
+
+
+def iou(first: Array, second: Array) -> Array:
+    """The overlap of boxes in corner form, elementwise after broadcasting: intersection over union.
+
+    0 where the union is empty.
+    """
+    low = jnp.maximum(first[..., :2], second[..., :2])
+    high = jnp.minimum(first[..., 2:], second[..., 2:])
+    common = jnp.prod(jnp.maximum(high - low, 0), -1)
+    union = _area(first) + _area(second) - common
+    return jnp.where(union > 0, common / jnp.where(union > 0, union, 1), 0)
+
+
+@register(level=5)
+def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
+    """The overlap (intersection over union) of each box of `lhs` with each of `rhs`; it has no gradient.
+
+    Parameters
+    ----------
+    lhs : array, shape (..., 4)
+    rhs : array, shape (..., 4)
+    format : {'corner', 'center'}
+        (left, top, right, bottom) or (x, y, width, height).
+
+    Returns
+    -------
+    array, shape lhs.shape[:-1] + rhs.shape[:-1]
+
+    Raises
+    ------
+    ShapeError
+        If an array has less than two axes, or a last axis of other than 4.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> box_iou(jnp.array([[0.0, 0.0, 2.0, 2.0]]), jnp.array([[0.0, 0.0, 1.0, 1.0], [5.0, 5.0, 6.0, 6.0]]))
+    Array([[0.25, 0.  ]], dtype=float32)
+    """
+    for what, x in (("lhs", lhs), ("rhs", rhs)):
+        if x.ndim < 2 or x.shape[-1] != 4:
+            raise ShapeError(f"box_iou: {what} must have two axes or more, the last of 4 numbers, not {x.shape}.")
+    if _is_center(format, "box_iou", "format"):
+        lhs, rhs = _corners(lhs), _corners(rhs)
+    first = lhs.reshape(*lhs.shape[:-1], *[1] * (rhs.ndim - 1), 4)
+    second = rhs.reshape(*[1] * (lhs.ndim - 1), *rhs.shape)
+    return lax.stop_gradient(iou(first, second))
+
+
+def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: float, count: int) -> Array:
+    """Which of some boxes, sorted by falling score, outlive non-maximum suppression.
+
+    Parameters
+    ----------
+    boxes : array, shape (n, 4)
+        In corner form.
+    alive : bool array, shape (n,)
+        Which take part.
+    classes : array, shape (n,), or None
+        Boxes suppress those of their class only; all others if None.
+    threshold : float
+        An overlap above it removes the later box.
+    count : int
+        How many of the first boxes may suppress others.
+    """
+    places = jnp.arange(boxes.shape[0])
+
+    def visit(i: Array, alive: Array) -> Array:
+        hit = (iou(boxes[i][None], boxes) > threshold) & (places > i) & alive[i]
+        if classes is not None:
+            hit &= classes == classes[i]
+        return alive & ~hit
+
+    return lax.fori_loop(0, count, visit, alive)
+
+
+def _check_columns(data: Array, coord_start: int, score_index: int, id_index: int) -> None:
+    if data.ndim < 2:
+        raise ShapeError(f"box_nms: data must have two axes or more, (..., boxes, numbers a box), not {data.shape}.")
+    width = data.shape[-1]
+    if not 0 <= coord_start <= width - 4:
+        raise ShapeError(f"box_nms: coord_start={coord_start} leaves no 4 coordinates in a row of {width} numbers.")
+    if not 0 <= score_index < width or id_index >= width:
+        raise ShapeError(
+            f"box_nms: score_index={score_index} or id_index={id_index} is not a place in a row of {width} numbers."
+        )
+    # MXNet refuses the same: one column cannot mean two things.
+    taken = range(coord_start, coord_start + 4)
+    if score_index in taken or id_index in taken or score_index == id_index:
+        raise ShapeError(
+            f"box_nms: coord_start={coord_start}, score_index={score_index} and id_index={id_index} share a column."
+        )
+
+
+@register(level=5)
+def box_nms(
+    data: Array,
+    *,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: str = "corner",
+    out_format: str = "corner",
+) -> Array:
+    """Non-maximum suppression: the boxes by falling score, without those that overlap a better one too much.
+
+    Parameters
+    ----------
+    data : array, shape (..., n, numbers a box)
+        Rows of a class (optional), a score and four coordinates, and whatever else.
+    overlap_thresh : float
+        A larger overlap with a better box removes a box.
+    valid_thresh : float
+        A box takes part if its score is larger.
+    topk : int
+        Only so many of the best boxes take part; all if not positive.
+    coord_start, score_index, id_index : int
+        The columns of the coordinates, the score and the class (-1: there is none).
+    background_id : int
+        Boxes of this class take no part.
+    force_suppress : bool
+        Whether boxes of different classes suppress each other, as they do without a class.
+    in_format, out_format : {'corner', 'center'}
+        The form of the coordinates before and after.
+
+    Returns
+    -------
+    array of the shape of `data`
+        What is left comes first; the other rows hold -1. The gradient of a row goes to the row that it was.
+
+    Raises
+    ------
+    ShapeError
+        If the columns do not exist or are the same.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> box_nms(jnp.array([[0, 0.5, 0.1, 0.1, 0.2, 0.2], [0, 0.9, 0.1, 0.1, 0.2, 0.21]]))[:, 1]
+    Array([ 0.9, -1. ], dtype=float32)
+    """
+    _check_columns(data, coord_start, score_index, id_index)
+    from_center = _is_center(in_format, "box_nms", "in_format")
+    to_center = _is_center(out_format, "box_nms", "out_format")
+    if data.size == 0:
+        return data
+    coords = slice(coord_start, coord_start + 4)
+
+    def one(rows: Array) -> Array:
+        plain = lax.stop_gradient(rows)
+        scores = plain[:, score_index]
+        alive = scores > valid_thresh
+        if id_index >= 0:
+            alive &= plain[:, id_index] != background_id
+        order = jnp.argsort(jnp.where(alive, scores, -jnp.inf), descending=True, stable=True)
+        plain, alive = plain[order], alive[order]
+        count = min(topk, len(rows)) if topk > 0 else len(rows)
+        alive &= jnp.arange(len(rows)) < count
+        boxes = _corners(plain[:, coords]) if from_center else plain[:, coords]
+        classes = plain[:, id_index] if id_index >= 0 and not force_suppress else None
+        alive = suppressed(boxes, alive, classes, overlap_thresh, count)
+        kept = jnp.argsort(~alive, stable=True)
+        return jnp.where(alive[kept][:, None], rows[order[kept]], -1)
+
+    out = jax.vmap(one)(data.reshape(-1, *data.shape[-2:])).reshape(data.shape)
+    if from_center == to_center:
+        return out
+    boxes = lax.stop_gradient(out[..., coords])
+    moved = centers(boxes) if to_center else _corners(boxes)
+    kept = lax.stop_gradient(out[..., score_index : score_index + 1]) != -1
+    # The gradient passes as if the form were the same, which is MXNet's.
+    shift = jnp.where(kept, moved - boxes, 0)
+    return out.at[..., coords].add(shift)
+
+
+# -- coding against anchors -----------------------------------------------------------------------------------------
+
+
+def encoded(boxes: Array, anchors: Array) -> Array:
+    """Boxes as seen from anchors, both in center form: shift relative to the size, logarithm of the ratio of sizes."""
+    shift = (boxes[..., :2] - anchors[..., :2]) / anchors[..., 2:]
+    return jnp.concatenate([shift, jnp.log(boxes[..., 2:] / anchors[..., 2:])], -1)
+
+
+def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
+    """The boxes, in corner form, that `encoded` made `coded` of; `clip`, if positive, bounds the logarithm."""
+    middle = coded[..., :2] * anchors[..., 2:] + anchors[..., :2]
+    grown = jnp.minimum(coded[..., 2:], clip) if clip > 0 else coded[..., 2:]
+    half = jnp.exp(grown) * anchors[..., 2:] / 2
+    return jnp.concatenate([middle - half, middle + half], -1)
+
+
+@register(level=5, nout=2)
+def box_encode(
+    samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
+) -> tuple[Array, Array]:
+    """The targets of a detector's regression: matched boxes as seen from their anchors. No gradient.
+
+    Parameters
+    ----------
+    samples : array, shape (batch, n)
+        1 (above 0.5) for an anchor that has a box, else 0 or -1.
+    matches : array, shape (batch, n)
+        Which of the reference boxes.
+    anchors : array, shape (batch, n, 4)
+    refs : array, shape (batch, m, 4)
+        Both in corner form.
+    means, stds : array, shape (4,)
+        Subtracted from the targets, which are then divided.
+
+    Returns
+    -------
+    targets, masks : array, shape (batch, n, 4)
+        Shift of the center relative to the anchor's size, logarithm of the ratio of sizes; 0 without a box. The mask
+        is 1 with a box, else 0.
+    """
+    if refs.ndim != 3 or anchors.ndim != 3 or samples.shape != matches.shape or samples.ndim != 2:
+        raise ShapeError(
+            f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, n), anchors "
+            f"{anchors.shape} (batch, n, 4) and refs {refs.shape} (batch, m, 4)."
+        )
+    place = jnp.clip(matches.astype(jnp.int32), 0, refs.shape[1] - 1)
+    coded = encoded(centers(jnp.take_along_axis(refs, place[..., None], 1)), centers(anchors))
+    has = jnp.broadcast_to((samples > 0.5)[..., None], coded.shape)
+    shape = (1, 1, 4)
+    targets = jnp.where(has, (coded - means.reshape(shape)) / stds.reshape(shape), 0)
+    return lax.stop_gradient(targets), lax.stop_gradient(has.astype(targets.dtype))
+
+
+@register(level=5)
+def box_decode(
+    data: Array,
+    anchors: Array,
+    *,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: str = "center",
+) -> Array:
+    """Boxes from a detector's regression, in corner form; the inverse of `box_encode`. No gradient.
+
+    Parameters
+    ----------
+    data : array, shape (batch, n, 4)
+    anchors : array, shape (1, n, 4)
+        In the form that `format` says.
+    std0, std1, std2, std3 : float
+        What the four numbers are multiplied by.
+    clip : float
+        If positive, an upper bound of the logarithm of the ratio of sizes.
+    format : {'center', 'corner'}
+
+    Returns
+    -------
+    array, shape (batch, n, 4)
+    """
+    if data.ndim != 3 or anchors.ndim != 3 or data.shape[1:] != anchors.shape[1:] or data.shape[-1] != 4:
+        raise ShapeError(
+            f"box_decode: data {data.shape} must be (batch, n, 4) and anchors {anchors.shape} (1, n, 4), with one n."
+        )
+    at = anchors if _is_center(format, "box_decode", "format") else centers(anchors)
+    scaled = data * jnp.asarray([std0, std1, std2, std3], data.dtype)[None, None]
+    return lax.stop_gradient(decoded(scaled, at, clip))
+
+
+# -- matching -------------------------------------------------------------------------------------------------------
+
+
+def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tuple[Array, Array]:
+    """One matrix of `bipartite_matching`; each turn takes the best pair of what is left."""
+    rows, columns = scores.shape
+    worst = jnp.inf if is_ascend else -jnp.inf
+    best_of = jnp.argmin if is_ascend else jnp.argmax
+    usable = (scores < threshold) if is_ascend else (scores > threshold)
+    row_of, column_of = jnp.arange(rows)[:, None], jnp.arange(columns)[None]
+
+    def turn(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        left, by_row, by_column = state
+        best = best_of(left)
+        row, column = best // columns, best % columns
+        found = left.reshape(-1)[best] != worst
+        by_row = jnp.where(found & (row_of[:, 0] == row), column, by_row)
+        by_column = jnp.where(found & (column_of[0] == column), row, by_column)
+        return jnp.where((row_of == row) | (column_of == column), worst, left), by_row, by_column
+
+    none = (jnp.full(rows, -1), jnp.full(columns, -1))
+    _, by_row, by_column = lax.fori_loop(0, turns, turn, (jnp.where(usable, scores, worst), *none))
+    return by_row.astype(scores.dtype), by_column.astype(scores.dtype)
+
+
+@register(level=5, nout=2)
+def bipartite_matching(
+    data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
+) -> tuple[Array, Array]:
+    """Pairs of rows and columns, taken greedily by the best score that is left. No gradient.
+
+    Parameters
+    ----------
+    data : array, shape (..., rows, columns)
+        The scores.
+    is_ascend : bool
+        Whether small scores are the better ones.
+    threshold : float
+        A pair needs a larger score (a smaller one with `is_ascend`).
+    topk : int
+        If positive, ``topk + 1`` pairs at most (MXNet counts so).
+
+    Returns
+    -------
+    by_row : array, shape (..., rows)
+        The column that each row has got, or -1.
+    by_column : array, shape (..., columns)
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> bipartite_matching(jnp.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=1e-12)[0]
+    Array([ 1., -1.,  0.], dtype=float32)
+    """
+    if data.ndim < 2:
+        raise ShapeError(
+            f"bipartite_matching: data must have two axes or more, (..., rows, columns), not {data.shape}."
+        )
+    *batch, rows, columns = data.shape
+    if data.size == 0:
+        return jnp.full((*batch, rows), -1, data.dtype), jnp.full((*batch, columns), -1, data.dtype)
+    turns = min(rows, columns, topk + 1 if topk > 0 else rows)
+    flat = lax.stop_gradient(data).reshape(math.prod(batch), rows, columns)
+    by_row, by_column = jax.vmap(lambda scores: _match(scores, is_ascend, threshold, turns))(flat)
+    return by_row.reshape(*batch, rows), by_column.reshape(*batch, columns)

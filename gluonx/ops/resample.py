@@ -1,0 +1,154 @@
+"""Images in another size, as OpenCV makes them, which MXNet uses.
+
+One axis at a time: each new place is a weighted sum of a few old ones. `taps` says of which, and with which weights; so
+the kinds of interpolation are a matter of numbers, not of code. Images of bytes are summed in fixed point with OpenCV's
+rounding, so that results are its own to the last bit but for rare ties.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+__all__ = ["AREA", "CUBIC", "LANCZOS", "LINEAR", "NEAREST", "Taps", "resampled", "taps"]
+
+NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+_ONE = 2048  # the unit of OpenCV's fixed-point weights
+
+
+class Taps(NamedTuple):
+    """For each new place the old places and their weights, both (new length, taps)."""
+
+    index: Any
+    weight: Any
+
+
+def _cubic(t: Any, xp: ModuleType) -> Any:
+    """The weights of the four neighbours of a place that lies `t` behind the second."""
+    a = -0.75
+    first = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a
+    second = ((a + 2) * t - (a + 3)) * t * t + 1
+    third = ((a + 2) * (1 - t) - (a + 3)) * (1 - t) * (1 - t) + 1
+    return xp.stack([first, second, third, 1 - first - second - third], -1)
+
+
+def _lanczos(t: Any, xp: ModuleType) -> Any:
+    """The weights of the eight neighbours of a place that lies `t` behind the fourth."""
+    away = t[:, None] - xp.arange(-3, 5)
+    weight = xp.sinc(away) * xp.sinc(away / 4)
+    return weight / xp.sum(weight, -1, keepdims=True)
+
+
+def _linear(place: Any, length: Any, xp: ModuleType) -> Taps:
+    low = xp.floor(place)
+    part = place - low
+    index = low.astype("int32")[:, None] + xp.arange(2)
+    return Taps(xp.clip(index, 0, length - 1), xp.stack([1 - part, part], -1))
+
+
+def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
+    """Linear interpolation that keeps the cells of old places as large as they can be: OpenCV's area, enlarging."""
+    low = xp.floor(new * (length / count))
+    part = new + 1 - (low + 1) * (count / length)
+    part = xp.where(part <= 0, 0, part - xp.floor(part))
+    index = xp.clip(low.astype("int32"), 0, length - 1)
+    return Taps(xp.stack([index, xp.minimum(index + 1, length - 1)], -1), xp.stack([1 - part, part], -1))
+
+
+def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Taps:
+    """The part of each old place that lies under a new one."""
+    scale = length / count
+    start, stop = new * scale, xp.minimum((new + 1) * scale, length)
+    width = int(np.ceil(longest / count)) + 1
+    index = xp.floor(start + 1e-4).astype("int32")[:, None] + xp.arange(width)
+    covered = xp.minimum(index + 1, stop[:, None]) - xp.maximum(index, start[:, None])
+    covered = xp.where(covered < 1e-3, 0, covered)
+    return Taps(xp.clip(index, 0, length - 1), covered / xp.sum(covered, -1, keepdims=True))
+
+
+def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 0, xp: ModuleType = np) -> Taps:
+    """How `count` places of an axis come from `length`.
+
+    Parameters
+    ----------
+    length : int or scalar array
+        The old length; an array if it is known only when the program runs.
+    count : int
+    interp : int
+        0 nearest, 1 linear, 2 cubic, 3 by area, 4 Lanczos.
+    shrinks : bool
+        Whether the image gets smaller in both directions: only then area means a mean.
+    longest : int
+        A bound of `length`, where that is an array.
+    xp : module
+        numpy, or jax.numpy for a `length` that is an array.
+    """
+    new = xp.arange(count)
+    if interp == NEAREST:
+        return Taps(xp.minimum(new * length // count, length - 1)[:, None], xp.ones((count, 1)))
+    if interp == AREA:
+        if shrinks:
+            return _mean(new, length, count, longest or int(length), xp)
+        return _grown(new, length, count, xp)
+    place = (new + 0.5) * (length / count) - 0.5
+    if interp == LINEAR:
+        return _linear(place, length, xp)
+    low = xp.floor(place)
+    weights, reach = (_cubic(place - low, xp), 1) if interp == CUBIC else (_lanczos(place - low, xp), 3)
+    index = low.astype("int32")[:, None] + xp.arange(-reach, reach + 2)
+    return Taps(xp.clip(index, 0, length - 1), weights)
+
+
+def _along(x: Array, axis: int, tap: Taps, dtype: Any) -> Array:
+    """The weighted sums along one axis of an image of (height, width, channels)."""
+    out: Any = 0
+    for k in range(tap.index.shape[1]):
+        shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+        weight = jnp.asarray(tap.weight[:, k], dtype).reshape(shape)
+        out = out + jnp.take(x, jnp.asarray(tap.index[:, k], jnp.int32), axis, mode="clip") * weight
+    return out
+
+
+def _fixed(tap: Taps, xp: ModuleType) -> Taps:
+    return Taps(tap.index, xp.round(tap.weight * _ONE).astype("int32"))
+
+
+def _vertical(x: Array, rows: Taps) -> Array:
+    """OpenCV's last step of linear interpolation of bytes, which keeps few bits on the way."""
+    out: Any = 2
+    for k in range(2):
+        weight = jnp.asarray(rows.weight[:, k], jnp.int32)[:, None, None]
+        found = jnp.take(x, jnp.asarray(rows.index[:, k], jnp.int32), 0, mode="clip")
+        out = out + ((weight * (found >> 4)) >> 16)
+    return out >> 2
+
+
+def resampled(x: Array, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Array:
+    """An image (height, width, channels) at new places, in its own element type.
+
+    Rows and columns are those of `taps`, of one kind of interpolation.
+    """
+    dtype = x.dtype
+    if interp == NEAREST:
+        x = jnp.take(x, jnp.asarray(columns.index[:, 0], jnp.int32), 1, mode="clip")
+        return jnp.take(x, jnp.asarray(rows.index[:, 0], jnp.int32), 0, mode="clip")
+    floating = jnp.issubdtype(dtype, jnp.floating)
+    halved = (len(rows.index) * 2, len(columns.index) * 2) == x.shape[:2]
+    linear = rows.index.shape[1] == columns.index.shape[1] == 2 and not halved
+    if dtype == jnp.uint8 and (linear or interp in (CUBIC, LANCZOS)):
+        part = _along(x.astype(jnp.int32), 1, _fixed(columns, xp), jnp.int32)
+        fixed = _fixed(rows, xp)
+        if linear:
+            return jnp.clip(_vertical(part, fixed), 0, 255).astype(dtype)
+        return jnp.clip((_along(part, 0, fixed, jnp.int32) + (1 << 21)) >> 22, 0, 255).astype(dtype)
+    inner = dtype if floating and dtype.itemsize >= 4 else jnp.float32
+    out = _along(_along(x.astype(inner), 1, columns, inner), 0, rows, inner)
+    if floating:
+        return out.astype(dtype)
+    bounds = jnp.iinfo(dtype)
+    whole = jnp.floor(out + 0.5) if halved else jnp.round(out)
+    return jnp.clip(whole, bounds.min, bounds.max).astype(dtype)

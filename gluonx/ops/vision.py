@@ -1,0 +1,233 @@
+"""Pooling of regions: a rectangle of a feature map, of any size, becomes a grid of fixed size.
+
+Regions are rows of an image's place in the batch and (left, top, right, bottom); they have no gradient. A region of an
+image that is not there is all zeros. Regions are taken one after the other (`lax.map`), so that memory is that of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import narrow, wide
+from gluonx.ops.registry import register
+
+__all__ = ["roi_align", "roi_pooling"]
+
+
+def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> tuple[int, int]:
+    if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+        raise ShapeError(
+            f"{name}: data must be (batch, channels, height, width) and rois (regions, 5), but they have shapes "
+            f"{data.shape} and {rois.shape}."
+        )
+    size = tuple(pooled_size) if isinstance(pooled_size, (tuple, list)) else ()
+    if len(size) != 2 or min(size) < 1:
+        raise ValueError(f"{name}: pooled_size must be two positive whole numbers, but is {pooled_size!r}.")
+    return size
+
+
+def _image(data: Array, place: Array) -> tuple[Array, Array]:
+    """The image of a region, and whether there is one."""
+    index = place.astype(jnp.int32)
+    image = lax.dynamic_index_in_dim(data, jnp.clip(index, 0, len(data) - 1), keepdims=False)
+    return image, (index >= 0) & (index < len(data))
+
+
+# -- pooling --------------------------------------------------------------------------------------------------------
+
+
+def _rounded(x: Array) -> Array:
+    """The nearest whole number, halves away from zero."""
+    return jnp.trunc(x + jnp.copysign(0.5, x)).astype(jnp.int32)
+
+
+def _bins(low: Array, high: Array, count: int, length: int) -> Array:
+    """Which places of an axis lie in which of `count` bins from `low` to `high`, shape (count, length)."""
+    size = (jnp.maximum(high - low + 1, 1).astype(jnp.float32)) / count
+    steps = jnp.arange(count, dtype=jnp.float32)
+    start = jnp.clip(jnp.floor(steps * size).astype(jnp.int32) + low, 0, length)
+    stop = jnp.clip(jnp.ceil((steps + 1) * size).astype(jnp.int32) + low, 0, length)
+    places = jnp.arange(length)[None]
+    return (places >= start[:, None]) & (places < stop[:, None])
+
+
+def _first(hit: Array) -> Array:
+    """The first place along the last axis where `hit` holds; the axis' length if it holds nowhere."""
+    length = hit.shape[-1]
+    places = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
+    return jnp.min(jnp.where(hit, places, length), -1)
+
+
+def _largest(image: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
+    """The place (row, column) of the largest element in each bin, the first in reading order; image is (C, H, W).
+
+    Only maxima and minima over whole axes, which XLA vectorizes; an argmax would not be.
+    """
+    least = jnp.finfo(image.dtype).min
+    image = jnp.where(image > least, image, least)  # as in MXNet, NaN never wins
+    by_column = jnp.max(jnp.where(columns[None, None], image[:, :, None, :], least), -1)  # (C, H, columns)
+    by_column = by_column.swapaxes(1, 2)[:, None]  # (C, 1, columns, H)
+    inside = rows[None, :, None]
+    best = jnp.max(jnp.where(inside, by_column, least), -1)  # (C, rows, columns)
+    row = jnp.minimum(_first(inside & (by_column == best[..., None])), image.shape[1] - 1)
+    line = jnp.take_along_axis(image[:, :, None, :], row[..., None], 1)  # (C, rows, columns, W)
+    column = _first(columns[None, None] & (line == best[..., None]))
+    return row, jnp.minimum(column, image.shape[2] - 1)
+
+
+@register(level=5, aliases=("ROIPooling",))
+def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial_scale: float) -> Array:
+    """Max pooling of regions (https://arxiv.org/abs/1504.08083).
+
+    Parameters
+    ----------
+    data : array, shape (batch, channels, height, width)
+    rois : array, shape (regions, 5)
+        Place in the batch and corners, both corners included.
+    pooled_size : (int, int)
+        Height and width of the result.
+    spatial_scale : float
+        By which the corners are multiplied, before they are rounded.
+
+    Returns
+    -------
+    array, shape (regions, channels, *pooled_size)
+        0 where a part of a region lies outside. Of several largest elements the first takes the gradient.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> x = jnp.arange(16.0).reshape(1, 1, 4, 4)
+    >>> roi_pooling(x, jnp.array([[0, 0, 0, 3, 3]]), pooled_size=(2, 2), spatial_scale=1.0)
+    Array([[[[ 5.,  7.],
+             [13., 15.]]]], dtype=float32)
+    """
+    grid = _check("roi_pooling", data, rois, pooled_size)
+    _, channels, height, width = data.shape
+    if 0 in data.shape or 0 in rois.shape:
+        return jnp.zeros((len(rois), channels, *grid), data.dtype)
+
+    def one(roi: Array) -> Array:
+        image, there = _image(data, roi[0])
+        left, top, right, bottom = _rounded(roi[1:] * spatial_scale)
+        rows, columns = _bins(top, bottom, grid[0], height), _bins(left, right, grid[1], width)
+        filled = there & jnp.any(rows, 1)[:, None] & jnp.any(columns, 1)[None]
+        row, column = _largest(lax.stop_gradient(image), rows, columns)
+        flat = image.reshape(channels, height * width)
+        found = jnp.take_along_axis(flat, (row * width + column).reshape(channels, -1), 1).reshape(row.shape)
+        least = jnp.finfo(data.dtype).min
+        return jnp.where(filled[None], jnp.where(found > least, found, least), 0)
+
+    return lax.map(one, lax.stop_gradient(wide(rois)))
+
+
+# -- averages of samples --------------------------------------------------------------------------------------------
+
+
+def _hat(places: Array, length: int) -> Array:
+    """The weights with which linear interpolation takes an axis at some places, shape (places, length).
+
+    A place up to one beyond an end takes the end; one farther off takes nothing.
+    """
+    inside = (places >= -1) & (places <= length)
+    near = jnp.clip(places, 0, length - 1)
+    weights = jnp.maximum(1 - jnp.abs(near[:, None] - jnp.arange(length, dtype=places.dtype)[None]), 0)
+    return jnp.where(inside[:, None], weights, 0)
+
+
+def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Array:
+    """The mean of the samples in each of `count` bins of an axis, as weights of its places: (count, length)."""
+    bin_size = size / count
+    bins = low + jnp.arange(count, dtype=low.dtype) * bin_size
+    number = jnp.asarray(ratio, jnp.int32) if ratio > 0 else jnp.ceil(bin_size).astype(jnp.int32)
+
+    def add(i: Array, total: Array) -> Array:
+        return total + _hat(bins + (i + 0.5) * bin_size / number, length)
+
+    total = lax.fori_loop(0, number, add, jnp.zeros((count, length), low.dtype))
+    return total / jnp.maximum(number, 1)
+
+
+@register(level=5, aliases=("ROIAlign",))
+def roi_align(
+    data: Array,
+    rois: Array,
+    *,
+    pooled_size: Sequence[int],
+    spatial_scale: float,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+) -> Array:
+    """The mean of samples of regions, taken between the places by linear interpolation (arXiv 1703.06870).
+
+    Each sample is a product of a row and a column of weights, and so is the mean: two small matrix products a region,
+    whose gradient are two more, with no gather and no scatter.
+
+    Parameters
+    ----------
+    data : array, shape (batch, channels, height, width)
+    rois : array, shape (regions, 5)
+        Place in the batch and corners.
+    pooled_size : (int, int)
+        Height and width of the result.
+    spatial_scale : float
+        By which the corners are multiplied.
+    sample_ratio : int
+        Samples a bin, in each direction; if not positive, as many as the bin is long.
+    position_sensitive : bool
+        Whether each bin has channels of its own (arXiv 1605.06409): there are ``height * width`` times as many in
+        `data`.
+    aligned : bool
+        Whether corners speak of the edges of pixels, not of their centers.
+
+    Returns
+    -------
+    array, shape (regions, channels, *pooled_size)
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> x = jnp.arange(16.0).reshape(1, 1, 4, 4)
+    >>> roi_align(x, jnp.array([[0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0)
+    Array([[[[5.]]]], dtype=float32)
+    """
+    grid = _check("roi_align", data, rois, pooled_size)
+    channels, height, width = data.shape[1:]
+    bins = grid[0] * grid[1]
+    if position_sensitive and channels % bins:
+        raise ShapeError(f"roi_align: {channels} channels cannot be shared among {grid[0]} x {grid[1]} bins.")
+    made = channels // bins if position_sensitive else channels
+    if 0 in data.shape or 0 in rois.shape:
+        return jnp.zeros((len(rois), made, *grid), data.dtype)
+    x = wide(data)
+
+    def one(roi: Array) -> Array:
+        image, there = _image(x, roi[0])
+        left, top, right, bottom = roi[1:] * spatial_scale - (0.5 if aligned else 0.0)
+        high, broad = bottom - top, right - left
+        if not aligned:
+            high, broad = jnp.maximum(high, 1), jnp.maximum(broad, 1)
+        rows = _samples(top, high, grid[0], height, sample_ratio)
+        columns = _samples(left, broad, grid[1], width, sample_ratio)
+        if position_sensitive:
+            out = jnp.einsum("ih,jw,cijhw->cij", rows, columns, image.reshape(made, *grid, height, width))
+        else:
+            out = jnp.einsum("ih,chj->cij", rows, jnp.einsum("jw,chw->chj", columns, image))
+        return jnp.where(there, out, 0)
+
+    return narrow(lax.map(one, lax.stop_gradient(rois.astype(x.dtype))), data.dtype)
