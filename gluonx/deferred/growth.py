@@ -26,7 +26,8 @@ LIMIT_NODES, LIMIT_BYTES, LIMIT_TRIE = 20_000, 8 << 30, 500_000
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES, "trie": LIMIT_TRIE}
 # What operators raise on inputs that they cannot take.
 BAD_CALLS = (
-    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError
+    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
+    OverflowError,
 )  # fmt: skip
 _INT32 = np.dtype(np.int32)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)

@@ -100,8 +100,9 @@ def make(
         None if core is not None and _covers(core, params) else operator(name_in_registry, fn, params, summary=summary)
     )
     called = f"{module.removeprefix('gluonx.')}.{name}"
-    renamed = {**RENAMED.get(name, {}), **{shown: ours for ours, shown in SHOWN.get(called, {}).items()}}
-    front = general(core, wide, called, params, renamed=renamed, listed=listed)
+    shown = SHOWN.get(called, {})
+    renamed = {**RENAMED.get(name, {}), **{theirs: ours for ours, theirs in shown.items()}}
+    front = general(core, wide, called, params, renamed=renamed, shown=shown, listed=listed)
     return document(front, name, summary, params, module)
 
 

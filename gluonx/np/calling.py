@@ -64,9 +64,15 @@ class _Call:
     """
 
     def __init__(
-        self, core: Op | None, wide: Op | None, name: str, params: Sequence[Param], renamed: Mapping[str, str]
+        self,
+        core: Op | None,
+        wide: Op | None,
+        name: str,
+        params: Sequence[Param],
+        renamed: Mapping[str, str],
+        shown: Mapping[str, str],
     ) -> None:
-        self.core, self.wide, self.name, self.renamed = core, wide, name, renamed
+        self.core, self.wide, self.name, self.renamed, self.shown = core, wide, name, renamed, shown
         self.params = tuple(params)
         self.by_name = {p.name: p for p in params}
         self.first = params[0].name if params else ""
@@ -127,7 +133,8 @@ class _Call:
             return self.first
         if key in ("out", "name"):
             return key
-        raise unexpected(self.name, key, [p.name for p in self.params if p.role != "dropped"])
+        known = [p.name for p in self.params if p.role != "dropped" or p.name in table.TAKEN]
+        raise unexpected(self.name, key, [self.shown.get(name, name) for name in known])
 
     def _leaves(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         if self.collected is not None:
@@ -154,6 +161,7 @@ def general(
     params: Sequence[Param],
     *,
     renamed: Mapping[str, str] | None = None,
+    shown: Mapping[str, str] | None = None,
     listed: bool = False,
 ) -> Front:
     """The front of a function of arrays and statics.
@@ -168,10 +176,12 @@ def general(
         The parameters in the order in which callers give them.
     renamed : mapping of str to str, optional
         Other names of parameters.
+    shown : mapping of str to str, optional
+        What error messages call a parameter, if not by its own name.
     listed : bool
         Whether several results come as a list.
     """
-    call = _Call(core, wide, name, params, renamed or {})
+    call = _Call(core, wide, name, params, renamed or {}, shown or {})
     front = _apart(call) if call.collected is None else _collecting(call)
     return _listing(front) if listed else front
 
@@ -251,7 +261,7 @@ def _collecting(call: _Call) -> Front:
         given = args if star else args[0] if args else ()
         rest = () if star else args[1:]
         bound = None
-        if given and given.__class__ in SEQUENCE_TYPES:
+        if given.__class__ in SEQUENCE_TYPES and given:
             try:
                 bound = spelled.get((rest, *kwargs.items()))
             except TypeError:

@@ -433,9 +433,7 @@ def _tri(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
     return jnp.tri(N, M, k, dtype)
 
 
-def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None, **kwargs: Any
-) -> ndarray:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
     """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
     bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)

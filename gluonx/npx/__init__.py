@@ -42,7 +42,8 @@ from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.random import scalar_poisson as scalar_poisson
 from gluonx.npx.random import tensor_poisson as tensor_poisson
 
-_named(globals(), [name for name in composed.__all__ if name != "Device"], "npx")
+_OWN = ("cond", "foreach", "while_loop", "set_np", "set_np_shape", "set_np_default_dtype")
+_named(globals(), [*_OWN, *[name for name in composed.__all__ if name != "Device"]], "npx")
 
 __all__ = [
     "BatchNorm",

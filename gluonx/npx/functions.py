@@ -46,7 +46,7 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     rows: list[Param] = []
     for word in order:
         key, _, default = word.partition("=")
-        if key in IGNORED:
+        if key in IGNORED and key not in declared:
             rows.append(Param(key, "dropped", _value(default) if default else None))
             continue
         param = declared.pop(key)
@@ -90,7 +90,7 @@ def make_function(name: str) -> Callable[..., Any]:
     params = parameters_of(op, name)
     shown = shown_as(op, name)
     renamed = {**_renamed(op, name, params), **{theirs: ours for ours, theirs in shown.items()}}
-    front = general(op, None, f"npx.{name}", params, renamed=renamed, listed=op.nout != 1)
+    front = general(op, None, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
     if op.name in NONE_IS_DEFAULT:
         front = _without_none(front, params, NONE_IS_DEFAULT[op.name])
     summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."

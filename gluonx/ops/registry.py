@@ -52,6 +52,7 @@ HINTS = frozenset(
 _NAN = float("nan")
 _SCALARS = frozenset({int, float, bool, str, type(None), complex})
 _DTYPE_NAMES = frozenset({"dtype", "out_dtype", "index_dtype"})
+_AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
 class Op:
@@ -160,6 +161,8 @@ class Op:
             try:
                 full[name] = _canonical(name, value)
                 hash(full[name])
+                if name in _AXES and not _names_axes(full[name]):
+                    raise TypeError("axes are whole numbers")
             except TypeError as error:
                 message = f"operator {self.name}: attribute '{name}' is static and cannot be {value!r} ({error})."
                 raise TypeError(message) from None
@@ -370,6 +373,11 @@ def _canonical(name: str, value: Any) -> Any:
 def _dtype(value: Any) -> np.dtype:
     """The dtype as written; where JAX's x64 switch is off, the operator narrows 64-bit types when it runs."""
     return np.dtype(getattr(ml_dtypes, value, value) if isinstance(value, str) else value)
+
+
+def _names_axes(value: Any) -> bool:
+    """Whether a value can name axes: JAX takes strings too, for axes of a mesh."""
+    return all(map(_names_axes, value)) if isinstance(value, tuple) else not isinstance(value, (str, float))
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -216,6 +216,8 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 @register(level=4)
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """The array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+    if (lhs_axes is None) != (rhs_axes is None):
+        raise ValueError("broadcast_like: lhs_axes and rhs_axes go together; one of them is None.")
     if lhs_axes is None or rhs_axes is None:
         shape = like.shape
     else:
