@@ -146,6 +146,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+late.provide("export_mxnet", lambda: importlib.import_module("gluonx.symbol.exporting").export_mxnet)
+late.provide("get_symbol", lambda: importlib.import_module("gluonx.symbol.exporting").get_symbol)
 late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
 late.provide("random", lambda: importlib.import_module("gluonx.npx.draws"))

@@ -21,7 +21,7 @@ LATER = {  # operators of later issues: vision, detection, quantization, attenti
     "intgemm_take_weight", "modulated_deformable_convolution", "multibox_detection", "multibox_prior",
     "multibox_target", "quantized_act", "quantized_conv", "quantized_elemwise_add", "quantized_elemwise_mul",
     "quantized_embedding", "quantized_flatten", "quantized_fully_connected", "quantized_pooling",
-    "quantized_reshape", "quantized_transpose", "requantize", "rnn", "roi_pooling", "sldwin_atten_context",
+    "quantized_reshape", "quantized_transpose", "requantize", "roi_pooling", "sldwin_atten_context",
     "sldwin_atten_mask_like", "sldwin_atten_score",
 }  # fmt: skip
 

@@ -108,7 +108,7 @@ def _shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape 
     reason = f"data of shape {data} with mode='{attrs['mode']}' and state_size={attrs['state_size']}"
     flat = filled(flat, (size,), "rnn: parameters", reason)
     wanted = _state_shapes(attrs, data[1])
-    rest = [filled(s, w, "rnn: a state", reason) for s, w in zip(rest, wanted)] + rest[len(wanted) :]
+    rest = [s and filled(s, w, "rnn: a state", reason) for s, w in zip(rest, wanted)] + rest[len(wanted) :]
     return [data, flat, *rest]
 
 
@@ -137,6 +137,8 @@ def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Ma
             f"data of shape {data.shape} needs ({size},)."
         )
     for name, state, shape in zip(("state", "state_cell"), states, _state_shapes(attrs, data.shape[1])):
+        if states[0] is None:
+            continue
         if state is None:
             raise TypeError(f"rnn: mode='{attrs['mode']}' needs {name}, of shape {shape}.")
         if state.shape != shape:
@@ -224,7 +226,7 @@ def rnn(
     key: Array | None,
     data: Array,
     parameters: Array,
-    state: Array,
+    state: Array | None = None,
     state_cell: Array | None = None,
     sequence_length: Array | None = None,
     *,
@@ -248,8 +250,8 @@ def rnn(
     data : array, shape (time, batch, features)
     parameters : array, shape (size,)
         All weights, then all biases; see `packing`.
-    state : array, shape (layers * directions, batch, state_size)
-        The last axis has `projection_size` elements if that is given.
+    state : array, shape (layers * directions, batch, state_size), optional
+        The last axis has `projection_size` elements if that is given. Zeros by default, as the cell.
     state_cell : array, shape (layers * directions, batch, state_size)
         Of an LSTM only.
     sequence_length : array, shape (batch,)
@@ -305,7 +307,9 @@ def rnn(
     mask = _mask(data, sequence_length, use_sequence_length)
     dtype = float_dtype(data)
     piece = _unpacked(wide(parameters), pieces)
-    states = [wide(s) for s in given if s is not None]
+    shapes = _state_shapes(attrs, data.shape[1])
+    inner = piece["l0_i2h_bias"].dtype
+    states = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
     found = _stacked(key if p > 0 and training else None, wide(data), piece, states, mask, attrs)
     outs = tuple(narrow(a, dtype) for a in found)
     return outs if state_outputs else outs[0]

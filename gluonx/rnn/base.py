@@ -1,0 +1,294 @@
+"""Recurrent cells: one step of a recurrent net, and how a step becomes a walk over a sequence.
+
+A cell maps ``(input, states)`` to ``(output, states)``; `RecurrentCell.state_info` tells what its states look like.
+Some modifiers also keep something from step to step that is no state (a dropout mask, the output before); it lies in
+``_kept`` until `RecurrentCell.reset`.
+
+`RecurrentCell.unroll` walks over a sequence, which inside is always time-major. How depends on the cell:
+
+- A cell that is not hybridized runs step by step, in Python. What is printed in a forward is printed at each step.
+- A hybridized one, or one inside a hybridized block, is one ``lax.scan``, whatever the length. It is traced once for
+  each kind of input, so every length is a program of its own (and only one).
+- A container walks the whole sequence with its first cell, then with the next. What is kept from step to step is made
+  by the first step, which then stands before the scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gluonx import np, npx
+from gluonx.block import Block, HybridBlock
+from gluonx.deferred.core import current_state
+from gluonx.errors import GluonxError, ShapeError
+
+__all__ = ["HybridRecurrentCell", "RecurrentCell", "joined", "listed", "masked"]
+
+_MODIFIED = (
+    "This {cls} was given to a modifier (ResidualCell, ZoneoutCell, ...) and cannot be called alone any more. Call the "
+    "modifier, which has begin_state and unroll as well."
+)
+
+
+def joined(seq: Any) -> Any:
+    """A sequence as one time-major array."""
+    return np.stack(seq, axis=0) if isinstance(seq, list) else seq
+
+
+def listed(seq: Any, axis: int = 0) -> list[Any]:
+    """A sequence as a list of its steps."""
+    if isinstance(seq, list):
+        return seq
+    steps = npx.slice_channel(seq, seq.shape[axis], axis=axis, squeeze_axis=True)
+    return list(steps) if isinstance(steps, (list, tuple)) else [steps]
+
+
+def masked(seq: Any, lengths: Any) -> Any:
+    """A sequence with zeros after the lengths, if there are any."""
+    return seq if lengths is None else npx.sequence_mask(joined(seq), lengths, True)
+
+
+class RecurrentCell(Block):
+    """Base of all cells. A cell of your own defines ``forward(inputs, states)`` and ``state_info``.
+
+    Examples
+    --------
+    >>> class Sum(RecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{"shape": (batch_size, 2)}]
+    ...
+    ...     def forward(self, inputs, states):
+    ...         total = inputs + states[0]
+    ...         return total, [total]
+    >>> outputs, states = Sum().unroll(3, np.ones((1, 3, 2)))
+    >>> [y.tolist() for y in outputs]
+    [[[1.0, 1.0]], [[2.0, 2.0]], [[3.0, 3.0]]]
+    """
+
+    _modified: bool
+    _kept: dict[str, Any]
+    _unroller: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        own = self.__dict__
+        own["_modified"] = False
+        own["_kept"] = {}
+        own["_unroller"] = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what belongs to a sequence that is under way."""
+        return {**super().__getstate__(), "_unroller": None, "_kept": {}}  # type: ignore[misc]
+
+    # ---------------------------------------------------------------- states
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The shape and layout of each state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define state_info().")
+
+    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+        """The states before the first step.
+
+        Parameters
+        ----------
+        batch_size : int
+        func : callable, optional
+            ``func(shape=..., **kwargs)`` makes a state; ``np.zeros`` by default.
+        **kwargs
+            Given to `func`, such as ``dtype`` or ``device``.
+
+        Returns
+        -------
+        list of ndarray
+
+        Raises
+        ------
+        GluonxError
+            If the cell belongs to a modifier.
+        """
+        if self._modified:
+            raise GluonxError(_MODIFIED.format(cls=type(self).__name__))
+        make = np.zeros if func is None else func
+        return [make(shape=info["shape"], **kwargs) for info in self.state_info(batch_size)]
+
+    def reset(self) -> None:
+        """Forget what a modifier keeps from step to step. Call it before a new sequence is stepped through by hand."""
+        for cell in self._cells():
+            cell._kept.clear()
+
+    def _cells(self) -> Iterator[RecurrentCell]:
+        """Yield the cell and all below."""
+        for _, block in self._walk():
+            if isinstance(block, RecurrentCell):
+                yield block
+
+    def _keeps(self) -> bool:
+        """Whether this cell itself keeps something from step to step."""
+        return False
+
+    def _steps(self) -> bool:
+        """Whether the cell can be called for one step."""
+        return True
+
+    # ---------------------------------------------------------------- sequences
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Walk over a sequence.
+
+        Parameters
+        ----------
+        length : int
+            The number of steps.
+        inputs : ndarray or list of ndarray
+            One array with the axes of `layout`, or one array a step.
+        begin_state : list of ndarray, optional
+            Zeros by default.
+        layout : str
+            Where time is, ``'NTC'`` or ``'TNC'``, in inputs and outputs that are one array.
+        merge_outputs : bool, optional
+            Whether the outputs are one array or a list. None: a list, or with `valid_length` an array.
+        valid_length : ndarray, shape (batch,), optional
+            The length of each sequence. Outputs after it are 0, and the states are those at it.
+
+        Returns
+        -------
+        outputs : ndarray or list of ndarray
+        states : list of ndarray
+
+        Raises
+        ------
+        ShapeError
+            If the inputs do not hold `length` steps.
+        ValueError
+            If the layout has no axis of time.
+        """
+        axis = self._time_axis(layout)
+        seq = self._time_major(length, inputs, axis)
+        self.reset()
+        try:
+            outs, states = self._walk_over(seq, self._first_states(seq, begin_state), valid_length)
+        finally:
+            self.reset()
+        if merge_outputs is None:
+            merge_outputs = self._merges(inputs, valid_length)
+        if not merge_outputs:
+            return listed(outs), states
+        merged = joined(outs)
+        return (merged.swapaxes(0, 1) if axis else merged), states
+
+    def _merges(self, inputs: Any, valid_length: Any) -> bool:
+        """What ``merge_outputs=None`` means."""
+        return valid_length is not None
+
+    def _time_axis(self, layout: str) -> int:
+        if sorted(layout[:2]) != ["N", "T"]:
+            raise ValueError(f"{type(self).__name__}.unroll: layout begins with 'NT' or 'TN', got {layout!r}.")
+        return layout.index("T")
+
+    def _time_major(self, length: int, inputs: Any, axis: int) -> Any:
+        """The inputs as a list of steps, or as an array with time in front."""
+        parts = isinstance(inputs, (list, tuple))
+        steps = len(inputs) if parts else inputs.shape[axis]
+        if steps != length:
+            came = f"a list of {steps}" if parts else f"an array of shape {tuple(inputs.shape)}"
+            raise ShapeError(f"{type(self).__name__}.unroll: length is {length}, but the inputs are {came}.")
+        if parts:
+            return list(inputs)
+        return inputs.swapaxes(0, 1) if axis else inputs
+
+    def _first_states(self, seq: Any, begin_state: Any) -> list[Any]:
+        if begin_state is not None:
+            return list(begin_state) if isinstance(begin_state, (list, tuple)) else [begin_state]
+        step = seq[0] if isinstance(seq, list) else seq
+        batch = step.shape[0 if isinstance(seq, list) else 1]
+        dtype = {"dtype": step.dtype} if step.dtype.kind not in "iub" else {}
+        return self.begin_state(batch_size=batch, **dtype)
+
+    def _walk_over(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+        """The outputs and the last states; traced if the cell is hybridized."""
+        if not getattr(self, "_active", False) or current_state().trace is not None:
+            return self._sequence(seq, states, lengths)
+        unroller = self._unroller
+        if unroller is None:
+            unroller = self.__dict__["_unroller"] = _Unroller(self)
+        outs, states = unroller(joined(seq), states, lengths)
+        return outs, list(states)
+
+    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+        """How the cell walks over a time-major sequence: step by step."""
+        if current_state().trace is not None:
+            outs, states = self._scanned(joined(seq), states, lengths)
+        else:
+            outs = []
+            for t, x in enumerate(listed(seq)):
+                y, states = self._step(x, states, t, lengths)
+                outs.append(y)
+        return masked(outs, lengths), states
+
+    def _step(self, x: Any, states: list[Any], t: Any, lengths: Any) -> tuple[Any, list[Any]]:
+        """One step that leaves the states of finished sequences as they are."""
+        y, new = self(x, states)
+        if lengths is None:
+            return y, list(new)
+        going = lengths > t
+        return y, [np.where(going.reshape((-1,) + (1,) * (s.ndim - 1)), s, old) for s, old in zip(new, states)]
+
+    def _scanned(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+        """All steps as one ``lax.scan``; the first stands before it if it makes something that is kept."""
+        keepers = [cell for cell in self._cells() if cell._keeps()]
+        first = []
+        if keepers:
+            y, states = self._step(seq[0], states, 0, lengths)
+            first = [np.expand_dims(y, 0)]
+        done = len(first)
+        if seq.shape[0] == done:
+            return first[0], states
+
+        def body(item: Any, carried: Any) -> Any:
+            x, t = item
+            inner, kept = carried
+            for cell, values in zip(keepers, kept):
+                cell._kept.update(values)
+            y, inner = self._step(x, inner, t, lengths)
+            return y, [inner, [dict(cell._kept) for cell in keepers]]
+
+        times = np.arange(done, seq.shape[0], dtype="int32")
+        kept = [dict(cell._kept) for cell in keepers]
+        outs, (states, _) = npx.foreach(body, [seq[done:] if done else seq, times], [states, kept])
+        return (np.concatenate([*first, outs], axis=0) if first else outs), list(states)
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step: the output, and the new states."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward().")
+
+
+class HybridRecurrentCell(RecurrentCell, HybridBlock):
+    """Base of cells that can be hybridized."""
+
+    def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # A step whose outcome depends on the steps before is not one program; the cells below are.
+        if self._keeps():
+            return super()._run_forward(*args, **kwargs)
+        return super()._call_active(args, kwargs)
+
+
+class _Unroller(HybridBlock):
+    """The walk of a cell over a sequence as a block, so that it is traced once for each kind of input."""
+
+    def __init__(self, cell: RecurrentCell) -> None:
+        super().__init__()
+        self.cell = cell
+        self._set_active(True)
+
+    def forward(self, seq: Any, states: Any, lengths: Any) -> Any:
+        """Walk."""
+        return self.cell._sequence(seq, list(states), lengths)

@@ -1,0 +1,279 @@
+"""The cells that compute: plain, LSTM, LSTM with projection, and GRU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import np
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.ops import get
+from gluonx.parameter import Parameter
+from gluonx.rnn.base import HybridRecurrentCell
+
+__all__ = ["GRUCell", "LSTMCell", "LSTMPCell", "RNNCell", "activated", "gru_step", "lstm_step"]
+
+
+def activated(activation: Any, x: Any) -> Any:
+    """An activation, given by its name or as a block, of an array."""
+    if isinstance(activation, HybridBlock):
+        return activation(x)
+    return invoke(get("activation").bind(act_type=activation), (x,))
+
+
+def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activation: Any) -> tuple[Any, Any]:
+    """The new output and cell of an LSTM whose gates i, f, g, o lie along `axis`."""
+    i, f, g, o = np.split(gates, 4, axis=axis)
+    i, f, o = (activated(recurrent_activation, gate) for gate in (i, f, o))
+    new = f * cell + i * activated(activation, g)
+    return o * activated(activation, new), new
+
+
+def gru_step(i2h: Any, h2h: Any, state: Any, axis: int, activation: Any, recurrent_activation: Any) -> Any:
+    """The new state of a GRU whose gates r, z, n lie along `axis`."""
+    xr, xz, xn = np.split(i2h, 3, axis=axis)
+    hr, hz, hn = np.split(h2h, 3, axis=axis)
+    r = activated(recurrent_activation, xr + hr)
+    z = activated(recurrent_activation, xz + hz)
+    n = activated(activation, xn + r * hn)
+    return (1.0 - z) * n + z * state
+
+
+class _Cell(HybridRecurrentCell):
+    """What the cells share: two products. ``_gates`` says how many gates there are."""
+
+    _gates = 1
+
+    def __init__(
+        self,
+        hidden_size: int,
+        input_size: int,
+        inits: tuple[Any, Any, Any, Any],
+        state_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        if hidden_size < 1:
+            raise ValueError(f"{type(self).__name__}: hidden_size must be at least 1, got {hidden_size}.")
+        rows = self._gates * hidden_size
+        self._hidden_size, self._input_size = hidden_size, input_size
+        self._op = get("fully_connected").bind(num_hidden=rows, no_bias=False, flatten=False)
+        shapes = (rows, input_size), (rows, state_size or hidden_size), (rows,), (rows,)
+        for name, shape, init in zip(("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"), shapes, inits):
+            setattr(self, name, Parameter(name, shape=shape, init=init, allow_deferred_init=True))
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The shape and layout of each state."""
+        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
+
+    def _products(self, x: Any, h: Any) -> tuple[Any, Any]:
+        own = self._reg_params
+        i2h = invoke(self._op, (x, own["i2h_weight"].data(), own["i2h_bias"].data()))
+        return i2h, invoke(self._op, (h, own["h2h_weight"].data(), own["h2h_bias"].data()))
+
+    def __repr__(self) -> str:
+        rows, inputs = self._reg_params["i2h_weight"].shape
+        return f"{type(self).__name__}({inputs} -> {rows}{self._more()})"
+
+    def _more(self) -> str:
+        return ""
+
+
+class RNNCell(_Cell):
+    """One step of a plain recurrent net (Elman 1990): ``h' = act(W x + b + R h + c)``.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of output and state.
+    activation : str or Block
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        How W, R, b and c begin.
+    input_size : int
+        0 leaves it to the first batch.
+
+    Examples
+    --------
+    >>> cell = RNNCell(3, input_size=2)
+    >>> cell.initialize()
+    >>> output, states = cell(np.ones((4, 2)), cell.begin_state(4))
+    >>> output.shape, len(states), cell
+    ((4, 3), 1, RNNCell(2 -> 3, tanh))
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        activation: Any = "tanh",
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, input_size, inits)
+        self._activation = activation
+
+    def _more(self) -> str:
+        return f", {self._activation}"
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step on (batch, input_size); the output is the new state."""
+        i2h, h2h = self._products(inputs, states[0])
+        output = activated(self._activation, i2h + h2h)
+        return output, [output]
+
+
+class LSTMCell(_Cell):
+    """One step of an LSTM (Hochreiter and Schmidhuber 1997, with a forget gate).
+
+    The rows of the weights are the gates i, f, g, o: ``c' = f c + i g``, ``h' = o tanh(c')``.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of the output and of both states.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        How the parameters begin; `LSTMBias` is one for a bias.
+    input_size : int
+        0 leaves it to the first batch.
+    activation, recurrent_activation : str or Block
+        Of g and the output, and of the three gates.
+
+    Examples
+    --------
+    >>> cell = LSTMCell(3)
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(5, np.ones((4, 5, 2)), merge_outputs=True)
+    >>> outputs.shape, [s.shape for s in states], cell
+    ((4, 5, 3), [(4, 3), (4, 3)], LSTMCell(2 -> 12))
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, input_size, inits)
+        self._activation, self._recurrent_activation = activation, recurrent_activation
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The shape and layout of each state: the output, and the cell."""
+        return super().state_info(batch_size) * 2
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step on (batch, input_size)."""
+        i2h, h2h = self._products(inputs, states[0])
+        output, cell = lstm_step(i2h + h2h, states[1], 1, self._activation, self._recurrent_activation)
+        return output, [output, cell]
+
+
+class LSTMPCell(_Cell):
+    """One step of an LSTM whose output and recurrent state are projected to a smaller size (Sak et al. 2014).
+
+    Parameters
+    ----------
+    hidden_size, projection_size : int
+        The sizes of the cell, and of the output.
+    i2h_weight_initializer, h2h_weight_initializer, h2r_weight_initializer : Initializer or str
+        Of the weights of input, state and projection.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first batch.
+
+    Examples
+    --------
+    >>> cell = LSTMPCell(5, 3, input_size=2)
+    >>> [info["shape"] for info in cell.state_info(4)], cell
+    ([(4, 3), (4, 5)], LSTMPCell(2 -> 20 -> 3))
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        projection_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        h2r_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, input_size, inits, projection_size)
+        self._projection_size = projection_size
+        shape = (projection_size, hidden_size)
+        self.h2r_weight = Parameter("h2r_weight", shape=shape, init=h2r_weight_initializer, allow_deferred_init=True)
+        self._reg_params.move_to_end("i2h_bias")
+        self._reg_params.move_to_end("h2h_bias")
+        self._project = get("fully_connected").bind(num_hidden=projection_size, no_bias=True, flatten=False)
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The shape and layout of each state: the projected output, and the cell."""
+        return [{"shape": (batch_size, self._projection_size), "__layout__": "NC"}, *super().state_info(batch_size)]
+
+    def _more(self) -> str:
+        return f" -> {self._projection_size}"
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step on (batch, input_size)."""
+        i2h, h2h = self._products(inputs, states[0])
+        wide, cell = lstm_step(i2h + h2h, states[1], 1, "tanh", "sigmoid")
+        output = invoke(self._project, (wide, self.h2r_weight.data()))
+        return output, [output, cell]
+
+
+class GRUCell(_Cell):
+    """One step of a GRU (Cho et al. 2014), with the reset gate after the recurrent product, as in cuDNN.
+
+    The rows of the weights are the gates r, z, n: ``n = tanh(W x + b + r (R h + c))``, ``h' = (1 - z) n + z h``.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of output and state.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first batch.
+    activation, recurrent_activation : str or Block
+        Of n, and of the two gates.
+
+    Examples
+    --------
+    >>> GRUCell(3, input_size=2)
+    GRUCell(2 -> 9)
+    """
+
+    _gates = 3
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, input_size, inits)
+        self._activation, self._recurrent_activation = activation, recurrent_activation
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step on (batch, input_size); the output is the new state."""
+        i2h, h2h = self._products(inputs, states[0])
+        output = gru_step(i2h, h2h, states[0], 1, self._activation, self._recurrent_activation)
+        return output, [output]

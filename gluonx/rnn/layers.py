@@ -1,0 +1,369 @@
+"""The layers RNN, LSTM and GRU: whole sequences, several layers, one or both directions; one operator a call.
+
+A layer declares its parameters as people name them (``l0_i2h_weight``, ``r1_h2h_bias``, ...), each with its own
+initializer, and fuses them at its first use into the flat ``rnn_param`` that the operator ``rnn`` takes and that
+MXNet 2 has. Files hold the single names; MXNet 2's files, which hold ``rnn_param``, are read too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import np
+from gluonx.block import HybridBlock
+from gluonx.deferred import invoke
+from gluonx.deferred.fusion import Fused
+from gluonx.errors import ShapeError
+from gluonx.ops import get
+from gluonx.ops.rnn import input_size_of, packing
+from gluonx.parameter import Parameter
+
+__all__ = ["GRU", "LSTM", "RNN"]
+
+_LAYOUTS = ("TNC", "NTC")
+_OTHER_STATES = "{cls}: {wanted} states are needed, of shapes {shapes}; {came} came."
+_OTHER_SHAPE = "{cls}: a state has shape {came}, but inputs of shape {inputs} need {wanted}."
+
+
+class _RNNLayer(HybridBlock):
+    """The common layer; a subclass says which `mode` of the operator it is."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int,
+        layout: str,
+        dropout: float,
+        bidirectional: bool,
+        input_size: int,
+        inits: dict[str, Any],
+        mode: str,
+        dtype: Any,
+        use_sequence_length: bool = False,
+        projection_size: int | None = None,
+        clip: tuple[float | None, float | None, bool] = (None, None, False),
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if layout not in _LAYOUTS:
+            raise ValueError(f"{name} knows the layouts TNC and NTC, not {layout!r}.")
+        for what, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if size < 1:
+                raise ValueError(f"{name}: {what} must be at least 1, got {size}.")
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"{name}: dropout must be in [0, 1], got {dropout}.")
+        self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
+        self._dropout, self._dir, self._input_size = dropout, 2 if bidirectional else 1, input_size
+        self._mode, self._projection_size, self._dtype = mode, projection_size, dtype
+        self._use_sequence_length = use_sequence_length
+        self._bidirectional = bool(bidirectional)
+        op = get("rnn")
+        attrs = {
+            "mode": mode,
+            "state_size": hidden_size,
+            "num_layers": num_layers,
+            "bidirectional": bool(bidirectional),
+            "p": float(dropout),
+            "use_sequence_length": use_sequence_length,
+            "projection_size": projection_size,
+            "lstm_state_clip_min": clip[0],
+            "lstm_state_clip_max": clip[1],
+            "lstm_state_clip_nan": bool(clip[2]),
+        }
+        self._ops = tuple(op.bind(**attrs, state_outputs=outputs) for outputs in (False, True))
+        pieces = self._pieces(input_size)
+        for piece, shape in pieces:
+            init = inits[piece.split("_", 1)[1]]
+            setattr(self, piece, Parameter(piece, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
+        flat = Fused("rnn_param", tuple(piece for piece, _ in pieces), how="flat")
+        self.declare_fusion(flat)
+        self.declare_file_form("mxnet", flat, complete=self._shapes_of_file)
+        self.fuse()
+
+    def _pieces(self, input_size: int) -> Any:
+        return packing(
+            self._mode, input_size, self._hidden_size, self._num_layers, self._bidirectional, self._projection_size
+        )
+
+    def _shapes_of_file(self, size: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of all parameters, when the flat one of a file has `size` elements."""
+        found = input_size_of(
+            size, self._mode, self._hidden_size, self._num_layers, self._bidirectional, self._projection_size
+        )
+        if found is None:
+            raise ShapeError(f"no input_size gives {self!r} a flat parameter of {size} elements")
+        return dict(self._pieces(found))
+
+    def __repr__(self) -> str:
+        shape = self._reg_params["l0_i2h_weight"].shape
+        inputs = shape[1] if shape is not None and shape[1] > 0 else None
+        said = [f"{inputs} -> {self._hidden_size}", self._layout]
+        said += [f"num_layers={self._num_layers}"] * (self._num_layers != 1)
+        said += [f"dropout={self._dropout}"] * (self._dropout != 0) + ["bidirectional"] * (self._dir == 2)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The shape, layout and dtype of each state: the output's, and of an LSTM the cell's."""
+        count, out = self._num_layers * self._dir, self._projection_size or self._hidden_size
+        sizes = (out, self._hidden_size) if self._mode == "lstm" else (out,)
+        return [{"shape": (count, batch_size, n), "__layout__": "LNC", "dtype": self._dtype} for n in sizes]
+
+    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+        """The states before the first step.
+
+        Parameters
+        ----------
+        batch_size : int
+        func : callable, optional
+            ``func(shape=..., dtype=..., **kwargs)`` makes a state; ``np.zeros`` by default.
+        **kwargs
+            Given to `func`.
+
+        Returns
+        -------
+        list of ndarray, shape (layers * directions, batch_size, size)
+        """
+        make = np.zeros if func is None else func
+        infos = self.state_info(batch_size)
+        return [make(**{"shape": info["shape"], "dtype": info["dtype"], **kwargs}) for info in infos]
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of parameters and of default states."""
+        super().cast(dtype)
+        self._dtype = dtype
+
+    def infer_shape(self, inputs: Any, *args: Any) -> None:
+        """Learn ``input_size`` from an input."""
+        if len(inputs.shape) == 3:  # otherwise forward says what is wrong
+            for piece, shape in self._pieces(inputs.shape[2]):
+                self._reg_params[piece].shape = shape
+
+    def forward(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+        """Walk over a batch of sequences.
+
+        Parameters
+        ----------
+        inputs : ndarray, shape (time, batch, features), or (batch, time, features) in layout NTC
+        states : ndarray or list of ndarray, optional
+            As of :meth:`begin_state`; zeros if not given.
+        sequence_length : ndarray, shape (batch,), optional
+            Of a layer made with ``use_sequence_length=True``.
+
+        Returns
+        -------
+        ndarray, or (ndarray, list of ndarray) if states were given
+            The outputs in the layout of the inputs, and the last states.
+        """
+        if len(inputs.shape) != 3:
+            raise ShapeError(f"{type(self).__name__}: the inputs have shape {tuple(inputs.shape)}, not {self._layout}.")
+        if (sequence_length is not None) != self._use_sequence_length:
+            raise ValueError(
+                f"{type(self).__name__}: sequence_length goes together with use_sequence_length=True, which makes the "
+                f"layer heed it; here it is {self._use_sequence_length}, and the lengths are "
+                f"{'given' if sequence_length is not None else 'not given'}."
+            )
+        x = inputs.swapaxes(0, 1) if self._layout == "NTC" else inputs
+        given = states is not None
+        first = self._checked(states, x) if given else [None]
+        cell = first[1] if len(first) == 2 else None
+        args = x, self.weights_of("rnn_param"), first[0], cell, sequence_length
+        outs = invoke(self._ops[given], args)
+        y, *last = outs if given else (outs,)
+        if self._layout == "NTC":
+            y = y.swapaxes(0, 1)
+        return (y, list(last)) if given else y
+
+    def _checked(self, states: Any, x: Any) -> list[Any]:
+        states = list(states) if isinstance(states, (list, tuple)) else [states]
+        wanted = [info["shape"] for info in self.state_info(x.shape[1])]
+        cls = type(self).__name__
+        if len(states) != len(wanted):
+            raise ValueError(_OTHER_STATES.format(cls=cls, wanted=len(wanted), shapes=wanted, came=len(states)))
+        for state, shape in zip(states, wanted):
+            if tuple(state.shape) != shape:
+                came = tuple(state.shape)
+                raise ShapeError(_OTHER_SHAPE.format(cls=cls, came=came, inputs=tuple(x.shape), wanted=shape))
+        return states
+
+
+def _inits(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any, h2r_weight: Any = None) -> dict[str, Any]:
+    return {
+        "i2h_weight": i2h_weight,
+        "h2h_weight": h2h_weight,
+        "h2r_weight": h2r_weight,
+        "i2h_bias": i2h_bias,
+        "h2h_bias": h2h_bias,
+    }
+
+
+class RNN(_RNNLayer):
+    """Plain recurrent layers (Elman 1990): ``h' = act(W x + b + R h + c)``. The other parameters are those of `LSTM`.
+
+    Parameters
+    ----------
+    activation : {'relu', 'tanh'}
+
+    Examples
+    --------
+    >>> layer = RNN(4, num_layers=2, activation="tanh")
+    >>> layer.initialize()
+    >>> layer(np.ones((5, 2, 3))).shape
+    (5, 2, 4)
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        activation: str = "relu",
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        dtype: Any = "float32",
+        *,
+        use_sequence_length: bool = False,
+    ) -> None:
+        if activation not in ("relu", "tanh"):
+            raise ValueError(f"RNN: activation must be 'relu' or 'tanh', got {activation!r}.")
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            _inits(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer),
+            f"rnn_{activation}",
+            dtype,
+            use_sequence_length,
+        )
+
+
+class LSTM(_RNNLayer):
+    """LSTM layers (Hochreiter and Schmidhuber 1997; with `projection_size` as Sak et al. 2014).
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of the cell, and without projection of the output.
+    num_layers : int
+    layout : {'TNC', 'NTC'}
+        The axes of inputs and outputs: time, batch, features.
+    dropout : float
+        The share of each layer's input, but for the first, that is dropped in training.
+    bidirectional : bool
+        Whether each layer walks in both directions; its output is twice as large then.
+    input_size : int
+        0 leaves it to the first batch.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the weights of input and state and of their biases, in each layer and direction.
+    projection_size : int, optional
+        The size of the output and of the recurrent state.
+    h2r_weight_initializer : Initializer or str, optional
+        Of the projection.
+    state_clip_min, state_clip_max : float, optional
+        Bounds of the cell at each step.
+    state_clip_nan : bool
+        Whether NaN in the cell becomes `state_clip_min`.
+    dtype : dtype-like
+    use_sequence_length : bool
+        Whether the call takes ``sequence_length``.
+
+    Examples
+    --------
+    >>> layer = LSTM(4, bidirectional=True)
+    >>> layer.initialize()
+    >>> outputs, states = layer(np.ones((5, 2, 3)), layer.begin_state(2))
+    >>> outputs.shape, [s.shape for s in states], layer
+    ((5, 2, 8), [(2, 2, 4), (2, 2, 4)], LSTM(3 -> 4, TNC, bidirectional))
+    >>> layer.l0_h2h_weight.shape, list(layer.collect_params())
+    ((16, 4), ['rnn_param'])
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        projection_size: int | None = None,
+        h2r_weight_initializer: Any = None,
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        dtype: Any = "float32",
+        *,
+        use_sequence_length: bool = False,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            _inits(
+                i2h_weight_initializer,
+                h2h_weight_initializer,
+                i2h_bias_initializer,
+                h2h_bias_initializer,
+                h2r_weight_initializer,
+            ),
+            "lstm",
+            dtype,
+            use_sequence_length,
+            projection_size,
+            (state_clip_min, state_clip_max, state_clip_nan),
+        )
+
+
+class GRU(_RNNLayer):
+    """GRU layers (Cho et al. 2014, the reset gate after the recurrent product). The parameters are those of `LSTM`.
+
+    Examples
+    --------
+    >>> layer = GRU(4, layout="NTC", input_size=3)
+    >>> layer.initialize()
+    >>> layer(np.ones((2, 5, 3))).shape
+    (2, 5, 4)
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        dtype: Any = "float32",
+        *,
+        use_sequence_length: bool = False,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            _inits(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer),
+            "gru",
+            dtype,
+            use_sequence_length,
+        )
