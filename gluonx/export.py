@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
 
+from gluonx import late
 from gluonx.bridge import functional
 from gluonx.errors import ShapeError, UninitializedError
 from gluonx.exchange.stablehlo import InputSpec, save_artifact
+from gluonx.ops.lowering import native_forms
 
 if TYPE_CHECKING:
     from gluonx.block import HybridBlock
@@ -32,8 +33,14 @@ def export_block(
     dynamic_batch: bool = True,
     platforms: Sequence[str] | None = None,
     vjp_order: int = 0,
-) -> Path:
+    format: str = "stablehlo",
+    epoch: int = 0,
+) -> Any:
     """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
+    if format == "mxnet":
+        return late.wanted("export_mxnet")(block, path, _given(block, inputs), epoch)
+    if format != "stablehlo":
+        raise ValueError(f"format must be 'stablehlo' or 'mxnet', got {format!r}")
     specs = _specs(block, inputs, dynamic_batch)
     pure = functional(block)
 
@@ -43,12 +50,12 @@ def export_block(
         return pure.apply(trained, state, None, *arrays)[0]
 
     metadata = {"block": type(block).__name__}
-    return save_artifact(
-        path, forward, {**pure.params, **pure.state}, specs, platforms=platforms, vjp_order=vjp_order, metadata=metadata
-    )
+    params = {**pure.params, **pure.state}
+    with native_forms():  # whoever compiles the artifact knows the operations, not our ways around one compiler's loops
+        return save_artifact(path, forward, params, specs, platforms=platforms, vjp_order=vjp_order, metadata=metadata)
 
 
-def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool) -> list[Any]:
+def _given(block: HybridBlock, inputs: Sequence[Any] | None) -> Sequence[Any]:
     if inputs is None:
         traced = block._traced
         inputs = traced.last_inputs if traced is not None else None
@@ -56,6 +63,11 @@ def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool
             raise UninitializedError(_NO_SIGNATURE.format(name=type(block).__name__))
     if not inputs:
         raise ShapeError(_NO_SIGNATURE.format(name=type(block).__name__))
+    return inputs
+
+
+def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool) -> list[Any]:
+    inputs = _given(block, inputs)
     names = ["data"] if len(inputs) == 1 else [f"data{i}" for i in range(len(inputs))]
     return [x if _is_spec(x) else _spec(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
 

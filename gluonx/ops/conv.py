@@ -15,6 +15,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
+from gluonx.ops.lowering import Geometry, convolve, deconvolve
 from gluonx.ops.registry import Shape, register
 
 __all__ = ["convolution", "deconvolution", "layout_of"]
@@ -167,15 +168,7 @@ def convolution(
     x, weight = same_dtype(x, weight)
     stride, dilate, pad = (per_axis(v, space, d, name) for v, d in ((stride, 1), (dilate, 1), (pad, 0)))
     _check_reach(x, layout, found, dilate, pad)
-    y = lax.conv_general_dilated(
-        x,
-        weight,
-        window_strides=stride,
-        padding=[(p, p) for p in pad],
-        rhs_dilation=dilate,
-        dimension_numbers=(layout, _weight_layout(layout), layout),
-        feature_group_count=num_group,
-    )
+    y = convolve(x, weight, Geometry(layout, stride, dilate, pad, num_group))
     return _with_bias(name, y, bias, no_bias, layout)
 
 
@@ -203,6 +196,14 @@ def _filters_first(weight: Array, layout: str, groups: int) -> Array:
     weight = weight.reshape(groups, inputs // groups, inner, *kernel).swapaxes(1, 2)
     weight = weight.reshape(groups * inner, inputs // groups, *kernel)
     return jnp.moveaxis(weight, 1, channel)
+
+
+def _transposed_shape(x: Shape, weight: Shape, geometry: Geometry, adj: Shape) -> Shape:
+    """The shape of a deconvolution."""
+    axes = zip(geometry.spatial(x), _kernel_of(weight, geometry.layout), *geometry[1:4], adj, strict=True)
+    space = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + a for n, k, s, d, p, a in axes]
+    space.insert(geometry.channel - 1, weight[geometry.channel] * geometry.groups)
+    return (x[0], *space)
 
 
 @register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True))
@@ -254,14 +255,19 @@ def deconvolution(
     if target_shape is not None and any(target_shape):
         pad, adj = _target_padding(x, layout, reach, stride, per_axis(target_shape, space, 0, name))
     x, weight = same_dtype(x, weight)
-    y = lax.conv_general_dilated(
-        x,
-        _filters_first(weight, layout, num_group),
-        window_strides=(1,) * space,
-        padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pad, adj, strict=True)],
-        lhs_dilation=stride,
-        rhs_dilation=dilate,
-        dimension_numbers=(layout, _weight_layout(layout), layout),
-        feature_group_count=num_group,
-    )
+
+    def native(x: Array, weight: Array) -> Array:
+        return lax.conv_general_dilated(
+            x,
+            _filters_first(weight, layout, num_group),
+            window_strides=(1,) * space,
+            padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pad, adj, strict=True)],
+            lhs_dilation=stride,
+            rhs_dilation=dilate,
+            dimension_numbers=(layout, _weight_layout(layout), layout),
+            feature_group_count=num_group,
+        )
+
+    geometry = Geometry(layout, stride, dilate, pad, num_group)
+    y = deconvolve(x, weight, geometry, _transposed_shape(x.shape, weight.shape, geometry, adj), native)
     return _with_bias(name, y, bias, no_bias, layout)

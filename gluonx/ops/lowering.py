@@ -1,0 +1,267 @@
+"""Which form a convolution takes on a CPU.
+
+XLA computes most convolutions on a CPU by a good library, and some by a plain loop that is 5 to 300 times slower. Which
+ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes alone:
+
+- A kernel longer than the image along some axis. A 3x3 convolution of 512 to 512 channels on 2x2 images took 400 ms
+  where 4x4 images of a quarter of the work took 4. The input's gradient is a convolution of the result's gradient, so
+  it meets the same where the kernel is longer than the *result*. **Patches**: the windows side by side and one matrix
+  product. It is ahead up to some 16 places of the result, and equal beyond.
+- Groups. Each group's filters are convolved by the loop, and the weight's gradient takes up to 300 times as long as
+  that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
+  matrix product for each place of the kernel, and their sum.
+- As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
+  that place's weights and added up, which XLA makes one loop of.
+- The transpose of a convolution (deconvolution) whose weight's gradient is a convolution with a dilated image. It is
+  taken to be what it is called: the transpose of one of the forms above.
+
+`convolve` and `deconvolve` choose, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
+(as when exporting StableHLO), keep the native operation. A form is written in differentiable operations and has no
+gradient rule of its own, so that derivatives of any order, forward and backward mode and ``vmap`` go through it; only
+its inputs are kept for the gradient (`jax.checkpoint`), as of a native convolution.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.ops.common import narrow, wide
+
+__all__ = ["Geometry", "convolve", "deconvolve", "form_of", "native_forms", "transposed_form_of"]
+
+_MOST_TAPS = 64  # a larger kernel is not unrolled
+_FEW_PLACES = 16  # results of so many places are tiny
+_LARGEST = 1 << 26  # elements of an array of patches
+
+_native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
+
+
+@contextlib.contextmanager
+def native_forms() -> Iterator[None]:
+    """Within, what is traced keeps the native operations, on a CPU too."""
+    token = _native_only.set(True)
+    try:
+        yield
+    finally:
+        _native_only.reset(token)
+
+
+class Geometry(NamedTuple):
+    """What a convolution is but for its arrays; stride, dilation and padding have one number for each spatial axis."""
+
+    layout: str
+    stride: tuple[int, ...]
+    dilate: tuple[int, ...]
+    pad: tuple[int, ...]
+    groups: int
+
+    @property
+    def channel(self) -> int:
+        """The axis of the channels, in the data and in the weight."""
+        return self.layout.index("C")
+
+    def spatial(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The sizes along the spatial axes, of the data or of the weight."""
+        return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
+
+    def places(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+        """The spatial size of the result."""
+        axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
+        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
+
+
+def _known(shape: Sequence[Any]) -> bool:
+    """Whether no dimension is symbolic, as in an export."""
+    return all(isinstance(n, int) for n in shape)
+
+
+def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
+    """The form of a convolution on a CPU: 'native', 'patches', 'taps' or 'shifts'.
+
+    Parameters
+    ----------
+    x, weight : array or jax.ShapeDtypeStruct
+    geometry : Geometry
+
+    Examples
+    --------
+    >>> def tell(x, weight, groups=1):
+    ...     same = Geometry("NCHW", (1, 1), (1, 1), (1, 1), groups)
+    ...     return form_of(jnp.ones(x), jnp.ones(weight), same)
+    >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3))
+    ('native', 'patches')
+    >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
+    ('patches', 'shifts')
+    """
+    kernel = geometry.spatial(weight.shape)
+    taps = math.prod(kernel)
+    if not _known(x.shape) or 0 in x.shape or taps > _MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
+        return "native"
+    if geometry.groups > 1 and geometry.groups == x.shape[geometry.channel]:
+        return "shifts"
+    places = geometry.places(x.shape, kernel)
+    if geometry.groups > 1:
+        return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGEST else "taps"
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
+    longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
+    if taps == 1 or not (longer or math.prod(places) <= _FEW_PLACES):
+        return "native"
+    return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGEST else "native"
+
+
+def _patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int], taps: int) -> int:
+    return shape[0] * shape[geometry.channel] * math.prod(places) * taps
+
+
+def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
+    """The form of a deconvolution on a CPU: of the convolution that takes `out_shape` to the shape of `x`.
+
+    Examples
+    --------
+    >>> twice = Geometry("NCHW", (2, 2), (1, 1), (1, 1), 1)
+    >>> transposed_form_of(jnp.ones((1, 8, 9, 9)), jnp.ones((8, 4, 4, 4)), twice, (1, 4, 18, 18))
+    'patches'
+    """
+    kernel = geometry.spatial(weight.shape)
+    taps = math.prod(kernel)
+    if not _known([*x.shape, *out_shape]) or geometry.places(out_shape, kernel) != geometry.spatial(x.shape):
+        return "native"
+    form = form_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
+    fits = _patches_size(out_shape, geometry, geometry.spatial(x.shape), taps) <= _LARGEST
+    eligible = 0 not in x.shape and 1 < taps <= _MOST_TAPS and jnp.issubdtype(x.dtype, jnp.floating)
+    return "patches" if form == "native" and eligible and fits else form
+
+
+def _windows(x: Array, kernel: Sequence[int], geometry: Geometry) -> list[Array]:
+    """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
+    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
+    places = geometry.places(x.shape, kernel)
+    config = [(0, 0, 0)] * x.ndim
+    for axis, pad in zip(axes, geometry.pad, strict=True):
+        config[axis] = (pad, pad, 0)
+    x = lax.pad(x, jnp.zeros((), x.dtype), config)
+    found = []
+    for place in itertools.product(*map(range, kernel)):
+        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
+        for axis, at, dilate, stride, count in zip(axes, place, geometry.dilate, geometry.stride, places, strict=True):
+            start[axis], step[axis] = at * dilate, stride
+            stop[axis] = start[axis] + (count - 1) * stride + 1
+        found.append(lax.slice(x, start, stop, step))
+    return found
+
+
+def _grouped(x: Array, axis: int, groups: int) -> Array:
+    """The channels as two axes, groups first."""
+    return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+
+
+def _by_tap(weight: Array, geometry: Geometry) -> Array:
+    """The weight as (group, filter of the group, channel of the group, tap)."""
+    weight = jnp.moveaxis(weight, geometry.channel, 1)
+    filters, inner = weight.shape[:2]
+    return weight.reshape(geometry.groups, filters // geometry.groups, inner, -1)
+
+
+def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
+    """The matrix product over channels, and over taps where `x` has an axis of them right behind the channels."""
+    space = "xyz"[: len(geometry.stride)]
+    if geometry.channel == 1:
+        spec = f"ngc{taps}{space},goc{taps}->ngo{space}"
+    else:
+        spec = f"n{space}gc{taps},goc{taps}->n{space}go"
+    accumulated = jnp.promote_types(x.dtype, jnp.float32)
+    y = jnp.einsum(spec, x, weight, preferred_element_type=accumulated)
+    at = geometry.channel
+    return y.reshape(*y.shape[:at], -1, *y.shape[at + 2 :])
+
+
+def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
+    windows = _windows(x, geometry.spatial(weight.shape), geometry)
+    behind = geometry.channel + 1
+    stacked = _grouped(jnp.stack(windows, behind), geometry.channel, geometry.groups)
+    return narrow(_product(stacked, _by_tap(weight, geometry), geometry, "t"), x.dtype)
+
+
+def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
+    windows = _windows(x, geometry.spatial(weight.shape), geometry)
+    weights = _by_tap(weight, geometry)
+    parts = [
+        _product(_grouped(window, geometry.channel, geometry.groups), weights[..., i], geometry, "")
+        for i, window in enumerate(windows)
+    ]
+    return narrow(sum(parts[1:], parts[0]), x.dtype)
+
+
+def _shifts(x: Array, weight: Array, geometry: Geometry) -> Array:
+    at = geometry.channel
+    filters = weight.shape[0] // geometry.groups
+    windows = _windows(wide(x), geometry.spatial(weight.shape), geometry)
+    weights = wide(jnp.moveaxis(weight, at, 1)).reshape(weight.shape[0], -1)
+    total: Array | None = None
+    for i, window in enumerate(windows):
+        shape = [-1 if axis == at else 1 for axis in range(x.ndim)]
+        seen = window if filters == 1 else jnp.repeat(window, filters, at)
+        part = seen * weights[:, i].reshape(shape)
+        total = part if total is None else total + part
+    assert total is not None, "a kernel has at least one place"
+    return narrow(total, x.dtype)
+
+
+_FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {"patches": _patches, "taps": _taps, "shifts": _shifts}
+
+
+def _on_cpu(
+    form: Callable[[Array, Array], Array], native: Callable[[Array, Array], Array], x: Array, weight: Array
+) -> Array:
+    # What is saved for the gradient are the inputs; a program that holds both directions finds the patches of the
+    # forward again, as nothing keeps XLA from seeing that they are the same.
+    saving = jax.checkpoint(form, prevent_cse=False)
+    return lax.platform_dependent(x, weight, cpu=saving, default=native)
+
+
+def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """A convolution of arrays of one element type, without bias; shapes are the caller's to check."""
+
+    def native(x: Array, weight: Array) -> Array:
+        return lax.conv_general_dilated(
+            x,
+            weight,
+            window_strides=geometry.stride,
+            padding=[(p, p) for p in geometry.pad],
+            rhs_dilation=geometry.dilate,
+            dimension_numbers=(geometry.layout, _weight_layout(geometry.layout), geometry.layout),
+            feature_group_count=geometry.groups,
+        )
+
+    form = form_of(x, weight, geometry)
+    if form == "native" or _native_only.get():
+        return native(x, weight)
+    return _on_cpu(lambda x, weight: _FORMS[form](x, weight, geometry), native, x, weight)
+
+
+def deconvolve(
+    x: Array, weight: Array, geometry: Geometry, out_shape: Sequence[int], native: Callable[[Array, Array], Array]
+) -> Array:
+    """The transpose of a convolution, from its result's shape to `out_shape`; `native` is its usual form."""
+    form = transposed_form_of(x, weight, geometry, out_shape)
+    if form == "native" or _native_only.get():
+        return native(x, weight)
+    image = jax.ShapeDtypeStruct(tuple(out_shape), x.dtype)
+
+    def transpose(x: Array, weight: Array) -> Array:
+        return jax.linear_transpose(lambda image: _FORMS[form](image, weight, geometry), image)(x)[0]
+
+    return _on_cpu(transpose, native, x, weight)
+
+
+def _weight_layout(layout: str) -> str:
+    return layout.replace("C", "I").replace("N", "O")

@@ -1,0 +1,270 @@
+"""The forms that convolutions take on a CPU: which is chosen, that its numbers are the native ones, and where it ends.
+
+The choice is read from the lowered program, never from a clock; `benchmarks/ops.py` holds the clock.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+import gluonx as mx
+from gluonx import autograd, nn
+from gluonx.ops import get
+from gluonx.ops.lowering import Geometry, form_of, native_forms, transposed_form_of
+
+# Operator, data, weight, attributes, form.
+CASES = {
+    "tiny image": ("convolution", (3, 4, 2, 2), (5, 4, 3, 3), {"pad": (1, 1)}, "patches"),
+    "tiny result": ("convolution", (2, 4, 8, 8), (5, 4, 3, 3), {"pad": (1, 1), "stride": (2, 2)}, "patches"),
+    "one place": ("convolution", (2, 4, 5, 5), (3, 4, 5, 5), {}, "patches"),
+    "wider than the image": ("convolution", (2, 3, 6, 5), (4, 3, 7, 1), {"pad": (3, 0)}, "patches"),
+    "dilated": ("convolution", (2, 3, 5, 6), (4, 3, 3, 3), {"pad": (3, 3), "dilate": (3, 3)}, "patches"),
+    "a line": ("convolution", (2, 3, 4), (4, 3, 3), {"pad": (1,)}, "patches"),
+    "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
+    "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
+    "groups": ("convolution", (2, 6, 6, 6), (4, 3, 3, 3), {"pad": (1, 1), "num_group": 2}, "patches"),
+    "groups, 1x1": ("convolution", (2, 6, 5, 5), (9, 2, 1, 1), {"num_group": 3}, "patches"),
+    "groups last": (
+        "convolution",
+        (2, 6, 5, 6),
+        (4, 3, 2, 3),
+        {"stride": (2, 1), "num_group": 2, "layout": "NHWC"},
+        "patches",
+    ),
+    "depthwise": ("convolution", (2, 6, 6, 5), (6, 1, 3, 3), {"pad": (1, 1), "num_group": 6}, "shifts"),
+    "depthwise, strided": (
+        "convolution",
+        (2, 4, 7, 6),
+        (4, 1, 3, 2),
+        {"pad": (1, 0), "stride": (2, 3), "num_group": 4},
+        "shifts",
+    ),
+    "depthwise, twice": ("convolution", (2, 3, 6, 6), (6, 1, 3, 3), {"dilate": (2, 2), "num_group": 3}, "shifts"),
+    "depthwise last": (
+        "convolution",
+        (2, 5, 5, 4),
+        (8, 3, 3, 1),
+        {"pad": (1, 1), "num_group": 4, "layout": "NHWC"},
+        "shifts",
+    ),
+    "depthwise line": ("convolution", (2, 3, 9), (3, 1, 4), {"stride": (2,), "num_group": 3}, "shifts"),
+    "deconvolution": ("deconvolution", (2, 4, 5, 5), (4, 3, 4, 4), {"pad": (1, 1), "stride": (2, 2)}, "patches"),
+    "deconvolution, longer": (
+        "deconvolution",
+        (2, 4, 3, 4),
+        (4, 3, 3, 2),
+        {"stride": (3, 2), "adj": (2, 1), "pad": (1, 0)},
+        "patches",
+    ),
+    "deconvolution, groups": (
+        "deconvolution",
+        (2, 4, 3, 3),
+        (4, 3, 3, 3),
+        {"stride": (2, 2), "num_group": 2},
+        "patches",
+    ),
+    "deconvolution, depthwise": (
+        "deconvolution",
+        (2, 4, 3, 3),
+        (4, 1, 4, 4),
+        {"stride": (2, 2), "pad": (1, 1), "num_group": 4},
+        "shifts",
+    ),
+    "deconvolution last": (
+        "deconvolution",
+        (2, 3, 3, 4),
+        (4, 2, 2, 3),
+        {"stride": (2, 2), "layout": "NHWC"},
+        "patches",
+    ),
+}
+NATIVE = {
+    "plain": ("convolution", (1, 3, 9, 9), (4, 3, 3, 3), {"pad": (1, 1)}),
+    "1x1": ("convolution", (1, 3, 2, 2), (4, 3, 1, 1), {}),
+    "strided": ("convolution", (1, 3, 16, 16), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 2)}),
+    "a large kernel": ("convolution", (1, 3, 12, 12), (4, 3, 11, 11), {"stride": (4, 4)}),
+    "a long line": ("convolution", (1, 3, 200), (3, 1, 100), {"num_group": 3}),
+    "1x1 deconvolution": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}),
+}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+QUICK = ("tiny image", "groups", "depthwise, strided", "deconvolution, longer")
+few_cases = pytest.mark.parametrize(
+    "case", [pytest.param(c, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, c in CASES.items()]
+)
+
+
+def arrays(case, dtype=np.float32):
+    rng = np.random.default_rng(len(str(case)))
+    return [jnp.asarray(rng.uniform(-1, 1, shape), dtype) for shape in case[1:3]]
+
+
+def chosen(case):
+    return get(case[0]).bind(**case[3], no_bias=True).fn
+
+
+def native(case):
+    fn = chosen(case)
+
+    def run(*args):
+        with native_forms():
+            return fn(*args)
+
+    return run
+
+
+def wave(fn):
+    """A scalar that is curved in both inputs."""
+    return lambda x, w: jnp.sum(jnp.sin(fn(x, w)))
+
+
+def close(found, wanted, rtol=1e-4):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, float(abs(b).max())))
+
+
+@every_case
+def test_numbers_and_gradients_are_the_native_ones(case):
+    args = arrays(case)
+    close(jax.jit(chosen(case))(*args), jax.jit(native(case))(*args))
+    both = [jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)]
+    close(*both)
+
+
+@few_cases
+def test_second_derivatives(case):
+    args = arrays(case)
+
+    def norm(fn):
+        def total(x, w):
+            gx, gw = jax.grad(wave(fn), (0, 1))(x, w)
+            return jnp.sum(gx**2) + jnp.sum(gw**2)
+
+        return jax.jit(jax.grad(total, (0, 1)))
+
+    close(norm(chosen(case))(*args), norm(native(case))(*args), 1e-3)
+
+
+@few_cases
+def test_forward_mode_and_vmap(case):
+    x, w = arrays(case)
+    tangents = jnp.cos(x), jnp.cos(w)
+    fns = chosen(case), native(case)
+    close(*[jax.jit(lambda x, w, fn=fn: jax.jvp(fn, (x, w), tangents))(x, w) for fn in fns])
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
+        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
+
+
+@every_case
+def test_the_form_is_what_the_program_holds(case):
+    """On a CPU no convolution is left; other platforms, and native_forms, have nothing but the one."""
+    args = arrays(case)
+
+    def count(text):
+        return text.count("stablehlo.convolution")
+
+    grad = jax.jit(jax.grad(wave(chosen(case)), (0, 1)))
+    assert count(grad.lower(*args).as_text()) == 0
+    assert count(jax.jit(jax.grad(wave(native(case)), (0, 1))).lower(*args).as_text()) == 3
+    abroad = jax.export.export(jax.jit(chosen(case)), platforms=["cuda"])(*args).mlir_module()
+    at_home = jax.export.export(jax.jit(native(case)), platforms=["cuda"])(*args).mlir_module()
+    assert count(abroad) == count(at_home) == 1
+    assert "dot_general" not in abroad
+
+
+@pytest.mark.parametrize("case", NATIVE.values(), ids=NATIVE)
+def test_what_stays_native(case):
+    text = jax.jit(chosen(case)).lower(*arrays(case)).as_text()
+    assert text.count("stablehlo.convolution") == 1
+    assert "case" not in text
+
+
+def test_forms_by_name():
+    for name, (op, x, w, attrs, form) in CASES.items():
+        space = len(x) - 2
+        layout = attrs.get("layout", {1: "NCW", 2: "NCHW", 3: "NCDHW"}[space])
+        ones = (1,) * space
+        parts = [attrs.get(k, d) for k, d in (("stride", ones), ("dilate", ones), ("pad", (0,) * space))]
+        geometry = Geometry(layout, *parts, attrs.get("num_group", 1))
+        x, w = (jax.ShapeDtypeStruct(shape, np.float32) for shape in (x, w))
+        if op == "convolution":
+            assert form_of(x, w, geometry) == form, name
+            assert form_of(x.update(dtype=np.int32), w, geometry) == "native"
+        else:
+            out = jax.eval_shape(get(op).bind(**attrs, no_bias=True).fn, x, w).shape
+            assert transposed_form_of(x, w, geometry, out) == form, name
+
+
+def test_patches_that_would_be_too_large():
+    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 2)
+    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((64, 64, 112, 112), (64, 32, 3, 3)))
+    assert form_of(x, w, geometry) == "taps"
+    assert form_of(x, w, geometry._replace(groups=1)) == "native"
+
+
+@pytest.mark.parametrize("name", ["groups", "groups last"])
+def test_taps_give_the_same(monkeypatch, name):
+    monkeypatch.setattr("gluonx.ops.lowering._LARGEST", 0)
+    case = (*CASES[name][:3], {**CASES[name][3], "dilate": (1, 1)})  # an operator that no other test has traced
+    args = arrays(case)
+    assert str(jax.make_jaxpr(chosen(case))(*args)).count("dot_general[") > 1
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)])
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise", "groups", "deconvolution"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(name, dtype):
+    case = CASES[name]
+    args = arrays(case, dtype)
+    close(jax.jit(chosen(case))(*args), jax.jit(native(case))(*args), 2e-2)
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise, strided", "deconvolution, longer"])
+def test_gradients_by_differences(name):
+    case = CASES[name]
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise", "groups"])
+def test_only_the_inputs_are_kept_for_the_gradient(name):
+    case = CASES[name]
+    x, w = arrays(case)
+    _, pull = jax.vjp(chosen(case), x, w)
+    kept = sorted(leaf.size for leaf in jax.tree.leaves(pull) if leaf.ndim)
+    assert kept == sorted([x.size, w.size])
+
+
+@pytest.mark.parametrize("layer", ["Conv2D", "Conv2DTranspose"])
+def test_layers_and_create_graph(layer):
+    """Through the engine: plain, hybridized and naive agree, also in a gradient's gradient."""
+    found = []
+    x = mx.np.array(arrays(CASES["tiny image"])[0])
+    for mode in ("plain", "hybrid", "naive"):
+        net = getattr(nn, layer)(3, 3, strides=1, padding=1, in_channels=4, weight_initializer=mx.init.Constant(0.3))
+        net.initialize()
+        net.hybridize(mode == "hybrid")
+        with mx.engine.mode("naive" if mode == "naive" else "deferred"):
+            x.attach_grad()
+            with autograd.record():
+                y = (net(x) ** 3).sum()
+                (dx,) = autograd.grad(y, [x], create_graph=True, retain_graph=True)
+                z = (dx**2).sum()
+            z.backward()
+            found.append((x.grad.asnumpy(), net.weight.grad().asnumpy()))
+    for other in found[1:]:
+        close(other, found[0])
+    assert abs(found[0][1]).max() > 0
+
+
+def test_export_keeps_the_native_form(tmp_path):
+    net = nn.Conv2D(4, 3, padding=1, groups=4, in_channels=4)
+    net.initialize()
+    net.hybridize()
+    net(mx.np.ones((2, 4, 5, 5)))
+    module = jax.export.deserialize((net.export(tmp_path / "net") / "model.jaxexport").read_bytes()).mlir_module()
+    assert module.count("stablehlo.convolution") == 1
+    assert "stablehlo.case" not in module
