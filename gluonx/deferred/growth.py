@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from gluonx.deferred import where
-from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, aval_of, counters
+from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of, counters
 from gluonx.deferred.derived import cuts_tape, out_avals
 from gluonx.device import device_of
 from gluonx.dtype import canonical, is_inexact
@@ -47,6 +47,8 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
             f"an array or a number was expected as an operator's input, got {type(scalar).__name__}: "
             f"{str(scalar)[:80]!r}"
         )
+    if len(args) > 2 and (type(args[1]) is Index or isinstance(args[1], Tracer)) and _is_key(args[0]):
+        args = args[2:]
     dtypes = [dtype_of(a) for a in args if a is not None and not isinstance(a, (bool, int, float, np.generic))]
     inexact = [d for d in dtypes if is_inexact(d)]
     if inexact:
@@ -57,6 +59,11 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
     return whole[0] if whole else canonical(np.int64)
+
+
+def _is_key(value: Any) -> bool:
+    """Whether this looks like the words of a random key, which no number beside it is to be cast to."""
+    return getattr(value, "shape", None) == (2,) and dtype_of(value) == np.uint32
 
 
 def check_numeric(array: np.ndarray) -> None:
