@@ -33,7 +33,7 @@ import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import Handle, Node, Pending, aval_of, counters, new_handle
-from gluonx.deferred.program import Plan, Program, pack, packable
+from gluonx.deferred.program import Plan, Program, pack, packable, walk_back
 from gluonx.deferred.segments import Segment
 from gluonx.errors import GraphError
 
@@ -163,26 +163,9 @@ def _tape_slots(graph: Any, alive: tuple[int, ...]) -> tuple[int, ...]:
     kept: list[int] = []
     for slot in alive:
         node, i = graph.owners[slot]
-        if node.live[i] and not (spent and _passes(graph.owners, slot, spent)):
+        if node.live[i] and not (spent and any(n.depth in spent for n, _ in walk_back(graph.owners, (slot,)))):
             kept.append(slot)
     return tuple(kept)
-
-
-def _passes(owners: Any, slot: int, spent: set[int]) -> bool:
-    """Whether a gradient from `slot` would have to pass a node whose graph is freed."""
-    stack, seen = [owners[slot][0]], set()
-    while stack:
-        node = stack.pop()
-        if node.depth in spent:
-            return True
-        for i in node.diff:
-            part = node.parts[i]
-            if part >= 0:
-                above = owners[part][0]
-                if above.depth not in seen:
-                    seen.add(above.depth)
-                    stack.append(above)
-    return False
 
 
 class _Site:

@@ -18,6 +18,7 @@ it replaces: fresh memory costs a page fault for every 4 KiB.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +29,7 @@ from gluonx.deferred import where
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
 
-__all__ = ["GradInfo", "Plan", "Program", "packable"]
+__all__ = ["GradInfo", "Plan", "Program", "packable", "walk_back"]
 
 PACK_ELEMENTS = 4096
 
@@ -198,22 +199,26 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     )
 
 
+def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Iterator[tuple[Node, int]]:
+    """The nodes that a gradient from `slots` passes, each once and with the number of the output it came through.
+
+    ``owners`` tells for each slot its node and which output of that it is.
+    """
+    stack, seen = list(slots), set[int]()
+    while stack:
+        node, i = owners[stack.pop()]
+        if node.depth not in seen:
+            seen.add(node.depth)
+            yield node, i
+            stack.extend([part for j in node.diff if (part := node.parts[j]) >= 0])
+
+
 def _reach(plan: Plan, slot: int, diff_leaves: tuple[int, ...]) -> tuple[frozenset[int], frozenset[int]]:
     """Where a gradient from `slot` gets to: numbers among `diff_leaves`, and the depths of the nodes that it passes."""
-    owner = [n for n in plan.path for _ in n.outs]
-    stack, leaves, depths = [owner[slot]], set[int](), set[int]()
-    while stack:
-        node = stack.pop()
-        if node.depth in depths:
-            continue
-        depths.add(node.depth)
-        for i in node.diff:
-            part = node.parts[i]
-            if part < 0:
-                leaves.add(diff_leaves.index(-1 - part))
-            else:
-                stack.append(owner[part])
-    return frozenset(leaves), frozenset(depths)
+    owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
+    nodes = [node for node, _ in walk_back(owners, (slot,))]
+    leaves = {diff_leaves.index(-1 - node.parts[i]) for node in nodes for i in node.diff if node.parts[i] < 0}
+    return frozenset(leaves), frozenset([node.depth for node in nodes])
 
 
 class Pullbacks(NamedTuple):

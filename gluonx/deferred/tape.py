@@ -30,7 +30,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
 from gluonx.deferred.graph import Blocked, current_graph, settle
-from gluonx.deferred.program import GradInfo, packable
+from gluonx.deferred.program import GradInfo, packable, walk_back
 from gluonx.deferred.segments import Out
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
@@ -110,23 +110,14 @@ def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]
     for node in graph.path():
         if node.grad is not None and not node.grad.retain:
             spent |= node.grad.region
-    owners = graph.owners
-    stack, region, leaves = list(heads), set(), set()
-    while stack:
-        node, i = owners[stack.pop()]
-        if node.depth in region:
-            continue
+    region, leaves = set[int](), set[int]()
+    for node, i in walk_back(graph.owners, heads):
         if not node.live[i]:
             raise GraphError(NOT_RECORDED)
         if node.depth in spent:
             raise GraphError(FREED)
         region.add(node.depth)
-        for j in node.diff:
-            part = node.parts[j]
-            if part < 0:
-                leaves.add(part)
-            else:
-                stack.append(part)
+        leaves.update([part for j in node.diff if (part := node.parts[j]) < 0])
     return frozenset(region), leaves
 
 
