@@ -56,7 +56,8 @@ def _power(self: Any, exponent: Any) -> Any:
     if type(exponent) is int and abs(exponent) <= 64:
         op = _POWERS.get(exponent)
         if op is None:
-            op = _POWERS[exponent] = adaptable(DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent)))
+            made = DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent), extra=("power", exponent))
+            op = _POWERS[exponent] = adaptable(made)
         return invoke(op, (self,))
     return _pow(self, exponent)
 

@@ -177,14 +177,18 @@ class HybridBlock(Block):
         dynamic_batch: bool = True,
         platforms: Any = None,
         vjp_order: int = 0,
+        format: str = "stablehlo",
     ) -> Any:
-        """Write the net as a StableHLO artifact: a folder that serves where gluonx is not installed.
+        """Write the net as a StableHLO artifact, a folder that serves where gluonx is not installed, or for MXNet.
 
         Parameters
         ----------
         path : str or path
-            The folder; see docs/export.md for what it holds.
-        epoch, remove_amp_cast
+            The folder; see docs/export.md for what it holds. For MXNet the beginning of the files' names:
+            ``PATH-symbol.json`` and ``PATH-0000.params``.
+        epoch : int
+            The number in the name of MXNet's file of parameters.
+        remove_amp_cast
             Accepted for ported code.
         inputs : list of arrays or InputSpec, optional
             What goes in; by default what the hybridized net was last called with.
@@ -194,20 +198,24 @@ class HybridBlock(Block):
             What to compile for; this machine's platform and the CPU by default.
         vjp_order : int
             How often the loaded net can be differentiated.
+        format : {'stablehlo', 'mxnet'}
+            ``'mxnet'`` writes what ``SymbolBlock.imports`` of MXNet 2 reads; the other options have no meaning there.
 
         Returns
         -------
         pathlib.Path
-            The folder.
+            The folder; for MXNet the two files.
 
         Raises
         ------
         UninitializedError
             If parameters have no value yet, or nothing tells what goes in.
+        GraphError
+            If MXNet has no operator for something that the net does; the message names it.
         """
         from gluonx.export import export_block  # export.py builds on this module
 
-        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order)
+        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch)
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""

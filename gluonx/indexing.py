@@ -129,7 +129,7 @@ _ops: dict[Any, DerivedOp] = {}
 def _interned(key: Any, name: str, fn: Any) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
-        found = _ops.setdefault(key, DerivedOp(name, fn))
+        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key))  # exporters read there what is indexed
     return found
 
 

@@ -54,7 +54,7 @@ RAW_ON_TAPE = (
 def _cast_op(dtype: np.dtype) -> DerivedOp:
     found = _casts.get(dtype)
     if found is None:
-        found = _casts[dtype] = DerivedOp(f"cast({dtype})", lambda x: x.astype(dtype))
+        found = _casts[dtype] = DerivedOp(f"cast({dtype})", lambda x: x.astype(dtype), extra=("cast", dtype))
     return found
 
 

@@ -204,6 +204,18 @@ class SymbolBlock(HybridBlock):
         """Change the dtype of all floating parameters."""
         super().cast(dtype)
 
+    def export(self, path: Any, epoch: int = 0, *args: Any, format: str = "stablehlo", **kwargs: Any) -> Any:
+        """As :meth:`HybridBlock.export`; for MXNet, the graph is written as it is.
+
+        Parameters
+        ----------
+        path, epoch, *args, format, **kwargs
+            As there.
+        """
+        if format == "mxnet":
+            return _export_symbol(self, path, epoch)
+        return super().export(path, epoch, *args, format=format, **kwargs)
+
     def __deepcopy__(self, memo: Any) -> SymbolBlock:
         raise TypeError("a SymbolBlock cannot be copied; make another one of the same symbol and parameters")
 
@@ -261,7 +273,7 @@ def _fits(declared: tuple[int, ...], found: tuple[int, ...]) -> bool:
     return len(declared) == len(found) and all(a in (0, b) for a, b in zip(declared, found, strict=True))
 
 
-def export_symbol(block: SymbolBlock, path: str | os.PathLike[str], epoch: int) -> tuple[Path, Path]:
+def _export_symbol(block: SymbolBlock, path: str | os.PathLike[str], epoch: int) -> tuple[Path, Path]:
     """Write a SymbolBlock as the files it could have come from: the graph as it is, and the parameters."""
     from gluonx.serialize import save_arrays
 

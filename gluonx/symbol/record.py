@@ -1,0 +1,228 @@
+"""What operators ran, as a list: the raw material of a symbol that is made of gluonx code.
+
+There are two sources. :func:`record_forward` runs a block's forward on shapes and notes every operator on its way;
+:func:`recorded` reads what the deferred engine has noted anyway. Both give a :class:`Program`: steps in order, each an
+operator on values; a value is an earlier step's output, an input, or a constant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.deferred.core import Handle, Pending, State, Tracer, current_state, new_handle, set_state
+from gluonx.deferred.graph import settle
+from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.errors import GraphError, TracedValueError
+
+__all__ = ["Program", "Ref", "Step", "record_forward", "recorded"]
+
+_FOREIGN = (
+    "{what} cannot be written as a symbol: it was computed by JAX itself (gluonx.from_jax, or jax.numpy in a forward), "
+    "and MXNet has no operator for it. Write it with gluonx.np and gluonx.npx."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ref:
+    """A value: output `index` of step `step`, or leaf `index` where `step` is None."""
+
+    step: int | None
+    index: int
+
+
+@dataclasses.dataclass
+class Step:
+    """One operator on values.
+
+    Attributes
+    ----------
+    op : BoundOp or DerivedOp
+    args : list
+        `Ref`, Python or NumPy scalars, and None. The key of a random operator is left out.
+    shapes : list of jax.ShapeDtypeStruct or None
+        Of the arguments that are values.
+    outs : list of jax.ShapeDtypeStruct
+    """
+
+    op: Any
+    args: list[Any]
+    shapes: list[Any]
+    outs: list[Any]
+
+
+@dataclasses.dataclass
+class Program:
+    """Steps, the leaves they begin with, and what comes out.
+
+    Attributes
+    ----------
+    steps : list of Step
+    leaves : list of (str or None, array or jax.ShapeDtypeStruct)
+        Name and value; no name for a constant.
+    outputs : list of Ref
+    """
+
+    steps: list[Step]
+    leaves: list[tuple[str | None, Any]]
+    outputs: list[Ref]
+
+
+def _struct(value: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(tuple(value.shape), np.dtype(value.dtype))
+
+
+class _Recorder(Trace):
+    """A trace that notes what runs in it."""
+
+    def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
+        super().__init__(handles, tracers, key)
+        self.steps: list[Step] = []
+        self.refs: dict[int, Ref] = {}
+        self.leaves: list[tuple[str | None, Any]] = []
+        self.kept: list[Any] = []  # so that no id is used twice
+
+    def leaf(self, name: str | None, value: Any, stands_for: Any) -> Ref:
+        ref = self.refs[id(value)] = Ref(None, len(self.leaves))
+        self.leaves.append((name, stands_for))
+        self.kept.append(value)
+        return ref
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        out = super().invoke(op, args)
+        plain = args[2:] if op.random else args  # without the key
+        refs = [self.ref(a, op.name) for a in plain]
+        shapes = [_struct(a) if hasattr(a, "shape") and not isinstance(a, np.generic) else None for a in plain]
+        values = [handle.value for handle in (out if type(out) is tuple else (out,))]
+        step = Step(op, refs, shapes, [_struct(v) for v in values])
+        for index, value in enumerate(values):
+            if id(value) not in self.refs:  # an operator that has nothing to do gives its input
+                self.refs[id(value)] = Ref(len(self.steps), index)
+                self.kept.append(value)
+        self.steps.append(step)
+        return out
+
+    def ref(self, value: Any, what: str) -> Any:
+        if isinstance(value, Handle):
+            value = self.value(value)
+        elif not isinstance(value, jax.Array | np.ndarray):
+            return value
+        found = self.refs.get(id(value))
+        if found is not None:
+            return found
+        if isinstance(value, Tracer):
+            raise TracedValueError(_FOREIGN.format(what=f"an input of {what}"))
+        return self.leaf(None, value, np.asarray(value))
+
+    def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
+        if not isinstance(handle.value, Tracer) and id(handle) not in self.values:
+            return settle(handle)  # an array that the forward captures: a constant
+        return super().value(handle, op, args)
+
+
+def record_forward(
+    forward: Callable[..., Any], handles: dict[str, Handle], inputs: dict[str, Any]
+) -> tuple[Program, Any]:
+    """Run a forward on shapes, in predict mode, and note what runs.
+
+    Parameters
+    ----------
+    forward : callable
+        Takes one handle for each input; gives a pytree of handles.
+    handles : dict of str to Handle
+        Parameters, by name.
+    inputs : dict of str to jax.ShapeDtypeStruct
+
+    Returns
+    -------
+    program : Program
+    tree : jax.tree_util.PyTreeDef
+        The nesting of the outputs.
+
+    Raises
+    ------
+    TracedValueError
+        If something was computed by JAX itself.
+    """
+    box: dict[str, Any] = {}
+    owned = list(handles.values())
+
+    def flat(root: Any, base: Any, params: Any, given: Any) -> Any:
+        recorder = _Recorder(owned, params, (root, base))
+        before = current_state()
+        set_state(State(False, False, recorder, 0, before.naive))
+        try:
+            for name, value, handle in zip(handles, params, owned, strict=True):
+                recorder.leaf(name, value, handle)
+            for name, value in zip(inputs, given, strict=True):
+                recorder.leaf(name, value, inputs[name])
+            out = forward(*[new_handle(v) for v in given])
+            leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
+            refs = [recorder.ref(leaf, "the result") for leaf in leaves]
+            box["program"] = Program(recorder.steps, recorder.leaves, refs)
+            return 0
+        finally:
+            set_state(before)
+
+    root, base = jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32)
+    jax.make_jaxpr(flat)(root, base, [_struct(h) for h in owned], list(inputs.values()))
+    return box["program"], box["tree"]
+
+
+def recorded(outputs: Sequence[Handle]) -> Program:
+    """What the engine has recorded for these arrays, which are still pending.
+
+    Raises
+    ------
+    GraphError
+        If an array is not pending (nothing was recorded for it, or it has been computed since), or they are pending
+        in different graphs.
+    """
+    places = [handle.value for handle in outputs]
+    if not all(isinstance(p, Pending) and p.value is None for p in places):
+        raise GraphError(
+            "get_symbol: nothing is recorded for an array that has been computed already. Call it inside "
+            "autograd.record() or engine.bulk(), before the array's value is asked for."
+        )
+    graph = places[0].graph
+    if any(p.graph is not graph for p in places):
+        raise GraphError("get_symbol: the arrays were recorded by different threads")
+    path, node = [], graph.cursor
+    while node.parent is not None:
+        path.append(node)
+        node = node.parent
+    steps: list[Step] = []
+    produced: list[Ref] = []
+    avals: list[Any] = []
+    for node in reversed(path):
+        args, shapes = _places(graph, node, produced, avals)
+        steps.append(Step(node.op, args, shapes, [aval.struct for aval in node.outs]))
+        produced += [Ref(len(steps) - 1, i) for i in range(len(node.outs))]
+        avals += [aval.struct for aval in node.outs]
+    leaves: list[tuple[str | None, Any]] = [(None, leaf) for leaf in graph.leaves]
+    return Program(steps, leaves, [produced[p.slot] for p in places])
+
+
+def _places(graph: Any, node: Any, produced: list[Ref], avals: list[Any]) -> tuple[list[Any], list[Any]]:
+    args: list[Any] = []
+    shapes: list[Any] = []
+    parts = node.parts[2:] if node.op.random else node.parts
+    for part in parts:
+        if part is None:
+            args.append(None)
+            shapes.append(None)
+        elif isinstance(part, tuple):
+            slot, number = part
+            args.append(graph.ints[number] if slot.integral else graph.floats[number])
+            shapes.append(None)
+        elif part >= 0:
+            args.append(produced[part])
+            shapes.append(avals[part])
+        else:
+            args.append(Ref(None, -1 - part))
+            shapes.append(_struct(graph.leaves[-1 - part]))
+    return args, shapes
