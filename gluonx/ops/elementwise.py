@@ -397,7 +397,8 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2
     size = jnp.abs(x)
-    return jnp.where(size < border, 0.5 * scalar**2 * x * x, size - 0.5 * border)
+    near = jnp.where(size < border, x, 0)  # or the gradient at infinity is 0 times infinity
+    return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
 @register(level=4, aliases=("ElementWiseSum",))

@@ -1,0 +1,238 @@
+"""Edge cases of functions, layers and losses: the part of the contract table where rounding is not what matters.
+
+A row is an expression in ``np``, ``npx``, ``nn`` or ``loss`` of up to three inputs ``x``, ``y`` and ``z``, which
+`test_contract_edges.py` and the script that asks MXNet (`oracle/edges/make_golden.py`) both evaluate: empty batches,
+axes of length one, negative axes, NaN and infinities, ties, indices out of range, several element types. ``KNOWN`` says
+where MXNet does otherwise, and why that is left as it is.
+
+This file must stay importable by the oracle's Python, which has NumPy 1.23 and no JAX.
+"""
+
+import zlib
+
+import numpy as onp
+
+__all__ = ["INPUTS", "KNOWN", "ROWS", "Edge"]
+
+_RNG = onp.random.RandomState(3)
+_NAN, _INF = onp.nan, onp.inf
+
+INPUTS = {
+    "wild": onp.array([[1.0, _NAN, -2.0, _INF], [0.0, -0.0, -_INF, 3.0]], "float32"),
+    "zeros": onp.array([0.0, -0.0, 1.0, -1.0, _INF, -_INF, _NAN, 2.0], "float32"),
+    "ties": onp.array([[2.0, 1.0, 2.0, 2.0, 0.0], [3.0, 3.0, 3.0, 3.0, 3.0]], "float32"),
+    "same": onp.full((2, 3), 4.0, "float32"),
+    "huge": onp.array([[-1e4, 1e4, 0.0], [88.0, -104.0, 30.0]], "float32"),
+    "empty": onp.zeros((0, 4), "float32"),
+    "hollow": onp.zeros((2, 0, 3), "float32"),
+    "one": onp.array([[[0.7]]], "float32"),
+    "thin": _RNG.uniform(-1, 1, (2, 1, 3)).astype("float32"),
+    "plain": _RNG.uniform(-1, 1, (2, 3, 4)).astype("float32"),
+    "matrix": _RNG.uniform(-1, 1, (3, 4)).astype("float32"),
+    "picture": onp.round(_RNG.uniform(0, 2, (1, 2, 4, 4))).astype("float32"),  # with many ties
+    "no_pictures": onp.zeros((0, 2, 4, 4), "float32"),
+    "vector4": _RNG.uniform(0.5, 1, (4,)).astype("float32"),
+    "weight": _RNG.uniform(-1, 1, (5, 4)).astype("float32"),
+    "kernel": _RNG.uniform(-1, 1, (3, 2, 3, 3)).astype("float32"),
+    "stray": onp.array([-1, 0, 7, 2], "int32"),
+    "mask": onp.array([[True, False, True, False], [False, False, False, False]]),
+    "whole": onp.array([[7, -7, 3, 0], [-8, 8, -1, 5]], "int32"),
+    "divisor": onp.array([[2, 2, -2, 3], [3, -3, 5, -5]], "int32"),
+    "small": onp.array([[100, 27, -128], [1, -1, 5]], "int8"),
+    "bytes": onp.array([[200, 100, 0]], "uint8"),
+    "flags": onp.array([[True, False], [True, True]]),
+    "half": _RNG.uniform(-2, 2, (2, 3, 4)).astype("float16"),
+    "half_big": onp.array([[60000.0, 60000.0, 1e-7], [0.0, -60000.0, 3.0]], "float16"),
+    "rows": onp.array([0, 1], "int32"),
+    "labels": onp.array([1.0, 0.0], "float32"),
+    "no_labels": onp.zeros((0,), "float32"),
+}
+
+
+class Edge:
+    """A row: an expression, its inputs' names, and whether the gradient of the first input is compared."""
+
+    def __init__(self, expression, *inputs, grad=True, tol=1e-5):
+        self.expression, self.inputs, self.grad, self.tol = expression, inputs, grad, tol
+        self.key = f"{expression} of {', '.join(inputs)}"
+        self.mark = f"{zlib.crc32(self.key.encode()):08x}"  # its name in the golden file
+
+
+def _each(expressions, *inputs, **more):
+    return [Edge(expression, *inputs, **more) for expression in expressions]
+
+
+_ELEMENTWISE = _each(
+    [
+     "npx.relu(x)", "npx.sigmoid(x)", "np.tanh(x)", "np.exp(x)", "np.log(x)", "np.sqrt(x)", "np.abs(x)",
+     "np.square(x)", "npx.softsign(x)", "np.expm1(x)", "np.log1p(x)", "np.cbrt(x)", "np.arctan(x)", "np.sinh(x)",
+     "npx.erf(x)", "npx.activation(x, 'softrelu')", "npx.leaky_relu(x, act_type='elu')",
+     "npx.leaky_relu(x, act_type='gelu')", "npx.smooth_l1(x, scalar=1.0)", "np.clip(x, -0.5, 0.5)",
+     "np.maximum(x, 0)", "np.minimum(x, 0)"
+    ],
+    "zeros",
+) + _each(
+    [
+     "np.sign(x)", "np.floor(x)", "np.ceil(x)", "np.trunc(x)", "np.isnan(x)", "np.isinf(x)", "np.isfinite(x)",
+     "np.logical_not(x)", "np.nan_to_num(x)", "np.reciprocal(x)", "np.power(x, 0)", "np.power(x, 0.5)",
+     "np.arctan2(x, x)", "np.hypot(x, x)", "np.copysign(1.0, x)", "np.fmax(x, 0)", "np.fmin(x, 0)", "np.mod(x, 2)",
+     "np.true_divide(x, 0)", "np.equal(x, x)", "np.greater(x, 0)"
+    ],
+    "zeros", grad=False,
+)  # fmt: skip
+_HUGE = _each(
+    [
+     "npx.softmax(x)", "npx.log_softmax(x)", "npx.sigmoid(x)", "npx.activation(x, 'log_sigmoid')",
+     "npx.activation(x, 'softrelu')", "npx.activation(x, 'mish')", "np.tanh(x)", "npx.softmax(x, temperature=0.5)",
+     "npx.softmax(x, axis=0)", "np.logaddexp(x, 0)"
+    ],
+    "huge", tol=1e-4,
+)  # fmt: skip
+_REDUCED = _each(
+    [
+     "np.sum(x)", "np.mean(x)", "np.max(x)", "np.min(x)", "np.prod(x)", "np.sum(x, axis=-1)", "np.max(x, axis=-1)",
+     "np.min(x, axis=0)", "np.cumsum(x, axis=-1)", "np.nansum(x)", "np.argmax(x, axis=1)", "np.argmin(x, axis=1)",
+     "np.any(x, axis=1)", "np.all(x)", "np.count_nonzero(x)"
+    ],
+    "wild", grad=False,
+) + _each(
+    [
+     "np.sum(x)", "np.mean(x, axis=0)", "np.prod(x)", "np.sum(x, axis=0)", "np.max(x, axis=1)",
+     "np.var(x, axis=1)", "np.cumsum(x)", "np.sort(x, axis=1)", "npx.softmax(x)", "npx.log_softmax(x)",
+     "np.argmax(x, axis=1)", "np.concatenate([x, x], axis=0)", "np.stack([x, x], axis=-1)",
+     "np.expand_dims(x, -1)", "np.transpose(x)", "np.reshape(x, (0, 2, 2))", "np.tile(x, (2, 2))",
+     "np.repeat(x, 3, axis=0)", "np.flip(x, axis=0)", "x + 1", "x * x"
+    ],
+    "empty", grad=False,
+) + _each([
+     "np.sum(x, axis=1)", "np.prod(x, axis=1)", "np.mean(x, axis=2)", "np.sum(x, axis=(0, 2))"
+    ], "hollow",
+          grad=False)  # fmt: skip
+_AXES = _each(
+    [
+     "np.sum(x, axis=-2)", "np.mean(x, axis=(-1, 0))", "np.max(x, axis=-3)", "np.var(x, axis=-1)",
+     "np.std(x, axis=-2)", "np.cumsum(x, axis=-1)", "np.transpose(x, (-1, 0, 1))", "np.swapaxes(x, -1, 0)",
+     "np.moveaxis(x, -1, 0)", "np.roll(x, 1, axis=-2)", "np.flip(x, axis=-1)", "np.concatenate([x, x], axis=-2)",
+     "np.stack([x, x], axis=-2)", "np.split(x, 2, axis=-1)[1]", "np.expand_dims(x, -2)",
+     "np.take(x, np.array([1, 0]), axis=-1)", "npx.softmax(x, axis=-2)", "npx.log_softmax(x, axis=0)",
+     "npx.pick(x, np.array([[0, 1, 2], [3, 0, 1]]), axis=-1)", "np.diagonal(x, axis1=-2, axis2=-1)",
+     "np.trace(x, axis1=-2, axis2=-1)", "np.rot90(x, axes=(-2, -1))", "np.squeeze(np.expand_dims(x, 0), 0)",
+     "np.linalg.norm(x, axis=-1)", "npx.layer_norm(x, y, y, axis=-1)", "npx.l2_normalization(x)",
+     "np.sort(x, axis=-2)", "np.rollaxis(x, -1)", "np.array_split(x, 3, axis=-1)[0]"
+    ],
+    "plain", "vector4", tol=1e-4,
+)  # fmt: skip
+_ONES = _each(
+    [
+     "np.sum(x, axis=1)", "np.var(x, axis=1)", "np.std(x, axis=1)", "npx.softmax(x, axis=1)",
+     "npx.log_softmax(x, axis=1)", "np.squeeze(x)", "np.squeeze(x, axis=1)", "np.max(x, axis=1)",
+     "np.broadcast_to(x, (2, 4, 3))", "np.cumsum(x, axis=1)", "npx.layer_norm(x, np.ones(1), np.zeros(1), axis=1)",
+     "npx.instance_norm(x, np.ones(1), np.zeros(1))", "npx.group_norm(x, np.ones(1), np.zeros(1), num_groups=1)"
+    ],
+    "thin", tol=1e-4,
+) + _each([
+     "np.sum(x)", "np.var(x)", "npx.softmax(x)", "np.squeeze(x)", "np.sort(x)", "np.argmax(x)"
+    ], "one", grad=False)  # fmt: skip
+_TIES = _each(
+    ["np.max(x, axis=1)", "np.min(x, axis=1)", "np.sort(x, axis=1)"], "ties", grad=False
+) + _each(
+    [
+     "np.argmax(x, axis=1)", "np.argmin(x, axis=1)", "npx.topk(x, k=1)", "npx.topk(x, k=5, ret_typ='value')",
+     "npx.topk(x, k=5, ret_typ='mask')", "npx.topk(x, k=2, ret_typ='mask', is_ascend=True)",
+     "np.median(x, axis=1)", "np.unique(x)", "np.searchsorted(np.array([0.0, 1, 2, 2, 3]), x)",
+     "np.percentile(x, 50, axis=1)"
+    ],
+    "ties", grad=False,
+) + _each(
+    ["npx.layer_norm(x, np.ones(3), np.zeros(3))", "np.var(x, axis=1)"], "same",
+) + _each(
+    [
+     "npx.pooling(x, kernel=(2, 2), stride=(2, 2), pool_type='max')",
+     "npx.pooling(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1), pool_type='max')",
+     "npx.pooling(x, global_pool=True, pool_type='max', kernel=(1, 1))",
+     "npx.pooling(x, kernel=(2, 2), stride=(2, 2), pool_type='avg')"
+    ],
+    "picture",
+)  # fmt: skip
+_BATCHLESS = [
+    Edge("npx.fully_connected(x, y, num_hidden=5, no_bias=True)", "empty", "weight", grad=False),
+    Edge("npx.layer_norm(x, y, y)", "empty", "vector4", grad=False),
+    Edge("npx.convolution(x, y, kernel=(3, 3), num_filter=3, no_bias=True)", "no_pictures", "kernel", grad=False),
+    Edge("npx.pooling(x, kernel=(2, 2), stride=(2, 2))", "no_pictures", grad=False),
+    Edge("npx.batch_flatten(x)", "no_pictures", grad=False),
+    Edge("loss.L2Loss()(x, x)", "empty", grad=False),
+    Edge("loss.SoftmaxCrossEntropyLoss()(x, y)", "empty", "no_labels", grad=False),
+    Edge("npx.embedding(x, y, input_dim=5, output_dim=4)", "no_labels", "weight", grad=False),
+    Edge("npx.one_hot(x, 3)", "no_labels", grad=False),
+    Edge("np.dot(x, y.T)", "empty", "weight", grad=False),
+]
+_INDICES = [
+    Edge("np.take(x, y, axis=0, mode='clip')", "weight", "stray"),
+    Edge("np.take(x, y, axis=0, mode='wrap')", "weight", "stray"),
+    Edge("npx.pick(x, y, axis=1)", "matrix", "labels3", grad=False),
+    Edge("npx.one_hot(x, 3)", "stray", grad=False),
+    Edge("npx.embedding(y, x, input_dim=5, output_dim=4)", "weight", "rows"),
+    Edge("npx.gather_nd(x, np.array([[0, 1], [2, 0]]))", "matrix"),
+    Edge("npx.sequence_mask(x, np.array([0, 2, 1]), True, 9.0, 0)", "plain3"),
+    Edge("npx.sequence_last(x, np.array([1, 2, 1]), True)", "plain3"),
+    Edge("npx.sequence_reverse(x, np.array([1, 2, 1]), True)", "plain3"),
+    Edge("npx.masked_softmax(x, y)", "wildless", "mask"),
+    Edge("npx.masked_log_softmax(x, y)", "wildless", "mask", grad=False),
+    Edge("np.where(y, x, 0)", "wildless", "mask"),
+    Edge("loss.SoftmaxCrossEntropyLoss()(x, y)", "wildless", "labels"),
+]
+INPUTS["labels3"] = onp.array([-1.0, 9.0, 1.0], "float32")
+INPUTS["plain3"] = _RNG.uniform(-1, 1, (2, 3, 2)).astype("float32")
+INPUTS["wildless"] = _RNG.uniform(-1, 1, (2, 4)).astype("float32")
+_TYPES = _each(
+    [
+     "x + y", "x - y", "x * y", "x / y", "x // y", "x % y", "np.maximum(x, y)", "x == y", "x > y", "np.abs(x)",
+     "-x", "np.sum(x)", "np.mean(x)", "np.max(x, axis=1)", "np.prod(x, axis=0)", "np.sort(x)",
+     "np.sqrt(np.abs(x))", "x + 1", "x * 2", "np.square(x)", "np.sign(x)", "np.cumsum(x)", "np.argmax(x)",
+     "np.bitwise_and(x, y)", "np.bitwise_xor(x, y)", "np.invert(x)", "np.gcd(x, y)", "np.lcm(x, y)",
+     "np.clip(x, -2, 2)", "np.where(x > 0, x, y)", "np.exp(x)"
+    ],
+    "whole", "divisor", grad=False,
+) + _each([
+     "np.sum(x)", "x + x", "np.abs(x)", "-x", "np.max(x)", "x.astype('float32')", "np.square(x)"
+    ], "small", grad=False) + _each(
+    [
+     "x + x", "x - x", "np.max(x)", "x.astype('int32')", "x.astype('int8')"
+    ], "bytes", grad=False,
+) + _each([
+     "np.sum(x)", "x == x", "np.logical_and(x, x)", "np.any(x)", "np.all(x)", "x.astype('float32')"
+    ], "flags",
+          grad=False) + _each(
+    [
+     "x + x", "x * x", "np.sum(x)", "np.max(x, axis=-1)", "np.exp(x)", "npx.softmax(x)", "npx.log_softmax(x)",
+     "npx.relu(x)", "np.tanh(x)", "npx.sigmoid(x)", "npx.leaky_relu(x, act_type='gelu')",
+     "np.dot(x, np.ones((4, 2), dtype='float16'))", "np.sqrt(np.abs(x))", "x.astype('float32')",
+     "np.cumsum(x, axis=-1)", "loss.L2Loss()(x, x * 2)"
+    ],
+    "half", tol=4e-3,
+) + _each([
+     "x + x", "npx.softmax(x)", "np.max(x)", "x.astype('int32')"
+    ], "half_big", grad=False, tol=2e-3)  # fmt: skip
+ROWS = [*_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
+
+_AS_NUMPY = {"out": "NaN stays NaN, and -0.0 keeps its sign, as in NumPy"}
+_AT_NAN = {"grad": "at NaN and infinity JAX's gradient, not MXNet's"}
+
+KNOWN = {
+    "np.sign(x) of zeros": _AS_NUMPY,
+    "np.copysign(1.0, x) of zeros": _AS_NUMPY,
+    "npx.relu(x) of zeros": _AT_NAN,
+    "np.abs(x) of zeros": _AT_NAN,
+    "npx.smooth_l1(x, scalar=1.0) of zeros": _AT_NAN,
+    "npx.softsign(x) of zeros": _AT_NAN,
+    "np.maximum(x, 0) of zeros": _AT_NAN,
+    "np.minimum(x, 0) of zeros": _AT_NAN,
+    "npx.activation(x, 'log_sigmoid') of huge": {"out": "MXNet's overflows", "grad": "MXNet's overflows"},
+    "np.logaddexp(x, 0) of huge": {"out": "MXNet's overflows", "grad": "MXNet's overflows"},
+    "np.sum(x, axis=-1) of wild": {"out": "MXNet's compensated sum makes NaN of an infinity"},
+    "np.argmax(x, axis=1) of wild": {"out": "the place of a NaN, as in NumPy"},
+    "np.argmin(x, axis=1) of wild": {"out": "the place of a NaN, as in NumPy"},
+    "np.var(x, axis=-1) of plain, vector4": {"grad": "MXNet's is 0 everywhere"},
+    "np.std(x, axis=-2) of plain, vector4": {"grad": "MXNet's is 0 everywhere"},
+    "np.sum(x) of small": {"dtype": "sums of small integers widen", "out": "MXNet's wraps round"},
+}

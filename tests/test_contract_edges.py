@@ -1,0 +1,59 @@
+"""Edge cases (`contract_edges.py`) against MXNet's answers, in every mode."""
+
+import pathlib
+import warnings
+
+import numpy as onp
+import pytest
+from contract_edges import INPUTS, KNOWN, ROWS
+from sweep import churn  # noqa: F401 - a fixture
+
+from gluonx import autograd, engine, loss, nn, np, npx
+
+GOLDEN = dict(onp.load(pathlib.Path(__file__).parent / "oracle" / "edges" / "golden.npz"))
+COMPARED = [row for row in ROWS if f"{row.mark}/out" in GOLDEN]
+
+
+def evaluate(row):
+    """The value of a row, and the gradient of its sum."""
+    given = {name: np.array(INPUTS[key], dtype=INPUTS[key].dtype) for name, key in zip("xyz", row.inputs)}
+    names = {"np": np, "npx": npx, "nn": nn, "loss": loss, **given}
+    if not row.grad:
+        return {"out": onp.asarray(eval(row.expression, names))}
+    given["x"].attach_grad()
+    with autograd.record():
+        out = eval(row.expression, names)
+    out.backward()
+    return {"out": onp.asarray(out), "grad": onp.asarray(given["x"].grad)}
+
+
+def compare(found, wanted, row, rules):
+    """Shapes and numbers, and what kind of dtype: 64-bit types are 32-bit ones here."""
+    for name, ours in found.items():
+        if name in rules:
+            continue
+        theirs = wanted[name]
+        assert ours.shape == theirs.shape, f"{name} of {row.key}"
+        if "dtype" not in rules:
+            assert ours.dtype.kind == theirs.dtype.kind, f"{name} is {ours.dtype}, MXNet's is {theirs.dtype}"
+            assert ours.dtype.itemsize == min(theirs.dtype.itemsize, 4), f"{ours.dtype}, MXNet's is {theirs.dtype}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of infinities that are subtracted
+            onp.testing.assert_allclose(
+                ours.astype(onp.float64), theirs.astype(onp.float64), rtol=row.tol, atol=row.tol, err_msg=row.key
+            )
+
+
+@pytest.mark.parametrize("row", COMPARED, ids=lambda row: row.key)
+def test_as_mxnet(row):
+    wanted = {name: GOLDEN[f"{row.mark}/{name}"] for name in ("out", "grad") if f"{row.mark}/{name}" in GOLDEN}
+    compare(evaluate(row), wanted, row, KNOWN.get(row.key, {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_naive_mode_is_the_same(row):
+    with engine.mode("naive"):
+        naive = evaluate(row)
+    for name, value in evaluate(row).items():
+        onp.testing.assert_allclose(value, naive[name], rtol=2e-3 if value.dtype == onp.float16 else 1e-5, atol=1e-6)
