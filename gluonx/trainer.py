@@ -23,7 +23,7 @@ import numpy as np
 from gluonx import serialize
 from gluonx.arguments import Checked
 from gluonx.deferred import engine
-from gluonx.deferred.core import Handle, new_handle
+from gluonx.deferred.core import Handle, intern_aval, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
@@ -253,7 +253,10 @@ class Trainer(Checked):
     def _step_in_one(self, plan: _Plan) -> None:
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
-        args = [*plan.weights, *plan.grads, *plan.state, optimizer.hyper(self._active)]
+        numbers = optimizer.hyper(self._active)
+        # In a handle, since an array of NumPy's would be copied: its owner might write to it.
+        vector = new_handle(numbers, intern_aval(numbers.shape, numbers.dtype))
+        args = [*plan.weights, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
         engine.commit_step(

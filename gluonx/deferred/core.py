@@ -186,23 +186,23 @@ class Handle:
 
 
 _new: Callable[[type], Handle] = object.__new__
-_handle_class: type = Handle
+array_class: type = Handle  # the class of users' arrays; read as an attribute of this module, for it is set late
 
 
 def set_handle_class(cls: type) -> None:
     """Tells the engine which subclass of :class:`Handle` to hand to users."""
-    global _handle_class
-    _handle_class = cls
+    global array_class
+    array_class = cls
 
 
 def handle_class() -> type:
     """The class of users' arrays."""
-    return _handle_class
+    return array_class
 
 
 def new_handle(value: Any, aval: Aval | None = None) -> Any:
     """A fresh user-visible handle on `value`."""
-    handle = _new(_handle_class)
+    handle = _new(array_class)
     handle.value = value
     handle.aval = aval
     handle.tape = None

@@ -23,7 +23,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gluonx.deferred import flushing, growth
+from gluonx.deferred import core, flushing, growth
 from gluonx.deferred.core import (
     ROOT,
     Aval,
@@ -33,7 +33,6 @@ from gluonx.deferred.core import (
     Placeholder,
     Tracer,
     aval_of,
-    handle_class,
     intern_aval,
     new_handle,
     scalar_slot,
@@ -97,11 +96,6 @@ class Graph:
         self.path_nodes: list[Node] = []
         self.owners: list[tuple[Node, int]] = []
 
-    @property
-    def plain(self) -> type:
-        """The class of handles that are no views."""
-        return handle_class()
-
     # -- recording -------------------------------------------------------------------------------------------------
 
     def step_to(self, op: Any, args: Any, taped: bool) -> Node:
@@ -109,7 +103,7 @@ class Graph:
         node = self.cursor
         leaves, index = self.leaves, self.leaf_index
         key: list[Any] = [op, taped]
-        plain = self.plain
+        plain = core.array_class
         for a in args:
             if type(a) is plain or isinstance(a, Handle):
                 if type(a) is not plain and a.derived and not a.is_current():

@@ -241,6 +241,8 @@ def gradients(
 def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | None]]:
     """What a user gave to backward, as two lists of one length."""
     if isinstance(heads, Handle):
+        if head_grads is None and current_state().trace is None:
+            return [heads], [None]
         heads = [heads]
         head_grads = head_grads if isinstance(head_grads, (list, tuple)) else [head_grads]
     if not isinstance(heads, (list, tuple)):
