@@ -220,6 +220,27 @@ _CONV = [
         "conv2d-transpose-nhwc", lambda nn: nn.Conv2DTranspose(4, 3, 2, layout="NHWC"), real(2, 4, 4, 3), golden=False
     ),
     _row("conv3d-transpose", lambda nn: nn.Conv3DTranspose(2, 2, 2), real(2, 3, 3, 3, 3)),
+    _row("deformable", lambda nn: nn.DeformableConvolution(4), real(2, 3, 4, 5)),
+    _row(
+        "deformable-groups",
+        lambda nn: nn.DeformableConvolution(
+            4, (3, 2), (1, 2), (1, 0), groups=2, num_deformable_group=2, use_bias=False, activation="relu"
+        ),
+        real(2, 4, 5, 6),
+    ),
+    _row(
+        "deformable-dilate",
+        lambda nn: nn.DeformableConvolution(
+            3, kernel_size=(3, 3), padding=(2, 2), dilation=(2, 2), offset_use_bias=False
+        ),
+        real(1, 2, 6, 6),
+    ),
+    _row(
+        "deformable-modulated",  # MXNet's own fails: it calls a function that is not there
+        lambda nn: nn.ModulatedDeformableConvolution(4, kernel_size=(3, 3), padding=(1, 1), num_deformable_group=2),
+        real(2, 4, 5, 5),
+        golden=False,
+    ),
 ]
 
 _POOL = [

@@ -27,6 +27,10 @@ ORDER: dict[str, str] = {
     "log_softmax": "x axis length temperature use_length dtype",
     "masked_log_softmax": "x mask axis temperature normalize",
     "masked_softmax": "x mask axis temperature normalize",
+    "modulated_deformable_convolution": (
+        "data offset mask weight bias kernel stride dilate pad num_filter num_group num_deformable_group workspace "
+        "no_bias im2col_step layout"
+    ),
     "norm": "x ord axis out_dtype keepdims",
     "one_hot": "indices depth on_value off_value dtype",
     "pad": "x mode pad_width constant_value",

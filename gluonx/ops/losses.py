@@ -382,7 +382,8 @@ def ctc_batch_loss(
 ) -> Array:
     """Connectionist temporal classification with the last class as the blank; one value a sample.
 
-    Without ``label_lengths`` a label ends before its first -1 (any negative value).
+    Without ``label_lengths`` a label ends before its first -1 (any negative value). A label that is too long for its
+    sequence has a loss and a gradient of 0.
     """
     import optax  # lazily: most programs never need it here
 
@@ -396,4 +397,7 @@ def ctc_batch_loss(
     padded = (places >= ends[:, None]).astype(jnp.float32)
     index = jnp.clip(label.astype(jnp.int32), 0, blank)
     loss = optax.ctc_loss(logits, late, index, padded, blank_id=blank)
+    # Between equal labels stands a blank. What cannot be aligned in the time there is costs nothing, as in MXNet.
+    again = jnp.sum((index[:, 1:] == index[:, :-1]) & (padded[:, 1:] == 0), 1)
+    loss = jnp.where(jnp.sum(padded == 0, 1) + again <= jnp.sum(late == 0, 1), loss, 0)
     return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))

@@ -26,7 +26,7 @@ from contract import LAYERS, LOSSES, METRICS, head, weight  # noqa: E402
 from mxnet import autograd, gluon, np, npx  # noqa: E402
 
 npx.set_np()
-SKIPPED = {"Block", "HybridBlock", "SymbolBlock", "DeformableConvolution", "ModulatedDeformableConvolution"}
+SKIPPED = {"Block", "HybridBlock", "SymbolBlock"}
 warnings.simplefilter("ignore")
 
 

@@ -1,9 +1,9 @@
-"""The table of calls of vision and attention operators that gluonx and MXNet 2.0.0b1 must answer alike.
+"""The table of calls that gluonx and MXNet 2.0.0b1 must answer alike: vision, attention, images, and others' edges.
 
-Read by ``make.py`` (in the oracle's Python, which has no gluonx), by ``tests/test_vision_ops.py``,
-``tests/test_attention_ops.py`` and ``tests/test_npx_image.py``. A row names the function (of ``npx``, or as the oracle
-calls it under ``there``), its arrays, its attributes, and the arrays whose gradients are compared. Arrays come from the
-row's name alone; the golden file holds results only.
+Read by ``make.py`` (in the oracle's Python, which has no gluonx) and by ``tests/called.py``, which runs the rows for
+``tests/test_vision_ops.py``, ``test_attention_ops.py``, ``test_npx_image.py`` and ``test_ops_edges.py``. A row names
+the function (of ``npx``, or as the oracle calls it under ``there``), its arrays, its attributes, and the arrays whose
+gradients are compared. Arrays come from the row's name alone; the golden file holds results only.
 """
 
 import zlib
@@ -351,6 +351,162 @@ def images():
     yield Row("normalize:batch", "image.normalize", [unit(2, 3, 2, 2)], three, grad=(0,))
 
 
+# -- edges of other operators -----------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+TIES = [[3.0, 1, 3, 2, 1], [0, 0, 0, 0, 0], [-1, 5, 5, -1, 2]]
+ODD = [[NAN, 1.0, INF, -INF, 2.0], [1.0, NAN, NAN, 0.0, -1.0]]
+
+
+def edges():
+    """Operators written before, over their attributes and at their edges."""
+    yield from _topk()
+    yield from _pick()
+    yield from _sequences()
+    yield from _softmaxes()
+    yield from _indexing()
+    yield from _shapes()
+
+
+def _topk():
+    for kind in ("value", "indices", "mask", "both"):
+        for is_ascend in (False, True):
+            attrs = {"ret_typ": kind, "is_ascend": is_ascend}
+            grad = (0,) if kind in ("value", "both") else ()
+            yield Row(f"topk:{kind}:{is_ascend}", "topk", [real(3, 5)], {**attrs, "k": 2}, grad=grad)
+            yield Row(f"topk:{kind}:{is_ascend}:ties", "topk", [TIES], {**attrs, "k": 3}, grad=grad)
+            yield Row(
+                f"topk:{kind}:{is_ascend}:axis0", "topk", [real(3, 4, 2)], {**attrs, "k": 2, "axis": 0}, grad=grad
+            )
+            yield Row(f"topk:{kind}:{is_ascend}:flat", "topk", [real(3, 4)], {**attrs, "k": 5, "axis": None}, grad=grad)
+            yield Row(f"topk:{kind}:{is_ascend}:all", "topk", [real(3, 4)], {**attrs, "k": 0, "axis": 1}, grad=grad)
+        yield Row(f"topk:{kind}:one", "topk", [real(3, 1)], {"ret_typ": kind})
+        yield Row(f"topk:{kind}:int", "topk", [whole(9, 3, 4)], {"ret_typ": kind, "k": 2})
+        yield Row(f"topk:{kind}:dtype", "topk", [real(3, 4)], {"ret_typ": kind, "k": 2, "dtype": "int32"})
+    yield Row("topk:empty", "topk", [real(0, 4)], {"ret_typ": "value", "k": 2})
+    yield Row("topk:inf", "topk", [[[1.0, INF, -INF, 2.0]]], {"ret_typ": "both", "k": 4})
+
+
+def _pick():
+    index = [[-7.0, -1, 0, 1.9, 9], [4, 5, -5, 2, 1]]
+    for mode in ("clip", "wrap"):
+        yield Row(f"pick:{mode}", "pick", [real(2, 4, 5), index], {"axis": 1, "mode": mode}, grad=(0,))
+        yield Row(f"pick:{mode}:last", "pick", [real(3, 4), [-1.0, 6, 2]], {"mode": mode, "keepdims": True}, grad=(0,))
+        yield Row(f"pick:{mode}:kept", "pick", [real(3, 4), [[-1.0], [6], [2]]], {"mode": mode}, grad=(0,))
+    yield Row("pick:int", "pick", [real(3, 4), whole(4, 3)], {})
+    yield Row("pick:nan", "pick", [ODD, whole(5, 2)], {})
+    yield Row("pick:zero-batch", "pick", [real(0, 4), whole(4, 0)], {})
+
+
+def _sequences():
+    for axis in (0, 1):
+        x = real(4, 3, 2) if axis == 0 else real(3, 4, 2)
+        for label, lengths in {"some": [1.0, 4, 2], "none": [0.0, 4, 9]}.items():
+            attrs = {"use_sequence_length": True, "axis": axis}
+            name = f"{axis}:{label}"
+            masked = {**attrs, "value": -2.5}
+            yield Row(f"sequence_mask:{name}", "sequence_mask", [x, lengths], masked, grad=(0,))
+            if label == "some":
+                yield Row(f"sequence_last:{name}", "sequence_last", [x, lengths], attrs, grad=(0,))
+        yield Row(f"sequence_last:{axis}", "sequence_last", [x], {"axis": axis})  # whose gradient crashes MXNet
+        yield Row(f"sequence_mask:{axis}:off", "sequence_mask", [x], {"axis": axis}, grad=(0,))
+    used = {"use_sequence_length": True}
+    yield Row("sequence_reverse:0", "sequence_reverse", [real(4, 3, 2), [1.0, 4, 2]], used, grad=(0,))
+    yield Row("sequence_reverse:off", "sequence_reverse", [real(4, 3, 2)], {}, grad=(0,))
+    yield Row("sequence_mask:nan", "sequence_mask", [[[NAN, 1.0], [INF, 2.0]], [0.0, 1]], used)
+    yield Row("sequence_mask:int", "sequence_mask", [real(4, 3), whole(5, 3)], used)
+    for blank in ("first", "last"):
+        label = np.array([[1, 2, 1], [3, 0, 0], [2, 2, 0]]) - (0 if blank == "first" else 1)
+        base = {"blank_label": blank}
+        arrays = [real(6, 3, 4), label.astype("float32")]
+        yield Row(f"ctc_loss:{blank}", "ctc_loss", arrays, base, grad=(0,), tol=1e-4)
+        lengths = [*arrays, np.array([6, 5, 4], "float32"), np.array([3, 1, 2], "float32")]
+        both = {**base, "use_data_lengths": True, "use_label_lengths": True}
+        yield Row(f"ctc_loss:{blank}:lengths", "ctc_loss", lengths, both, grad=(0,), tol=1e-4)
+        data = {**base, "use_data_lengths": True}
+        yield Row(f"ctc_loss:{blank}:data", "ctc_loss", lengths[:3], data, grad=(0,), tol=1e-4)
+        short = [real(2, 1, 4), np.array([[2, 2]], "float32") - (blank == "last")]
+        yield Row(f"ctc_loss:{blank}:impossible", "ctc_loss", short, base, tol=1e-4)
+
+
+def _softmaxes():
+    mask = lambda rng: rng.random_sample((3, 5)) < 0.6  # noqa: E731
+    gone = np.array([[True, False, True], [False, False, False]])
+    for name in ("masked_softmax", "masked_log_softmax"):
+        for label, attrs in {
+            "plain": {},
+            "warm": {"temperature": 2.5},
+            "rough": {"normalize": False},
+            "axis": {"axis": 0, "temperature": 0.5},
+        }.items():
+            yield Row(f"{name}:{label}", name, [real(3, 5), mask], attrs, grad=(0,))
+        yield Row(
+            f"{name}:broadcast", name, [real(2, 3, 5), lambda rng: rng.random_sample((2, 1, 5)) < 0.6], {}, grad=(0,)
+        )
+        yield Row(f"{name}:gone", name, [real(2, 3), gone], {}, grad=(0,) if name == "masked_softmax" else ())
+        yield Row(f"{name}:empty", name, [real(0, 3), np.zeros((0, 3), bool)], {})
+    for name in ("softmax", "log_softmax"):
+        yield Row(f"{name}:inf", name, [[[-INF, 1.0, 2.0], [-INF, -INF, -INF]]], {})
+        yield Row(f"{name}:warm", name, [real(2, 3)], {"temperature": 0.25, "axis": 0}, grad=(0,))
+        yield Row(f"{name}:one", name, [real(3, 1)], {}, grad=(0,))
+    yield Row("softmax:lengths", "softmax", [real(2, 3, 4), whole(5, 2, 3)], {"use_length": True}, grad=(0,))
+
+
+def _indexing():
+    yield Row("arange_like:all", "arange_like", [real(2, 3)], {"start": 2.0, "step": 0.5})
+    yield Row("arange_like:axis", "arange_like", [real(2, 5)], {"axis": -1, "step": 2.0})
+    yield Row("arange_like:repeat", "arange_like", [real(2, 6)], {"axis": 1, "repeat": 2})
+    yield Row("arange_like:repeat-odd", "arange_like", [real(2, 5)], {"axis": 1, "repeat": 3, "step": 2.0})
+    yield Row("arange_like:repeat-all", "arange_like", [real(2, 4)], {"repeat": 3})
+    places = np.array([[0, 1, 1, 0], [2, 0, 0, 2]])
+    yield Row("gather_nd:part", "gather_nd", [real(2, 3, 2), places], {}, grad=(0,))
+    yield Row("gather_nd:full", "gather_nd", [real(2, 3), places], {}, grad=(0,))
+    yield Row("gather_nd:deep", "gather_nd", [real(2, 3), places.reshape(2, 2, 2)], {}, grad=(0,))
+    yield Row("gather_nd:float", "gather_nd", [real(2, 3), places.astype("float32")], {})
+    apart = np.array([[0, 1, 1], [2, 0, 2]])
+    yield Row("scatter_nd:full", "scatter_nd", [real(3), apart], {"shape": (2, 3)}, there="nd.scatter_nd")
+    yield Row("scatter_nd:part", "scatter_nd", [real(3, 4), apart], {"shape": (2, 3, 4)}, there="nd.scatter_nd")
+    for name in ("index_add", "index_update"):
+        ind = places if name == "index_add" else apart
+        count = ind.shape[1]
+        yield Row(f"{name}:full", name, [real(2, 3), ind, real(count)], {}, grad=(0, 2))
+        yield Row(f"{name}:part", name, [real(2, 3, 4), ind, real(count, 4)], {}, grad=(0, 2))
+        yield Row(f"{name}:broadcast", name, [real(2, 3, 4), ind, real(count, 1)], {}, grad=(0, 2))
+        yield Row(f"{name}:one", name, [real(2, 3, 4), [[1, 0]], real(3, 4)], {}, grad=(0, 2))
+        yield Row(f"{name}:scalar", name, [real(2, 3), ind, real(1)], {}, grad=(0, 2))
+
+
+def _shapes():
+    for label, (shape, codes, reverse) in {
+        "keep": ((2, 3, 4), (-2, -1), False),
+        "skip": ((2, 1, 4), (-2, -3, -2), False),
+        "rest": ((2, 3, 4), (-2, -4), False),
+        "rest-all": ((2, 3, 4), (-4,), False),
+        "merge": ((2, 3, 4), (-5, -2), False),
+        "merge-rest": ((2, 3, 4), (-2, -5), False),
+        "split": ((6, 4), (-6, 2, 3, -2), False),
+        "split-open": ((6, 4), (-6, -1, 3, -4), False),
+        "split-later": ((2, 6, 4), (-2, -6, 2, -1, -4), False),
+        "open": ((2, 3, 4), (-1,), False),
+        "reverse": ((8, 3, 4), (-1, -2), True),
+        "reverse-merge": ((2, 3, 4), (-2, -5), True),
+        "reverse-split": ((2, 3, 4), (-2, -2, 2, 2, -6), True),
+        "reverse-rest": ((2, 3, 4, 5), (-4, -5), True),
+        "zero": ((0, 3), (-2, 3), False),
+        "zero-open": ((0, 3), (-5,), False),
+    }.items():
+        attrs = {"newshape": codes, "reverse": reverse}
+        yield Row(f"reshape:{label}", "reshape", [real(*shape)], attrs)
+    for a in (False, True):
+        for b in (False, True):
+            attrs = {"transpose_a": a, "transpose_b": b}
+            left, right = real(2, *((4, 3) if a else (3, 4))), real(2, *((5, 4) if b else (4, 5)))
+            yield Row(f"batch_dot:{a}:{b}", "batch_dot", [left, right], attrs, grad=(0, 1))
+    yield Row("batch_dot:deep", "batch_dot", [real(2, 2, 3, 4), real(2, 2, 4, 5)], {}, grad=(0, 1))
+    yield Row("batch_dot:zero-batch", "batch_dot", [real(0, 3, 4), real(0, 4, 5)], {})
+    yield Row("batch_dot:zero-inner", "batch_dot", [real(2, 3, 0), real(2, 0, 5)], {})
+
+
 def rows():
     """All rows."""
-    return [*vision(), *attention(), *images()]
+    return [*vision(), *attention(), *images(), *edges()]
