@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx.deferred.core import Handle, handle_class, set_handle_class
+from gluonx.deferred import core as engine
+from gluonx.deferred.core import Handle, set_handle_class
 from gluonx.legacy.table import TABLE
 from gluonx.ndarray import View, is_readable, ndarray
 
@@ -288,7 +289,7 @@ def use_nd_arrays(active: bool = True) -> bool:
 
 def uses_nd_arrays() -> bool:
     """Whether the arrays that layers give are NDArrays."""
-    return handle_class() is NDArray
+    return engine.array_class is NDArray
 
 
 def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:

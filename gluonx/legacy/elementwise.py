@@ -94,7 +94,6 @@ rows(
     """
     _copy copy identity
     BlockGrad stop_gradient stop_gradient
-    make_loss copy
     zeros_like zeros_like
     ones_like ones_like
     _contrib_round_ste round_ste
@@ -265,6 +264,7 @@ row(
     lambda a, data: core("hard_sigmoid", data, alpha=a.alpha, beta=a.beta),
     via="hard_sigmoid",
 )
+row("make_loss(data)", lambda a, data: core("make_loss", data), via="make_loss")
 row("_identity_with_attr_like_rhs(lhs, rhs)", lambda a, lhs, rhs: core("copy", lhs), via="copy")
 row("Cast(data; dtype: dtype)", lambda a, data: core("cast", data, dtype=a.dtype), via="cast", alias="cast")
 row("amp_cast(data; dtype: dtype)", lambda a, data: core("cast", data, dtype=a.dtype), via="cast")

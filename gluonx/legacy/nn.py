@@ -205,12 +205,9 @@ for _name in ("masked_softmax", "masked_log_softmax"):
     )
 
 
-@row("SoftmaxActivation(data; mode: {channel instance}=instance)", via="softmax reshape")
+@row("SoftmaxActivation(data; mode: {channel instance}=instance)", via="softmax")
 def _softmax_activation(a: Any, data: Any) -> Any:
-    if a.mode == "channel":
-        return core("softmax", data, axis=1)
-    flat = core("softmax", core("batch_flatten", data), axis=1)
-    return core("reshape", flat, newshape=tuple(data.shape))
+    return core("softmax", data, axis=1 if a.mode == "channel" else -1)
 
 
 # -- losses as outputs ------------------------------------------------------------------------------------------------

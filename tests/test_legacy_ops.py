@@ -1,0 +1,77 @@
+"""The table of legacy operators against golden numbers of MXNet (tests/oracle/legacy), values and gradients."""
+
+import pathlib
+
+import numpy as onp
+import pytest
+
+from gluonx import autograd, np
+from gluonx.errors import GraphError
+from gluonx.legacy.table import get_legacy
+from tests.golden import load_cases
+
+cases = load_cases("legacy")
+GOLDEN = dict(onp.load(pathlib.Path(__file__).parent / "oracle" / "legacy" / "ops.npz"))
+WITH_NUMBERS = [i for i in range(len(cases.CASES)) if f"{i}/out0" in GOLDEN]
+WITH_GRADIENTS = [
+    i
+    for i in WITH_NUMBERS
+    if GOLDEN[f"{i}/out0"].dtype.kind == "f" and any(f"{i}/grad{k}" in GOLDEN for k in range(4))
+]
+# Where the two libraries mean to differ; docs/porting.md says why.
+OTHER_GRADIENT = {"LeakyReLU-selu"}
+
+
+def call(index):
+    name, _, attrs = cases.CASES[index]
+    arrays = [np.array(a, dtype=a.dtype) for a in cases.inputs_of(index, cases.CASES[index])]
+    for i in cases.differentiable(cases.CASES[index]):
+        arrays[i].attach_grad()
+    with autograd.record(train_mode=False):
+        outs = get_legacy(name)(*arrays, **attrs)
+    outs = list(outs) if isinstance(outs, tuple) else [outs]
+    return arrays, outs
+
+
+def ident(index):
+    name, _, attrs = cases.CASES[index]
+    return f"{index}-{name}-{'-'.join(map(str, attrs.values()))}"
+
+
+def close(found, wanted, what, tolerance=2e-5):
+    if wanted.shape == ():  # an array without axes, which MXNet 1 did not have
+        wanted = wanted.reshape(1)
+    assert found.shape == wanted.shape, what
+    assert (found.dtype.kind in "iub") == (wanted.dtype.kind in "iub"), (what, found.dtype, wanted.dtype)
+    onp.testing.assert_allclose(found.astype("float64"), wanted.astype("float64"), tolerance, tolerance, err_msg=what)
+
+
+def tolerance_of(arrays):
+    return 2e-3 if any(a.dtype == onp.float16 for a in arrays) else 2e-5
+
+
+@pytest.mark.parametrize("index", WITH_NUMBERS, ids=ident)
+def test_numbers_of_mxnet(index):
+    _, outs = call(index)
+    assert f"{index}/out{len(outs)}" not in GOLDEN, "MXNet gives more outputs"
+    for i, out in enumerate(outs):
+        close(out.asnumpy(), GOLDEN[f"{index}/out{i}"], f"output {i}", tolerance_of(outs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", WITH_GRADIENTS, ids=ident)
+def test_gradients_of_mxnet(index):
+    case = cases.CASES[index]
+    if f"{case[0]}-{case[2].get('act_type', '')}" in OTHER_GRADIENT:
+        return
+    arrays, outs = call(index)
+    golden = {i: GOLDEN[f"{index}/grad{i}"] for i in cases.differentiable(case) if f"{index}/grad{i}" in GOLDEN}
+    heads = cases.heads_of(index, [GOLDEN[f"{index}/out{i}"] for i in range(len(outs))])
+    pairs = [(o, np.array(h.reshape(o.shape), dtype=o.dtype)) for o, h in zip(outs, heads) if o.dtype.kind == "f"]
+    try:
+        autograd.backward([o for o, _ in pairs], [h for _, h in pairs])
+    except GraphError:  # no gradient flows at all
+        assert not any(g.any() for g in golden.values())
+        return
+    for i, wanted in golden.items():
+        close(arrays[i].grad.asnumpy(), wanted, f"gradient of input {i}", tolerance_of(outs))
