@@ -272,7 +272,26 @@ _POOL = [
     _row("pixel-shuffle3d", lambda nn: nn.PixelShuffle3D(2), real(2, 16, 2, 3, 4)),
 ]
 
-LAYERS = [*_BASIC, *_ACTIVATIONS, *_NORM, *_CONV, *_POOL]
+_TRANSFORMER = [
+    _row("attention", lambda nn: nn.MultiHeadAttention(6, 2), real(2, 4, 5), golden=False),
+    _row(
+        "attention-cross",
+        lambda nn: nn.MultiHeadAttention(6, 2, cross=True, use_bias=False),
+        real(2, 4, 5),
+        real(2, 3, 4),
+        golden=False,
+    ),
+    _row("encoder-layer", lambda nn: nn.TransformerEncoderLayer(4, 6, 2, 0.0, 0.0), real(2, 3, 4), golden=False),
+    _row(
+        "decoder-layer",
+        lambda nn: nn.TransformerDecoderLayer(4, 6, 2, 0.0, 0.0, mem_units=5, pre_norm=True),
+        real(2, 3, 4),
+        real(2, 4, 5),
+        golden=False,
+    ),
+]
+
+LAYERS = [*_BASIC, *_ACTIVATIONS, *_NORM, *_CONV, *_POOL, *_TRANSFORMER]
 
 _P, _L = real(4, 3), real(4, 3)
 _ONE, _UNIT = Feed((4, 1), "positive"), Feed((4, 3), "unit")

@@ -13,6 +13,14 @@ from gluonx.nn.activations import LeakyReLU as LeakyReLU
 from gluonx.nn.activations import PReLU as PReLU
 from gluonx.nn.activations import SiLU as SiLU
 from gluonx.nn.activations import Swish as Swish
+from gluonx.nn.attention import MultiHeadAttention as MultiHeadAttention
+from gluonx.nn.attention import PositionwiseFFN as PositionwiseFFN
+from gluonx.nn.attention import TransformerDecoder as TransformerDecoder
+from gluonx.nn.attention import TransformerDecoderLayer as TransformerDecoderLayer
+from gluonx.nn.attention import TransformerEncoder as TransformerEncoder
+from gluonx.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
+from gluonx.nn.attention import gen_mem_attn_mask as gen_mem_attn_mask
+from gluonx.nn.attention import gen_self_attn_mask as gen_self_attn_mask
 from gluonx.nn.basic import Dense as Dense
 from gluonx.nn.basic import Dropout as Dropout
 from gluonx.nn.basic import Embedding as Embedding
@@ -97,16 +105,26 @@ __all__ = [
     "MaxPool2D",
     "MaxPool3D",
     "ModulatedDeformableConvolution",
+    "MultiHeadAttention",
     "PReLU",
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",
+    "PositionwiseFFN",
     "ReflectionPad2D",
     "SELU",
     "Sequential",
     "SiLU",
     "Swish",
+    "SymbolBlock",
     "SyncBatchNorm",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "gen_mem_attn_mask",
+    "gen_self_attn_mask",
+    "module 'gluonx.nn' has no attribute {name!r}",
 ]
 
 

@@ -10,6 +10,7 @@ from gluonx.ops import boxes as boxes
 from gluonx.ops import colour as colour
 from gluonx.ops import conv as conv
 from gluonx.ops import deformable as deformable
+from gluonx.ops import dot_attention as dot_attention
 from gluonx.ops import elementwise as elementwise
 from gluonx.ops import image as image
 from gluonx.ops import indexing as indexing

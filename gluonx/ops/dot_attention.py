@@ -1,0 +1,272 @@
+"""Scaled dot-product attention, over ``jax.nn.dot_product_attention``, and attention over what was seen before.
+
+Arrays are (batch, length, heads, width). What a query may look at is said by a mask (True: it may), by the number of
+valid keys of each sample, and by `causal`, alone or together. A query that may look at nothing gives zeros, and its
+gradient is zero.
+
+:func:`cached_attention` serves decoding token by token: keys and values are written into buffers of fixed length at a
+position that is an array, so that each step runs the same program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.registry import register
+
+__all__ = ["cached_attention", "dot_product_attention", "merge_heads", "split_heads"]
+
+
+def _drops(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0 and attrs["training"] is not False
+
+
+def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
+    return attrs["p"] > 0
+
+
+def _check(name: str, query: Array, key: Array, value: Array) -> None:
+    shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+    if query.ndim != 4 or key.ndim != 4 or key.shape != value.shape:
+        raise ShapeError(
+            f"{name}: query must be (batch, queries, heads, width), key and value both (batch, keys, heads, width); "
+            f"got {shapes}."
+        )
+    if query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3] or query.shape[2] % key.shape[2]:
+        raise ShapeError(
+            f"{name}: batch and width of query and key must be equal, and the heads of query a multiple of those of "
+            f"key; got {shapes}."
+        )
+
+
+def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
+    """The mask as (batch or 1, heads or 1, queries or 1, keys or 1)."""
+    if mask.dtype != jnp.bool_:
+        mask = mask != 0
+    if mask.ndim == 3:
+        mask = mask[:, None]
+    elif mask.ndim == 2:
+        mask = mask[None, None]
+    whole = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
+    if mask.ndim != 4 or any(m not in (1, n) for m, n in zip(mask.shape, whole, strict=True)):
+        raise ShapeError(
+            f"{name}: mask must broadcast to (batch, heads, queries, keys) = {whole}, or be (batch, queries, keys) or "
+            f"(queries, keys); got {mask.shape}."
+        )
+    return mask
+
+
+def _allowed(
+    name: str, query: Array, key: Array, mask: Array | None, valid: Array | None, causal: bool, start: Any = None
+) -> Array | None:
+    """Where queries may look, as one mask; None for everywhere."""
+    found = None if mask is None else _full_mask(name, mask, query, key)
+    places = jnp.arange(key.shape[1])
+    if valid is not None:
+        if valid.shape != (query.shape[0],):
+            raise ShapeError(
+                f"{name}: valid_length must have shape ({query.shape[0]},), one number a sample, not {valid.shape}."
+            )
+        inside = (places < valid[:, None])[:, None, None]
+        found = inside if found is None else found & inside
+    if causal:
+        rows = jnp.arange(query.shape[1]) + (key.shape[1] - query.shape[1] if start is None else start)
+        before = (places <= rows[:, None])[None, None]
+        found = before if found is None else found & before
+    return found
+
+
+def _attend(
+    query: Array, key: Array, value: Array, allowed: Array | None, causal: bool, scale: float | None, drop: Any
+) -> Array:
+    """`causal` alone, without a mask, is left to the kernel."""
+    if drop is not None:
+        return _attend_dropping(query, key, value, allowed, scale, drop)
+    causal = causal and allowed is None
+
+    def kernel(*arrays: Array) -> Array:
+        return jax.nn.dot_product_attention(*arrays, mask=allowed, scale=scale, is_causal=causal)
+
+    def wide(*arrays: Array) -> Array:
+        return kernel(*[a.astype(jnp.float32) for a in arrays]).astype(query.dtype)
+
+    if query.dtype == jnp.float16:  # XLA's CPU backend lacks the product that the kernel asks for
+        out = lax.platform_dependent(query, key, value, cpu=wide, default=kernel)
+    else:
+        out = kernel(query, key, value)
+    if allowed is None:
+        return out
+    some = jnp.swapaxes(allowed.any(-1, keepdims=True), 1, 2)  # (batch, queries, heads, 1)
+    return jnp.where(some, out, jnp.zeros((), out.dtype))
+
+
+def _attend_dropping(
+    query: Array, key: Array, value: Array, allowed: Array | None, scale: float | None, drop: tuple[Array, float]
+) -> Array:
+    groups = query.shape[2] // key.shape[2]
+    if groups > 1:
+        key, value = jnp.repeat(key, groups, 2), jnp.repeat(value, groups, 2)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=jnp.float32) * scale
+    if allowed is not None:
+        scores = jnp.where(allowed, scores, jnp.finfo(scores.dtype).min)
+    weights = jax.nn.softmax(scores, axis=-1)
+    if allowed is not None:
+        weights = jnp.where(allowed, weights, 0.0)
+    random, p = drop
+    keep = jax.random.bernoulli(random, 1 - p, weights.shape)
+    weights = jnp.where(keep, weights * (1 / (1 - p)), 0.0).astype(value.dtype)
+    return jnp.einsum("bnts,bsnh->btnh", weights, value)
+
+
+@register(level=6, random=_drops, mode=_heeds_mode)
+def dot_product_attention(
+    key: Array | None,
+    query: Array,
+    keys: Array,
+    values: Array,
+    mask: Array | None = None,
+    valid_length: Array | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    p: float = 0.0,
+    training: bool | None = None,
+) -> Array:
+    """Attention of queries to keys, summing values: ``softmax(query @ key.T * scale) @ value`` for each head.
+
+    Parameters
+    ----------
+    query : array, shape (batch, queries, heads, width)
+    keys, values : array, shape (batch, keys, key_heads, width)
+        ``heads`` is a multiple of ``key_heads``; several heads then share keys and values.
+    mask : array, optional
+        True, or not zero, where a query may look: broadcasts to (batch, heads, queries, keys); (batch, queries, keys)
+        and (queries, keys) are taken too.
+    valid_length : array of int, shape (batch,), optional
+        How many keys of each sample there are; the rest is padding.
+    causal : bool
+        Whether the last query looks at all keys, the one before at all but the last, and so on.
+    scale : float, optional
+        ``1 / sqrt(width)`` by default.
+    p : float
+        The share of weights that is dropped while training.
+
+    Returns
+    -------
+    array, shape (batch, queries, heads, width)
+        Zeros for a query that may look at nothing.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    ValueError
+        If `p` is not in [0, 1).
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> x = jnp.ones((2, 5, 4, 3))
+    >>> dot_product_attention(None, x, x, x, causal=True).shape
+    (2, 5, 4, 3)
+    """
+    name = "dot_product_attention"
+    _check(name, query, keys, values)
+    if not 0 <= p < 1:
+        raise ValueError(f"{name}: p is {p!r}, but must be at least 0 and below 1.")
+    drop = (key, p) if p > 0 and training and key is not None else None
+    square = query.shape[1] == keys.shape[1]
+    plain = drop is None and mask is None and valid_length is None and (square or not causal)
+    allowed = None if plain else _allowed(name, query, keys, mask, valid_length, causal)
+    return _attend(query, keys, values, allowed, causal, scale, drop)
+
+
+@register(level=6, nout=4)
+def cached_attention(
+    query: Array,
+    new_keys: Array,
+    new_values: Array,
+    keys: Array,
+    values: Array,
+    position: Array,
+    mask: Array | None = None,
+    valid_length: Array | None = None,
+    *,
+    scale: float | None = None,
+) -> tuple[Array, Array, Array, Array]:
+    """Causal attention of new queries to what a cache holds and to the new keys themselves.
+
+    Parameters
+    ----------
+    query : array, shape (batch, new, heads, width)
+    new_keys, new_values : array, shape (batch, new, key_heads, width)
+    keys, values : array, shape (batch, length, key_heads, width)
+        The cache; at most `length` tokens in all.
+    position : array of int, shape ()
+        How many tokens the cache holds.
+    mask, valid_length : array, optional
+        As of `dot_product_attention`, over the cache's `length` keys.
+    scale : float, optional
+
+    Returns
+    -------
+    array, array, array, array
+        The attention, shape as `query`; the cache with the new tokens; ``position + new``. What does not fit into the
+        cache overwrites its end.
+    """
+    _check("cached_attention", query, new_keys, new_values)
+    if keys.shape != values.shape or keys.shape[::2] != new_keys.shape[::2] or keys.shape[3] != new_keys.shape[3]:
+        raise ShapeError(
+            f"cached_attention: the cache has shapes {keys.shape} and {values.shape}, new keys {new_keys.shape}; "
+            "batch, heads and width must be equal."
+        )
+    if new_keys.shape[1] > keys.shape[1]:
+        raise ShapeError(f"cached_attention: {new_keys.shape[1]} tokens do not fit into a cache of {keys.shape[1]}.")
+    position = position.astype(jnp.int32).reshape(())
+    zero = jnp.zeros((), jnp.int32)
+    keys = lax.dynamic_update_slice(keys, new_keys.astype(keys.dtype), (zero, position, zero, zero))
+    values = lax.dynamic_update_slice(values, new_values.astype(values.dtype), (zero, position, zero, zero))
+    allowed = _allowed("cached_attention", query, keys, mask, valid_length, True, position)
+    seen, held = keys.astype(query.dtype), values.astype(query.dtype)
+    out = _attend(query, seen, held, allowed, True, scale, None)
+    return out, keys, values, position + query.shape[1]
+
+
+@register(level=6, nout=lambda attrs: attrs["parts"])
+def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
+    """The heads of a projection, or of several that lie one behind the other.
+
+    Parameters
+    ----------
+    x : array, shape (..., parts * heads * width)
+    heads, parts : int
+
+    Returns
+    -------
+    array or tuple of array, each of shape (..., heads, width)
+        A tuple where there are several parts.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis cannot be divided so.
+    """
+    if heads < 1 or parts < 1 or x.ndim < 1 or x.shape[-1] % (heads * parts):
+        raise ShapeError(f"split_heads: the last axis of {x.shape} is no multiple of {parts} parts of {heads} heads.")
+    split = x.reshape(*x.shape[:-1], parts, heads, x.shape[-1] // (heads * parts))
+    found = tuple(split[..., part, :, :] for part in range(parts))
+    return found if parts > 1 else found[0]
+
+
+@register(level=6)
+def merge_heads(x: Array) -> Array:
+    """All heads of one token side by side: (..., heads, width) becomes (..., heads * width)."""
+    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])
