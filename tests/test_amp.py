@@ -231,8 +231,9 @@ def test_bad_use():
 # -- the loss scale ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("vector", ["short", "long", "with decay"])
 @pytest.mark.parametrize("mode", ["deferred", "naive"])
-def test_the_scale_moves_as_mxnets(mode):
+def test_the_scale_moves_as_mxnets(mode, vector):
     """Scales of each step and weights after it, skipped steps and bias corrections of Adam included."""
     with engine.mode(mode):
         amp.init("float16", target_precision_ops=[])
@@ -241,6 +242,7 @@ def test_the_scale_moves_as_mxnets(mode):
         trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 0.125})
         amp.init_trainer(trainer)
         trainer._attach_scaler(amp.LossScaler(2.0**16, SCALER["interval"], SCALER["max_scale"]))
+        trainer.optimizer._uniform, trainer.optimizer._decays = vector == "short", vector == "with decay"
         for kind, (scale, weight) in zip(SCALER["pattern"], SCALER["steps"]):
             with autograd.record():
                 value = net(np.ones((1, 1))) ** 2

@@ -28,6 +28,7 @@ from gluonx.deferred.engine import invoke
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
+from gluonx.optimizer.rules import moved_back
 from gluonx.trainer import Trainer
 
 __all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
@@ -137,9 +138,8 @@ class _Scaled:
         n, m = len(self.rule.fresh), sum(self.rule.fresh)
         weights, grads, states = arrays[:n], arrays[n : n + m], arrays[n + m : -6]
         finite = _all_finite(grads)
-        count = 1 if hyper.shape[0] == 4 else (hyper.shape[0] - 1) // 3  # see gluonx.optimizer.rules.pack
+        hyper = moved_back(hyper, self.rule.pieces, skipped)
         hyper = hyper.at[0].multiply(jnp.where(scaled > 0, 1 / now, 1.0))
-        hyper = hyper.at[1 : 1 + count].add(-skipped.astype(hyper.dtype))
         new = self.rule(*weights, *grads, *states, hyper)
         kept = [jnp.where(finite, a, b) for a, b in zip(new, (*weights, *states), strict=True)]
         return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))

@@ -222,11 +222,16 @@ class UnitRule(FlatRule):
     units : Units
     """
 
-    __slots__ = ("layouts", "members", "pieces")
+    __slots__ = ("_pieces", "layouts", "members")
 
     def __init__(self, tx: Any, weights: Sequence[Any], units: Units) -> None:
         super().__init__(tx, weights)
-        self.members, self.layouts, self.pieces = units.members, units.layouts, units.count
+        self.members, self.layouts, self._pieces = units.members, units.layouts, units.count
+
+    @property
+    def pieces(self) -> int:
+        """How many parameters have numbers in the step vector."""
+        return self._pieces
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
         numbers = unpack(hyper, self.pieces)
@@ -280,6 +285,11 @@ class CutRule:
 
     def __init__(self, rule: PackedRule, units: Units, fresh: tuple[bool, ...]) -> None:
         self.rule, self.units, self.fresh = rule, units, fresh
+
+    @property
+    def pieces(self) -> int:
+        """How many parameters have numbers in the step vector."""
+        return self.units.count
 
     def __call__(self, *arrays: Any, value_fn: Any = None, **extra: Any) -> tuple[Any, ...]:
         """(arrays, gradients of the fresh ones, packed states, step vector) -> (arrays, packed states)."""

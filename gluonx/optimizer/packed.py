@@ -70,6 +70,11 @@ class PackedRule:
         self.fresh = fresh
         self.groups = self._grouped()
 
+    @property
+    def pieces(self) -> int:
+        """How many parameters have numbers in the step vector."""
+        return self.rule.pieces
+
     def _grouped(self) -> tuple[tuple[int, ...], ...]:
         together: dict[Any, list[int]] = {}
         alone: list[tuple[int, ...]] = []

@@ -46,6 +46,7 @@ __all__ = [
     "bias_correction",
     "clipped",
     "decayed",
+    "moved_back",
     "pack",
     "per_parameter",
     "preprocess",
@@ -143,6 +144,12 @@ def unpack(vector: Any, count: int) -> Hyper:
         )
     t, lr, wd = (vector[1 + k * count : 1 + (k + 1) * count] for k in range(3))
     return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd if wd.shape[0] else 0.0)
+
+
+def moved_back(vector: Any, count: int, steps: Any) -> Any:
+    """The step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
+    end = 2 if vector.shape[0] in (3, 4) else 1 + count
+    return vector.at[1:end].add(-steps.astype(vector.dtype))
 
 
 # ----------------------------------------------------------------- pieces that formulas share
@@ -369,6 +376,11 @@ class FlatRule:
         self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
         self.owners = tuple(_owner(path, leaf, abstract) for path, leaf in paths)
         self._bound: DerivedOp | None = None
+
+    @property
+    def pieces(self) -> int:
+        """How many parameters have numbers in the step vector."""
+        return self.count
 
     @property
     def bound(self) -> DerivedOp:
