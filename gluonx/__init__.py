@@ -20,6 +20,7 @@ _NAMES = {
     "gluonx.fused": ("Fused",),
     "gluonx.attribute": ("AttrScope",),
     "gluonx.parameter": ("Constant", "Parameter"),
+    "gluonx.parameterdict": ("ParameterDict",),
     "gluonx.symbol_block": ("SymbolBlock",),
     "gluonx.trainer": ("Trainer",),
     "gluonx.bridge": ("from_jax", "functional"),
@@ -64,6 +65,7 @@ __all__ = [
     "HybridBlock",
     "MXNetError",
     "Parameter",
+    "ParameterDict",
     "SymbolBlock",
     "Trainer",
     "__version__",
@@ -73,7 +75,9 @@ __all__ = [
     "base",
     "block",
     "callback",
+    "compat",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "current_context",
@@ -92,12 +96,14 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "legacy",
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
     "loss",
     "lr_scheduler",
     "metric",
+    "nd",
     "model_zoo",
     "name",
     "nn",
@@ -150,6 +156,7 @@ late.provide("export_mxnet", lambda: importlib.import_module("gluonx.symbol.expo
 late.provide("get_symbol", lambda: importlib.import_module("gluonx.symbol.exporting").get_symbol)
 late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
+late.provide("RNNFused", lambda: importlib.import_module("gluonx.fused_initializer").RNNFused)
 late.provide("random", lambda: importlib.import_module("gluonx.npx.draws"))
 late.provide("legacy", lambda: importlib.import_module("gluonx.legacy.blocks"))
 aliases.install()

@@ -21,6 +21,7 @@ SHORT = {
     "context": "gluonx.device",
     "error": "gluonx.errors",
     "init": "gluonx.initializer",
+    "nd": "gluonx.legacy.nd",
     "numpy": "gluonx.np",
     "numpy_extension": "gluonx.npx",
     "sym": "gluonx.symbol",
@@ -29,7 +30,6 @@ _ALIASES = {"gluonx.gluon": "gluonx", **{f"gluonx.{name}": module for name, modu
 
 _NOT_YET = "it is not in this version"
 _ABSENT = {
-    "contrib": _NOT_YET,
     "estimator": _NOT_YET,
     "image": _NOT_YET,
     "io": "use gluonx.data.DataLoader",
@@ -37,7 +37,6 @@ _ABSENT = {
     "kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "mod": "write the training loop with gluonx.autograd and gluonx.Trainer",
     "module": "write the training loop with gluonx.autograd and gluonx.Trainer",
-    "nd": "the arrays of MXNet 1 are not here; use gluonx.np and gluonx.npx (nd.waitall is npx.waitall)",
     "probability": _NOT_YET,
     "recordio": _NOT_YET,
     "rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",

@@ -95,6 +95,8 @@ def _hint(block: Any) -> str:
     if callable(alias):
         return str(alias())
     name = type(block).__name__
+    if name == "Activation":  # named by what it computes
+        return str(block.__dict__.get("_act_type", "activation"))
     return next((hint for pattern, hint in _HINTS if pattern.match(name)), name.lower())
 
 
@@ -168,23 +170,26 @@ def collect(block: Any, select: str | None) -> ParameterDict:
 def prepare_class(cls: type, forward: Callable[..., Any]) -> None:
     """Makes a new class of blocks take ``prefix`` and ``params``, and run its ``hybrid_forward`` if it has one."""
     own = cls.__dict__
-    if "__init__" in own:
-        init = own["__init__"]
+    init: Any = cls.__init__
+    if not hasattr(init, "takes_scope"):  # of this class, or of a mixin that is no block
         kinds = inspect.signature(init).parameters
         if "prefix" not in kinds and not any(p.kind is p.VAR_KEYWORD for p in kinds.values()):
-            type.__setattr__(cls, "__init__", _taking_scope(init))
+            type.__setattr__(cls, "__init__", _taking_scope(init, cls.__name__ == "Activation"))
     if "hybrid_forward" in own and "forward" not in own:
         type.__setattr__(cls, "forward", forward)
         type.__setattr__(cls, "_runs_hybrid_forward", True)
 
 
-def _taking_scope(init: Callable[..., None]) -> Callable[..., None]:
+def _taking_scope(init: Callable[..., None], named_by_argument: bool) -> Callable[..., None]:
     """``__init__`` that takes ``prefix`` and ``params`` beside what it takes."""
 
     @functools.wraps(init)
     def taking(self: Any, *args: Any, **kwargs: Any) -> None:
         if "prefix" in kwargs or "params" in kwargs:
             self.__dict__["_asked"] = (kwargs.pop("prefix", None), kwargs.pop("params", None))
+        if named_by_argument and (args or "activation" in kwargs):
+            self.__dict__["_act_type"] = args[0] if args else kwargs["activation"]
         init(self, *args, **kwargs)
 
+    taking.takes_scope = True  # type: ignore[attr-defined]
     return taking

@@ -23,11 +23,11 @@ FLOORS = {
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
-        "initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms", "fused", "block",
+        "initializer", "fused_initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms", "fused", "block",
         "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util", "utils", "probability"},
-    6: {"model_zoo", "estimator", "parallel", "amp", "profiler"},
+    6: {"model_zoo", "estimator", "parallel", "contrib", "amp", "profiler"},
     7: {"symbol", "symbol_block", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},
     9: {"examples", "parity", "__main__"},

@@ -56,7 +56,7 @@ def test_port(name, tmp_path, capsys):
 
 
 def test_a_step_of_two_trainers(tmp_path):
-    """A step of the DCGAN is two training programs, one for the pictures that are generated outside of record(), and one
+    """A step of the DCGAN is two training programs, one for the pictures generated outside of record(), and one
     for each loss that is averaged there; after the first step nothing is compiled.
     """
     training = runpy.run_path(ported("dcgan_training", tmp_path))["Training"](numpy.random.RandomState(1))
@@ -102,7 +102,6 @@ def test_modules_lie_where_mxnet_has_them(name):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("nd", "use gluonx.np and gluonx.npx"),
         ("sym", "write forward"),
         ("kv", "collectives"),
         ("test_utils", "use numpy.testing"),

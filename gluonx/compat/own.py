@@ -64,13 +64,11 @@ _BASE = {
     "mx_uint": onp.uint32,
     "py_str": lambda text: text.decode("utf-8") if isinstance(text, bytes) else text,
 }
-_CONTRIB_NN = {"HybridConcurrent": "HybridConcatenate", "Concurrent": "Concatenate"}
 
 OWN: dict[str, Callable[[], Any]] = {
     **{f"mxnet.{m}.{name}": _value(fn) for m in ("npx", "numpy_extension", "util") for name, fn in _SWITCHES.items()},
     **{f"mxnet.{name}": _value(fn) for name, fn in _SWITCHES.items()},
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},
-    **{f"mxnet.gluon.contrib.nn.{name}": _name("gluonx.nn", ours) for name, ours in _CONTRIB_NN.items()},
     "mxnet.gluon.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),

@@ -6,7 +6,6 @@ from typing import Any
 
 from gluonx import np, npx
 from gluonx.errors import ShapeError
-from gluonx.legacy.elementwise import kept
 from gluonx.legacy.reduce import at_least_1d
 from gluonx.legacy.row import core, row
 
@@ -332,7 +331,7 @@ for _name, _inputs in (
 @row("_contrib_allclose(a, b; rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=True)", via="isclose all")
 def _allclose(attrs: Any, a: Any, b: Any) -> Any:
     close = core("all", np.isclose(a, b, rtol=attrs.rtol, atol=attrs.atol, equal_nan=attrs.equal_nan))
-    return kept(at_least_1d(close), a)
+    return core("cast", at_least_1d(close), dtype="uint8")
 
 
 @row("all_finite(data; init_output: bool=True)", via="isfinite all")

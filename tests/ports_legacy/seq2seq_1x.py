@@ -15,7 +15,7 @@ class Cell(gluon.HybridBlock):
     """A GRU cell by hand, its parameters made as 1.x code makes them."""
 
     def __init__(self, hidden, prefix=None, params=None):
-        super(Cell, self).__init__(prefix=prefix, params=params)
+        super().__init__(prefix=prefix, params=params)
         self._hidden = hidden
         with self.name_scope():
             self.i2h_weight = self.params.get("i2h_weight", shape=(3 * hidden, 0), allow_deferred_init=True)
@@ -36,7 +36,7 @@ class Cell(gluon.HybridBlock):
 
 class Encoder(gluon.Block):
     def __init__(self, hidden, embedding, **kwargs):
-        super(Encoder, self).__init__(**kwargs)
+        super().__init__(**kwargs)
         self.hidden = hidden
         with self.name_scope():
             self.embedding = embedding
@@ -62,7 +62,7 @@ class Attention(gluon.HybridBlock):
     """Additive attention; the weight of the query and of the memory share nothing but the layer below."""
 
     def __init__(self, units, **kwargs):
-        super(Attention, self).__init__(**kwargs)
+        super().__init__(**kwargs)
         with self.name_scope():
             self.query = nn.Dense(units, use_bias=False, flatten=False)
             self.key = nn.Dense(units, use_bias=False, flatten=False)
@@ -78,7 +78,7 @@ class Attention(gluon.HybridBlock):
 
 class Decoder(gluon.Block):
     def __init__(self, hidden, embedding, **kwargs):
-        super(Decoder, self).__init__(**kwargs)
+        super().__init__(**kwargs)
         with self.name_scope():
             self.embedding = embedding
             self.attention = Attention(hidden)

@@ -29,7 +29,7 @@ def flatten_prediction(F, pred):
 
 class ToySSD(gluon.HybridBlock):
     def __init__(self, num_classes, **kwargs):
-        super(ToySSD, self).__init__(**kwargs)
+        super().__init__(**kwargs)
         self.num_classes = num_classes
         with self.name_scope():
             self.stages = nn.HybridSequential(prefix="stages_")
@@ -40,7 +40,9 @@ class ToySSD(gluon.HybridBlock):
             for _ in range(3):
                 self.class_heads.add(nn.Conv2D(NUM_ANCHORS * (num_classes + 1), 3, padding=1))
                 self.box_heads.add(nn.Conv2D(NUM_ANCHORS * 4, 3, padding=1))
-            self.scale = self.params.get("scale", shape=(1, 0, 1, 1), init=mx.init.Constant(5), allow_deferred_init=True)
+            self.scale = self.params.get(
+                "scale", shape=(1, 0, 1, 1), init=mx.init.Constant(5), allow_deferred_init=True
+            )
 
     def hybrid_forward(self, F, x, scale):
         anchors, classes, boxes = [], [], []
@@ -57,7 +59,7 @@ class ToySSD(gluon.HybridBlock):
 
 class FocalLoss(gluon.loss.Loss):
     def __init__(self, axis=-1, alpha=0.25, gamma=2, weight=None, batch_axis=0, **kwargs):
-        super(FocalLoss, self).__init__(weight, batch_axis, **kwargs)
+        super().__init__(weight, batch_axis, **kwargs)
         self._axis, self._alpha, self._gamma = axis, alpha, gamma
 
     def hybrid_forward(self, F, output, label):
@@ -69,7 +71,7 @@ class FocalLoss(gluon.loss.Loss):
 
 class SmoothL1Loss(gluon.loss.Loss):
     def __init__(self, batch_axis=0, **kwargs):
-        super(SmoothL1Loss, self).__init__(None, batch_axis, **kwargs)
+        super().__init__(None, batch_axis, **kwargs)
 
     def hybrid_forward(self, F, output, label, mask):
         loss = F.smooth_l1((output - label) * mask, scalar=1.0)
@@ -109,9 +111,7 @@ def main():
         with autograd.record():
             anchors, class_preds, box_preds = net(x)
             with autograd.pause():
-                targets = nd.contrib.MultiBoxTarget(
-                    anchors, y, class_preds.transpose((0, 2, 1)), overlap_threshold=0.5
-                )
+                targets = nd.contrib.MultiBoxTarget(anchors, y, class_preds.transpose((0, 2, 1)), overlap_threshold=0.5)
                 box_target, box_mask, class_target = targets
             loss = class_loss(class_preds, class_target) + box_loss(box_preds, box_target, box_mask)
         loss.backward()

@@ -1,0 +1,28 @@
+"""``gluon.contrib.nn``: names of MXNet 1 for layers of `gluonx.nn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import nn
+from gluonx.nn import Concatenate as Concurrent
+from gluonx.nn import HybridConcatenate as HybridConcurrent
+from gluonx.nn import Identity, PixelShuffle1D, PixelShuffle2D, PixelShuffle3D, SyncBatchNorm
+
+__all__ = [
+    "Concurrent",
+    "HybridConcurrent",
+    "Identity",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
+    "SyncBatchNorm",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SparseEmbedding":
+        raise AttributeError(
+            "gluon.contrib.nn.SparseEmbedding is not in gluonx: use nn.Embedding, all arrays are dense"
+        )
+    return getattr(nn, name)

@@ -1,0 +1,12 @@
+"""``gluon.contrib.rnn``: cells of MXNet 1 that stand in `gluonx.rnn`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(importlib.import_module("gluonx.rnn"), name)
