@@ -143,7 +143,9 @@ def test_half_precision_with_float32_copies(name):
 
 
 @pytest.mark.parametrize(
-    "tx", [lambda: optax.adam(0.01), lambda: optax.chain(optax.clip_by_global_norm(0.5), optax.lamb(0.05))], ids=str
+    "tx",
+    [lambda: optax.adam(0.01), lambda: optax.chain(optax.clip_by_global_norm(0.5), optax.lamb(0.05))],
+    ids=["adam", "clipped lamb"],
 )
 def test_optax_sees_the_pieces(tx):
     tx = tx()
