@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gluonx import random
+from gluonx import late, random
 from gluonx.arguments import Checked
 from gluonx.dtype import canonical
 
@@ -273,15 +273,13 @@ def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     if isinstance(initializer, Mapping):
         return create(**initializer)
     if not isinstance(initializer, str):
-        raise TypeError(
-            f"An initializer is an Initializer, the name of one such as 'xavier', or its JSON; this is {initializer!r}."
-        )
+        raise TypeError(f"An initializer is one, its name such as 'xavier', or its JSON; this is {initializer!r}.")
     if initializer.startswith("["):
         name, settings = json.loads(initializer)
         return create(name, *args, **settings, **kwargs)
     if initializer.startswith("{"):
         return create(**json.loads(initializer))
-    klass = _REGISTRY.get(initializer.lower())
+    klass = late.wanted("RNNFused") if initializer.lower() == "rnnfused" else _REGISTRY.get(initializer.lower())
     if klass is None:
         raise ValueError(f"No initializer is called {initializer!r}; there are {', '.join(sorted(_REGISTRY))}.")
     return klass(*args, **kwargs)
@@ -593,3 +591,9 @@ class Load(Initializer):
 
 def _few(names: Mapping[str, Any]) -> str:
     return ", ".join(list(names)[:8]) + (" ..." if len(names) > 8 else "")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RNNFused":  # it knows an operator's layout, and stands in a module of its own
+        return late.wanted(name)
+    raise AttributeError(f"gluonx.initializer has no initializer '{name}'")

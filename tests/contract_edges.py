@@ -213,7 +213,31 @@ _TYPES = _each(
 ) + _each([
      "x + x", "npx.softmax(x)", "np.max(x)", "x.astype('int32')"
     ], "half_big", grad=False, tol=2e-3)  # fmt: skip
-ROWS = [*_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
+_PLAIN = _each(
+    [
+        "np.array([np.NINF, np.PINF, np.PZERO, np.NZERO, np.e, np.pi, np.inf])",
+        "np.array([np.iinfo(np.int16).max, np.iinfo(np.uint16).max, np.iinfo('int8').min])",
+        "np.array([np.can_cast('int8', 'int32'), np.can_cast('float32', 'int8')])",
+        "np.array([np.promote_types('int8', 'float32') == np.float32, np.bool_ == np.bool_])",
+        "np.array([np.min_scalar_type(3) == np.uint8])",
+        "np.array([len(np.boolean_dtypes), len(np.integer_dtypes), len(np.floating_dtypes)])",
+        "np.array([len(np.numeric_dtypes)])",
+        "np.hamming(5)", "np.blackman(5)", "np.hanning(1)", "np.pow(x, 2)", "np.empty_like(x) * 0",
+        "np.stack(np.tril_indices_from(x[:, :3]))", "np.stack(np.triu_indices_from(x[:, :3]))",
+        "np.stack(np.triu_indices(3, 1))", "np.stack(np.diag_indices_from(x[:, :3]))",
+        "np.unique_values(np.array([2.0, 1, 2]))", "np.unique_all(np.array([2.0, 1, 2]))[1]",
+        "np.unique_inverse(np.array([2.0, 1, 2]))[1]", "np.histogram2d(x[0], x[1], bins=2)[1]", "x.mT",
+        "np.histogramdd(x, bins=2)[1][0]", "x.reshape_view((4, 3))", "x.as_in_ctx(x.ctx)",
+        "x.as_in_context(x.context)", "x.to_device(x.device)", "x.as_np_ndarray()",
+        "np.array(npx.random.normal_n(x[0], 1.0, batch_shape=(2, 3)).shape)",
+        "np.array(npx.random.uniform_n(0.0, x[0] + 2, batch_shape=2).shape)",
+        "npx.foreach(lambda row, total: (row * 2, total + row), x, x[0])[0]",
+        "npx.while_loop(lambda i: i < 3, lambda i: (i, i + 1), np.array([0.0]), max_iterations=5)[1]",
+        "npx.cond(lambda a: a.sum() > 99, lambda a: a, lambda a: -a, x)",
+    ],
+    "matrix", grad=False,
+)  # fmt: skip
+ROWS = [*_PLAIN, *_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
 
 _AS_NUMPY = {"out": "NaN stays NaN, and -0.0 keeps its sign, as in NumPy"}
 _AT_NAN = {"grad": "at NaN and infinity JAX's gradient, not MXNet's"}
@@ -234,5 +258,9 @@ KNOWN = {
     "np.argmin(x, axis=1) of wild": {"out": "the place of a NaN, as in NumPy"},
     "np.var(x, axis=-1) of plain, vector4": {"grad": "MXNet's is 0 everywhere"},
     "np.std(x, axis=-2) of plain, vector4": {"grad": "MXNet's is 0 everywhere"},
+    "np.array([len(np.boolean_dtypes), len(np.integer_dtypes), len(np.floating_dtypes)]) of matrix": {
+        "out": "bfloat16 is one of them here"
+    },
+    "np.array([len(np.numeric_dtypes)]) of matrix": {"out": "bfloat16 is one of them here"},
     "np.sum(x) of small": {"dtype": "sums of small integers widen", "out": "MXNet's wraps round"},
 }

@@ -27,8 +27,8 @@ FLOORS = {
         "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util", "utils", "probability"},
-    6: {"model_zoo", "estimator", "parallel", "contrib", "amp", "profiler"},
-    7: {"symbol", "symbol_block", "exchange", "legacy", "compat"},
+    6: {"model_zoo", "estimator", "parallel", "contrib", "profiler"},
+    7: {"amp", "symbol", "symbol_block", "exchange", "legacy", "compat"},
     8: {"__init__", "gluon"},
     9: {"examples", "parity", "__main__"},
 }  # fmt: skip

@@ -225,3 +225,38 @@ def test_verbosity(caplog):
 def test_errors(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+# ----------------------------------------------------------------- the flat vector of a fused recurrent layer
+
+
+@pytest.mark.parametrize(
+    ("mode", "bidirectional", "projection", "size", "runs"),
+    [  # what MXNet 2.0 makes of 5 inputs: how many in a row have which value
+        ("lstm", False, None, 216, [(1, 60), (2, 36), (1, 36), (2, 36), (3, 12), (4, 12), (3, 12), (4, 12)]),
+        ("rnn_tanh", False, None, 54, [(1, 15), (2, 9), (1, 9), (2, 9), (3, 3), (4, 3), (3, 3), (4, 3)]),
+        ("gru", True, None, 378, [(1, 45), (2, 27)] * 2 + [(1, 54), (2, 27)] * 2 + [(3, 9), (4, 9)] * 4),
+        ("lstm", True, 2, 432, [(1, 60), (2, 24), (5, 6)] * 2 + [(1, 48), (2, 24), (5, 6)] * 2
+         + [(3, 12), (4, 12)] * 4),
+    ],
+)  # fmt: skip
+def test_rnn_fused(mode, bidirectional, projection, size, runs):
+    kinds = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+    chosen = {f"{kind}_initializer": init.Constant(i + 1) for i, kind in enumerate(kinds)}
+    fused = init.RNNFused(mode, 2, 3, bidirectional, projection, **chosen)
+    wanted = np.concatenate([np.full(count, value, np.float32) for value, count in runs])
+    assert fused.make("parameters_weight", (size,)).tolist() == wanted.tolist()
+    again = init.create(fused.dumps())
+    assert again == fused and again.make("w_weight", (size,)).tolist() == wanted.tolist()
+
+
+def test_rnn_fused_without_initializers_of_its_own():
+    fused = init.RNNFused("rnn_relu", 1, 2)
+    values = fused.make("parameters_weight", (14,))
+    assert (values[:10] != 0).all() and abs(values).max() <= 0.07 and values[10:].tolist() == [0] * 4
+    fused.set_initializer("ones")
+    assert fused.make("parameters_weight", (14,)).tolist() == [1.0] * 10 + [0.0] * 4
+    with pytest.raises(ValueError, match=r"no input size gives \(15,\) parameters"):
+        fused.make("parameters_weight", (15,))
+    with pytest.raises(AttributeError, match="has no initializer 'Bogus'"):
+        _ = init.Bogus

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import importlib
 import json
@@ -74,9 +75,13 @@ def _row(module: str, name: str, thing: Any, signature: str | None, known: froze
     if thing is _ABSENT:
         return Row(module, name, False, reasons.left_out(module, name))
     differs = _differs(thing, signature)
-    why = reasons.differs(module, name) if differs else ""
-    contract = name.rpartition(".")[2].lower() in known
+    why = reasons.differs(module, name, differs) if differs else ""
+    contract = _among(name.rpartition(".")[2].lower(), known)
     return Row(module, name, True, differs=differs, why=why, contract=contract)
+
+
+def _among(word: str, known: frozenset[str]) -> bool:
+    return word in known or any(fnmatch.fnmatchcase(word, pattern) for pattern in known if "*" in pattern)
 
 
 def _differs(thing: Any, signature: str | None) -> str:
@@ -118,5 +123,9 @@ def _words(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             yield node.attr
+        elif isinstance(node, ast.JoinedStr):  # getattr(nn, f"Global{kind}Pool{n}D"): each word that it may become
+            parts = [str(p.value) if isinstance(p, ast.Constant) else "*" for p in node.values]
+            if sum(map(len, parts)) > 8:
+                yield "".join(parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 400:
             yield from node.value.replace(".", " ").replace(",", " ").split()

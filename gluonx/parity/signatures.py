@@ -155,10 +155,13 @@ def _bare(text: str) -> str:
     return text.split("(")[0].split(".")[-1].split(" ")[0].strip("'\"")
 
 
+def _frozen(value: Any) -> Any:
+    return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
+
+
 def _value(text: str) -> Any:
     text = text.removeprefix("dtype(").removesuffix(")") if text.startswith("dtype(") else text
     try:
-        value = ast.literal_eval(text)
-        return tuple(value) if isinstance(value, list) else value
+        return _frozen(ast.literal_eval(text))
     except (ValueError, SyntaxError):
         return _bare(text)

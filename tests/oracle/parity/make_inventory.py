@@ -53,7 +53,10 @@ def main(path):
             methods = facts.get("methods")
             entry = signature
             if isinstance(methods, dict):
-                methods = {n: clean(s) for n, s in methods.items() if len(n) > 1 and not hasattr(str, n)}
+                kept = [
+                    n for n in methods if len(n) > 1 and name != "InitDesc"
+                ]  # which is a str, with all of its methods
+                methods = {n: clean(methods[n]) for n in kept}
                 entry = [signature, own_methods(methods, methods_of, (module, name))]
             elif facts["kind"] not in ("class", "function"):
                 entry = None  # a constant or an object
