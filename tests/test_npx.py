@@ -13,16 +13,11 @@ from gluonx.npx import functions, signatures
 from gluonx.ops import OPS
 
 MXNET = json.loads((pathlib.Path(__file__).parent / "oracle" / "npx_signatures.json").read_text())
-LATER = {  # operators of later issues: vision, detection, quantization, attention kernels, recurrent nets
-    "bipartite_matching", "box_decode", "box_encode", "box_iou", "box_nms", "contrib_calibrate_entropy",
-    "contrib_quantize", "contrib_quantize_v2", "deformable_convolution", "interleaved_matmul_encdec_qk",
-    "interleaved_matmul_encdec_valatt", "interleaved_matmul_selfatt_qk", "interleaved_matmul_selfatt_valatt",
-    "intgemm_fully_connected", "intgemm_maxabsolute", "intgemm_prepare_data", "intgemm_prepare_weight",
-    "intgemm_take_weight", "modulated_deformable_convolution", "multibox_detection", "multibox_prior",
-    "multibox_target", "quantized_act", "quantized_conv", "quantized_elemwise_add", "quantized_elemwise_mul",
-    "quantized_embedding", "quantized_flatten", "quantized_fully_connected", "quantized_pooling",
-    "quantized_reshape", "quantized_transpose", "requantize", "roi_pooling", "sldwin_atten_context",
-    "sldwin_atten_mask_like", "sldwin_atten_score",
+LATER = {  # operators of later issues: quantization
+    "contrib_calibrate_entropy", "contrib_quantize", "contrib_quantize_v2", "intgemm_fully_connected",
+    "intgemm_maxabsolute", "intgemm_prepare_data", "intgemm_prepare_weight", "intgemm_take_weight", "quantized_act",
+    "quantized_conv", "quantized_elemwise_add", "quantized_elemwise_mul", "quantized_embedding", "quantized_flatten",
+    "quantized_fully_connected", "quantized_pooling", "quantized_reshape", "quantized_transpose", "requantize",
 }  # fmt: skip
 
 

@@ -72,29 +72,23 @@ class _Deformable(HybridBlock):
             **self._kwargs, num_deformable_group=num_deformable_group, no_bias=not use_bias
         )
         inner = in_channels // groups or -1
-        self.offset_weight = Parameter(
-            "offset_weight",
-            shape=(made, inner, *self._kernel_size),
-            init=offset_weight_initializer,
-            allow_deferred_init=True,
+        self.offset_weight, self.offset_bias = self._parameters(
+            "offset", made, inner, offset_weight_initializer, offset_bias_initializer, offset_use_bias
         )
-        self.offset_bias = None
-        if offset_use_bias:
-            self.offset_bias = Parameter(
-                "offset_bias", shape=(made,), init=offset_bias_initializer, allow_deferred_init=True
-            )
-        self.deformable_conv_weight = Parameter(
-            "deformable_conv_weight",
-            shape=(channels, inner, *self._kernel_size),
-            init=weight_initializer,
-            allow_deferred_init=True,
+        self.deformable_conv_weight, self.deformable_conv_bias = self._parameters(
+            "deformable_conv", channels, inner, weight_initializer, bias_initializer, use_bias
         )
-        self.deformable_conv_bias = None
-        if use_bias:
-            self.deformable_conv_bias = Parameter(
-                "deformable_conv_bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
-            )
         self.act = None if activation is None else Activation(activation)
+
+    def _parameters(
+        self, name: str, made: int, inner: int, weight: Any, bias: Any, use_bias: bool
+    ) -> tuple[Parameter, Parameter | None]:
+        """The weight of one of the two convolutions, and its bias if it has one."""
+        shape = (made, inner, *self._kernel_size)
+        first = Parameter(f"{name}_weight", shape=shape, init=weight, allow_deferred_init=True)
+        if not use_bias:
+            return first, None
+        return first, Parameter(f"{name}_bias", shape=(made,), init=bias, allow_deferred_init=True)
 
     def _check_groups(self, number: int, what: str, groups: int, error: type[ValueError] = ValueError) -> None:
         if number % groups:

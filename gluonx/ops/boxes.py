@@ -8,6 +8,7 @@ over places, each turn vectorized over the rest, so memory stays linear in the n
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -129,22 +130,66 @@ def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: flo
     return lax.fori_loop(0, count, visit, alive)
 
 
-def _check_columns(data: Array, coord_start: int, score_index: int, id_index: int) -> None:
-    if data.ndim < 2:
-        raise ShapeError(f"box_nms: data must have two axes or more, (..., boxes, numbers a box), not {data.shape}.")
-    width = data.shape[-1]
-    if not 0 <= coord_start <= width - 4:
-        raise ShapeError(f"box_nms: coord_start={coord_start} leaves no 4 coordinates in a row of {width} numbers.")
-    if not 0 <= score_index < width or id_index >= width:
-        raise ShapeError(
-            f"box_nms: score_index={score_index} or id_index={id_index} is not a place in a row of {width} numbers."
-        )
-    # MXNet refuses the same: one column cannot mean two things.
-    taken = range(coord_start, coord_start + 4)
-    if score_index in taken or id_index in taken or score_index == id_index:
-        raise ShapeError(
-            f"box_nms: coord_start={coord_start}, score_index={score_index} and id_index={id_index} share a column."
-        )
+class _Columns(NamedTuple):
+    """Where in a row of `box_nms` the coordinates, the score and the class (-1: there is none) stand."""
+
+    start: int
+    score: int
+    kind: int
+
+    def check(self, data: Array) -> None:
+        if data.ndim < 2:
+            raise ShapeError(
+                f"box_nms: data must have two axes or more, (..., boxes, numbers a box), not {data.shape}."
+            )
+        width = data.shape[-1]
+        if not 0 <= self.start <= width - 4:
+            raise ShapeError(f"box_nms: coord_start={self.start} leaves no 4 coordinates in a row of {width} numbers.")
+        named = f"score_index={self.score} or id_index={self.kind}"
+        if not 0 <= self.score < width or self.kind >= width:
+            raise ShapeError(f"box_nms: {named} is not a place in a row of {width} numbers.")
+        taken = range(self.start, self.start + 4)
+        if self.score in taken or self.kind in taken or self.score == self.kind:
+            raise ShapeError(f"box_nms: with coord_start={self.start}, {named} would share a column.")
+
+    def seen(self, rows: Array, from_center: bool, force_suppress: bool) -> tuple[Array, Array | None]:
+        """The boxes in corner form, and the classes that keep them from suppressing each other."""
+        boxes = rows[:, self.start : self.start + 4]
+        classes = rows[:, self.kind] if self.kind >= 0 and not force_suppress else None
+        return _corners(boxes) if from_center else boxes, classes
+
+    def reformed(self, rows: Array, to_center: bool) -> Array:
+        """The rows with their boxes in the other form. The gradient passes as if it were the same, which is MXNet's."""
+        coords = slice(self.start, self.start + 4)
+        boxes = lax.stop_gradient(rows[..., coords])
+        moved = centers(boxes) if to_center else _corners(boxes)
+        kept = lax.stop_gradient(rows[..., self.score : self.score + 1]) != -1
+        return rows.at[..., coords].add(jnp.where(kept, moved - boxes, 0))
+
+
+class _Rule(NamedTuple):
+    """The attributes of `box_nms` that decide which rows are left."""
+
+    overlap: float
+    valid: float
+    topk: int
+    background: int
+    force: bool
+
+    def left(self, rows: Array, columns: _Columns, from_center: bool) -> Array:
+        """What is left of the rows of one image, by falling score; -1 behind."""
+        plain = lax.stop_gradient(rows)
+        scores = plain[:, columns.score]
+        alive = scores > self.valid
+        if columns.kind >= 0:
+            alive &= plain[:, columns.kind] != self.background
+        order = jnp.argsort(jnp.where(alive, scores, -jnp.inf), descending=True, stable=True)
+        plain, alive = plain[order], alive[order]
+        count = min(self.topk, len(rows)) if self.topk > 0 else len(rows)
+        boxes, classes = columns.seen(plain, from_center, self.force)
+        alive = suppressed(boxes, alive & (jnp.arange(len(rows)) < count), classes, self.overlap, count)
+        kept = jnp.argsort(~alive, stable=True)
+        return jnp.where(alive[kept][:, None], rows[order[kept]], -1)
 
 
 @register(level=5)
@@ -181,7 +226,6 @@ def box_nms(
     force_suppress : bool
         Whether boxes of different classes suppress each other, as they do without a class.
     in_format, out_format : {'corner', 'center'}
-        The form of the coordinates before and after.
 
     Returns
     -------
@@ -199,38 +243,16 @@ def box_nms(
     >>> box_nms(jnp.array([[0, 0.5, 0.1, 0.1, 0.2, 0.2], [0, 0.9, 0.1, 0.1, 0.2, 0.21]]))[:, 1]
     Array([ 0.9, -1. ], dtype=float32)
     """
-    _check_columns(data, coord_start, score_index, id_index)
+    columns = _Columns(coord_start, score_index, id_index)
+    columns.check(data)
+    rule = _Rule(overlap_thresh, valid_thresh, topk, background_id, force_suppress)
     from_center = _is_center(in_format, "box_nms", "in_format")
     to_center = _is_center(out_format, "box_nms", "out_format")
     if data.size == 0:
         return data
-    coords = slice(coord_start, coord_start + 4)
-
-    def one(rows: Array) -> Array:
-        plain = lax.stop_gradient(rows)
-        scores = plain[:, score_index]
-        alive = scores > valid_thresh
-        if id_index >= 0:
-            alive &= plain[:, id_index] != background_id
-        order = jnp.argsort(jnp.where(alive, scores, -jnp.inf), descending=True, stable=True)
-        plain, alive = plain[order], alive[order]
-        count = min(topk, len(rows)) if topk > 0 else len(rows)
-        alive &= jnp.arange(len(rows)) < count
-        boxes = _corners(plain[:, coords]) if from_center else plain[:, coords]
-        classes = plain[:, id_index] if id_index >= 0 and not force_suppress else None
-        alive = suppressed(boxes, alive, classes, overlap_thresh, count)
-        kept = jnp.argsort(~alive, stable=True)
-        return jnp.where(alive[kept][:, None], rows[order[kept]], -1)
-
-    out = jax.vmap(one)(data.reshape(-1, *data.shape[-2:])).reshape(data.shape)
-    if from_center == to_center:
-        return out
-    boxes = lax.stop_gradient(out[..., coords])
-    moved = centers(boxes) if to_center else _corners(boxes)
-    kept = lax.stop_gradient(out[..., score_index : score_index + 1]) != -1
-    # The gradient passes as if the form were the same, which is MXNet's.
-    shift = jnp.where(kept, moved - boxes, 0)
-    return out.at[..., coords].add(shift)
+    left = jax.vmap(lambda rows: rule.left(rows, columns, from_center))
+    out = left(data.reshape(-1, *data.shape[-2:])).reshape(data.shape)
+    return out if from_center == to_center else columns.reformed(out, to_center)
 
 
 # -- coding against anchors -----------------------------------------------------------------------------------------

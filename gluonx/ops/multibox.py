@@ -150,6 +150,15 @@ def _targets(
     return jnp.where(mask, coded, 0).reshape(-1), mask.astype(anchors.dtype).reshape(-1), kind.astype(anchors.dtype)
 
 
+def _check_targets(anchor: Array, label: Array, cls_pred: Array) -> None:
+    fits = anchor.ndim == 3 and anchor.shape[0] == 1 and anchor.shape[2] == 4 and label.ndim == 3 and cls_pred.ndim == 3
+    if not fits or label.shape[2] < 5 or label.shape[0] != cls_pred.shape[0] or cls_pred.shape[2] != anchor.shape[1]:
+        raise ShapeError(
+            "multibox_target: anchor must be (1, n, 4), label (batch, m, 5 or more), cls_pred (batch, classes, n), but "
+            f"they have shapes {anchor.shape}, {label.shape}, {cls_pred.shape}."
+        )
+
+
 @register(level=5, nout=3)
 def multibox_target(
     anchor: Array,
@@ -198,14 +207,8 @@ def multibox_target(
     ShapeError
         If the shapes do not fit.
     """
-    name = "multibox_target"
-    fits = anchor.ndim == 3 and anchor.shape[0] == 1 and anchor.shape[2] == 4 and label.ndim == 3 and cls_pred.ndim == 3
-    if not fits or label.shape[2] < 5 or label.shape[0] != cls_pred.shape[0] or cls_pred.shape[2] != anchor.shape[1]:
-        raise ShapeError(
-            f"{name}: anchor must be (1, n, 4), label (batch, m, 5 or more), cls_pred (batch, classes, n), but they "
-            f"have shapes {anchor.shape}, {label.shape}, {cls_pred.shape}."
-        )
-    scale = jnp.asarray(_numbers(variances, 4, name, "variances"), anchor.dtype)
+    _check_targets(anchor, label, cls_pred)
+    scale = jnp.asarray(_numbers(variances, 4, "multibox_target", "variances"), anchor.dtype)
     mining = _Mining(negative_mining_ratio, negative_mining_thresh, ignore_label)
     if not label.shape[1]:
         none = jnp.zeros((label.shape[0], anchor.shape[1] * 4), anchor.dtype)

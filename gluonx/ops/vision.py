@@ -157,6 +157,33 @@ def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Ar
     return total / jnp.maximum(number, 1)
 
 
+def _sampled(
+    corners: Array, grid: tuple[int, int], shape: Sequence[int], ratio: int, aligned: bool
+) -> tuple[Array, Array]:
+    """The weights of rows and columns for one region."""
+    left, top, right, bottom = corners - (0.5 if aligned else 0.0)
+    high, broad = bottom - top, right - left
+    if not aligned:
+        high, broad = jnp.maximum(high, 1), jnp.maximum(broad, 1)
+    return _samples(top, high, grid[0], shape[0], ratio), _samples(left, broad, grid[1], shape[1], ratio)
+
+
+def _means(image: Array, rows: Array, columns: Array, position_sensitive: bool) -> Array:
+    """The sums over an image (C, H, W) with the weights of rows and columns, (C, rows, columns)."""
+    if position_sensitive:
+        grid = len(rows), len(columns)
+        apart = image.reshape(_channels(len(image), grid), *grid, *image.shape[1:])
+        return jnp.einsum("ih,jw,cijhw->cij", rows, columns, apart)
+    return jnp.einsum("ih,chj->cij", rows, jnp.einsum("jw,chw->chj", columns, image))
+
+
+def _channels(channels: int, grid: tuple[int, int]) -> int:
+    """How many channels each bin has, if each has its own."""
+    if channels % (grid[0] * grid[1]):
+        raise ShapeError(f"roi_align: {channels} channels cannot be shared among {grid[0]} x {grid[1]} bins.")
+    return channels // (grid[0] * grid[1])
+
+
 @register(level=5, aliases=("ROIAlign",))
 def roi_align(
     data: Array,
@@ -207,27 +234,14 @@ def roi_align(
     Array([[[[5.]]]], dtype=float32)
     """
     grid = _check("roi_align", data, rois, pooled_size)
-    channels, height, width = data.shape[1:]
-    bins = grid[0] * grid[1]
-    if position_sensitive and channels % bins:
-        raise ShapeError(f"roi_align: {channels} channels cannot be shared among {grid[0]} x {grid[1]} bins.")
-    made = channels // bins if position_sensitive else channels
+    made = _channels(data.shape[1], grid) if position_sensitive else data.shape[1]
     if 0 in data.shape or 0 in rois.shape:
         return jnp.zeros((len(rois), made, *grid), data.dtype)
     x = wide(data)
 
     def one(roi: Array) -> Array:
         image, there = _image(x, roi[0])
-        left, top, right, bottom = roi[1:] * spatial_scale - (0.5 if aligned else 0.0)
-        high, broad = bottom - top, right - left
-        if not aligned:
-            high, broad = jnp.maximum(high, 1), jnp.maximum(broad, 1)
-        rows = _samples(top, high, grid[0], height, sample_ratio)
-        columns = _samples(left, broad, grid[1], width, sample_ratio)
-        if position_sensitive:
-            out = jnp.einsum("ih,jw,cijhw->cij", rows, columns, image.reshape(made, *grid, height, width))
-        else:
-            out = jnp.einsum("ih,chj->cij", rows, jnp.einsum("jw,chw->chj", columns, image))
-        return jnp.where(there, out, 0)
+        rows, columns = _sampled(roi[1:] * spatial_scale, grid, image.shape[1:], sample_ratio, aligned)
+        return jnp.where(there, _means(image, rows, columns, position_sensitive), 0)
 
     return narrow(lax.map(one, lax.stop_gradient(rois.astype(x.dtype))), data.dtype)
