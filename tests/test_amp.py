@@ -12,7 +12,9 @@ from gluonx.deferred import casting
 from gluonx.errors import GluonxError
 from gluonx.ops.registry import OPS
 
-SCALER = json.loads((pathlib.Path(__file__).parent / "oracle" / "amp" / "scaler.json").read_text())
+GOLDEN = pathlib.Path(__file__).parent / "oracle" / "amp"
+SCALER = json.loads((GOLDEN / "scaler.json").read_text())
+SYMBOLS = json.loads((GOLDEN / "symbols.json").read_text())
 TARGETS = ("float16", "bfloat16")
 
 
@@ -224,8 +226,8 @@ def test_bad_use():
         amp.init_trainer(gluonx.optimizer.SGD())
     with pytest.raises(AttributeError, match="no loss scale"):
         _ = trainer.amp_loss_scale
-    with pytest.raises(AttributeError, match="convert_hybrid_block"):
-        _ = amp.convert_model
+    with pytest.raises(AttributeError, match="'convert_nothing'"):
+        _ = amp.convert_nothing
 
 
 # -- the loss scale ----------------------------------------------------------------------------------------------------
@@ -421,3 +423,51 @@ def test_converted_weights_and_exceptions():
         amp.convert_hybrid_block(net, excluded_sym_names=["9"])
     with pytest.raises(TypeError, match="HybridBlock was expected"):
         amp.convert_hybrid_block(nn.Sequential())
+
+
+# -- converted symbols -------------------------------------------------------------------------------------------------
+
+
+def nodes(sym):
+    found = json.loads(sym.tojson(remove_amp_cast=False))["nodes"]
+    return [[n["op"], n["name"], [found[i[0]]["name"] for i in n["inputs"]]] for n in found]
+
+
+@pytest.fixture
+def plain():
+    sym = gluonx.symbol
+    conv = sym.Convolution(sym.var("data"), kernel=(3, 3), num_filter=4, name="conv")
+    act = sym.Activation(sym.BatchNorm(conv, name="bn"), act_type="relu", name="act")
+    fc = sym.FullyConnected(sym.Flatten(act, name="flat"), num_hidden=3, name="fc")
+    return sym.elemwise_add(fc, sym.softmax(fc, name="sm"), name="add")
+
+
+def test_casts_stand_where_mxnet_puts_them(plain):
+    assert nodes(plain) == SYMBOLS["plain"]
+    assert sorted(nodes(amp.convert_symbol(plain))) == sorted(SYMBOLS["float16"])
+    found = nodes(amp.convert_symbol(plain, excluded_sym_names=["conv"]))
+    assert sorted(found) == sorted(SYMBOLS["conv in float32"])
+
+
+def test_convert_model(plain):
+    shapes, _, aux = plain.infer_shape(data=(2, 1, 5, 5))
+    r = onp.random.default_rng(4)
+    args = {name: np.array(r.normal(size=s)) for name, s in zip(plain.list_arguments(), shapes)}
+    states = {name: np.ones(s) for name, s in zip(plain.list_auxiliary_states(), aux)}
+    wanted = plain.bind(None, args, aux_states=states).forward()[0]
+    for optional in (False, True):
+        sym, low, same = amp.convert_model(plain, args, states, "bfloat16", cast_optional_params=optional)
+        assert str(low["fc_weight"].dtype) == ("bfloat16" if optional else "float32")
+        assert str(low["bn_gamma"].dtype) == "float32" and same.keys() == states.keys()
+        found = sym.bind(None, low, aux_states=same).forward()[0]
+        assert found.dtype == onp.float32
+        onp.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), atol=0.3)
+
+
+def test_bad_symbols(plain):
+    with pytest.raises(TypeError, match="a Symbol was expected, got int"):
+        amp.convert_symbol(3)
+    with pytest.raises(ValueError, match="no node called 'nope'"):
+        amp.convert_symbol(plain, excluded_sym_names=["nope"])
+    with pytest.raises(ValueError, match="no input called 'label'"):
+        amp.convert_symbol(plain, data_names=["label"])

@@ -9,6 +9,7 @@ Three lines make a training loop of float32 one of mixed precision (docs/amp.md)
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from gluonx.amp.convert import convert_hybrid_block as convert_hybrid_block
@@ -26,7 +27,14 @@ from gluonx.amp.scaling import unscale as unscale
 from gluonx.amp.state import init as init
 from gluonx.amp.state import reset as reset
 
+_OF_SYMBOLS = ("convert_model", "convert_symbol")  # imported when asked for: symbols are heavy
+
 
 def __getattr__(name: str) -> Any:
-    hint = ": convert the block, with amp.convert_hybrid_block" if name in ("convert_model", "convert_symbol") else ""
-    raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}{hint}")
+    if name not in _OF_SYMBOLS:
+        raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}")
+    return getattr(importlib.import_module("gluonx.amp.symbols"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OF_SYMBOLS})

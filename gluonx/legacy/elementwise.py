@@ -267,7 +267,15 @@ row(
 row("make_loss(data)", lambda a, data: core("make_loss", data), via="make_loss")
 row("_identity_with_attr_like_rhs(lhs, rhs)", lambda a, lhs, rhs: core("copy", lhs), via="copy")
 row("Cast(data; dtype: dtype)", lambda a, data: core("cast", data, dtype=a.dtype), via="cast", alias="cast")
-row("amp_cast(data; dtype: dtype)", lambda a, data: core("cast", data, dtype=a.dtype), via="cast")
+
+
+@row("amp_cast(data; dtype: dtype)", via="cast")
+def _amp_cast(a: Any, data: Any) -> Any:
+    """Between float32 and the half types; whatever else comes stays as it is."""
+    return core("cast", data, dtype=a.dtype if dtype_of(data).name in _AMP_TYPES else dtype_of(data))
+
+
+_AMP_TYPES = ("float16", "bfloat16", "float32")
 
 
 @row("amp_multicast(*data; num_outputs: int, cast_narrow: bool=False)", via="cast", nout=lambda a: a.num_outputs)

@@ -94,7 +94,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         C_LIBRARY,
     ),
     "mxnet.profiler": _each(
-        "KVStoreHandle ProfileHandle profiler_kvstore_handle",
+        "KVStoreHandle ProfileHandle profiler_kvstore_handle set_kvstore_handle",
         C_LIBRARY,
     ),
     "mxnet.random": {"Device": IMPORTED},

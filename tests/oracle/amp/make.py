@@ -1,4 +1,4 @@
-"""Record how MXNet's loss scaler moves: the scale that is used in each step, for a pattern of overflows.
+"""Record how MXNet's loss scaler moves, for a pattern of overflows, and where it puts casts into a symbol.
 
 Run it with the oracle's Python:
 
@@ -10,6 +10,7 @@ No operator is cast, since MXNet has no half-precision matrix products on a CPU;
 import json
 import pathlib
 
+import mxnet as mx
 import numpy as onp
 from mxnet import amp, autograd, gluon, np, npx
 from mxnet.gluon import nn
@@ -19,7 +20,28 @@ PATTERN = "ggggbggbbgggggggggggbgggggg"  # good and bad steps
 INTERVAL = 4
 
 
+def symbol():
+    data = mx.sym.Variable("data")
+    conv = mx.sym.Convolution(data, kernel=(3, 3), num_filter=4, name="conv")
+    act = mx.sym.Activation(mx.sym.BatchNorm(conv, name="bn"), act_type="relu", name="act")
+    fc = mx.sym.FullyConnected(mx.sym.Flatten(act, name="flat"), num_hidden=3, name="fc")
+    return mx.sym.elemwise_add(fc, mx.sym.softmax(fc, name="sm"), name="add")
+
+
+def nodes(sym):
+    found = json.loads(sym.tojson(remove_amp_cast=False))["nodes"]
+    return [[n["op"], n["name"], [found[i[0]]["name"] for i in n["inputs"]]] for n in found]
+
+
+def symbols():
+    found = {"plain": nodes(symbol())}
+    found["float16"] = nodes(amp.convert_symbol(symbol()))
+    found["conv in float32"] = nodes(amp.convert_symbol(symbol(), excluded_sym_names=["conv"]))
+    pathlib.Path(__file__).with_name("symbols.json").write_text(json.dumps(found) + "\n")
+
+
 def main():
+    symbols()
     amp.init(target_precision_ops=["dot"])
     net = nn.Dense(1, in_units=1, use_bias=False)
     net.initialize()
