@@ -14,11 +14,6 @@ from gluonx.nn.activations import PReLU as PReLU
 from gluonx.nn.activations import SiLU as SiLU
 from gluonx.nn.activations import Swish as Swish
 from gluonx.nn.attention import MultiHeadAttention as MultiHeadAttention
-from gluonx.nn.attention import PositionwiseFFN as PositionwiseFFN
-from gluonx.nn.attention import TransformerDecoder as TransformerDecoder
-from gluonx.nn.attention import TransformerDecoderLayer as TransformerDecoderLayer
-from gluonx.nn.attention import TransformerEncoder as TransformerEncoder
-from gluonx.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from gluonx.nn.attention import gen_mem_attn_mask as gen_mem_attn_mask
 from gluonx.nn.attention import gen_self_attn_mask as gen_self_attn_mask
 from gluonx.nn.basic import Dense as Dense
@@ -62,6 +57,11 @@ from gluonx.nn.spatial import PixelShuffle1D as PixelShuffle1D
 from gluonx.nn.spatial import PixelShuffle2D as PixelShuffle2D
 from gluonx.nn.spatial import PixelShuffle3D as PixelShuffle3D
 from gluonx.nn.spatial import ReflectionPad2D as ReflectionPad2D
+from gluonx.nn.transformer import PositionwiseFFN as PositionwiseFFN
+from gluonx.nn.transformer import TransformerDecoder as TransformerDecoder
+from gluonx.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from gluonx.nn.transformer import TransformerEncoder as TransformerEncoder
+from gluonx.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 
 __all__ = [
     "Activation",
