@@ -442,11 +442,16 @@ def plain():
     return sym.elemwise_add(fc, sym.softmax(fc, name="sm"), name="add")
 
 
+def alike(found):
+    """In any order; what a cast is called after the output of its input differs with the operator in MXNet."""
+    return sorted(json.loads(json.dumps(found).replace("_0_amp_cast", "_output_amp_cast")))
+
+
 def test_casts_stand_where_mxnet_puts_them(plain):
     assert nodes(plain) == SYMBOLS["plain"]
-    assert sorted(nodes(amp.convert_symbol(plain))) == sorted(SYMBOLS["float16"])
+    assert alike(nodes(amp.convert_symbol(plain))) == alike(SYMBOLS["float16"])
     found = nodes(amp.convert_symbol(plain, excluded_sym_names=["conv"]))
-    assert sorted(found) == sorted(SYMBOLS["conv in float32"])
+    assert alike(found) == alike(SYMBOLS["conv in float32"])
 
 
 def test_convert_model(plain):
