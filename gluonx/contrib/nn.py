@@ -22,7 +22,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "SparseEmbedding":
-        raise AttributeError(
-            "gluon.contrib.nn.SparseEmbedding is not in gluonx: use nn.Embedding, all arrays are dense"
-        )
+        raise AttributeError("gluon.contrib.nn.SparseEmbedding is not in gluonx: use nn.Embedding")
     return getattr(nn, name)

@@ -1,3 +1,4 @@
+# ruff: noqa: UP031, B007
 """A GRU encoder and an attending decoder as MXNet 1 code wrote them: they learn to turn a sequence round."""
 
 import math

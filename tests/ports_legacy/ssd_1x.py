@@ -1,3 +1,4 @@
+# ruff: noqa: UP031, B007
 """A small single-shot detector as MXNet 1 code wrote them: trained on coloured squares, then asked for boxes."""
 
 import argparse

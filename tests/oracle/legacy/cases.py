@@ -2,7 +2,8 @@
 
 A case is (operator, inputs, attributes). An input is a letter and a shape: ``n`` numbers around 0, ``p`` positive ones,
 ``u`` between -0.9 and 0.9, ``b`` zeros and ones, ``k5`` whole numbers below 5 as floats, ``j5`` the same as int32,
-``x`` boxes (corners) and ``d`` a positive definite matrix, ``s`` a state (positive, without a gradient); ``c`` an image of bytes.
+``x`` boxes (corners), ``d`` a positive definite matrix, ``s`` a state (positive, without a gradient), ``c`` an image of
+bytes.
 """
 
 import zlib
@@ -53,119 +54,63 @@ def heads_of(index, outs):
 CASES = []
 
 
+def words(text):
+    return text.split()
+
+
 def case(name, *inputs, **attrs):
     CASES.append((name, list(inputs), attrs))
 
 
-for _name in [
-    "abs",
-    "sign",
-    "ceil",
-    "floor",
-    "trunc",
-    "fix",
-    "round",
-    "rint",
-    "exp",
-    "expm1",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arctan",
-    "arcsinh",
-    "degrees",
-    "radians",
-    "sigmoid",
-    "relu",
-    "softsign",
-    "erf",
-    "square",
-    "negative",
-    "logical_not",
-    "log_sigmoid",
-    "mish",
-    "hard_sigmoid",
-    "BlockGrad",
-    "_copy",
-    "zeros_like",
-    "ones_like",
-    "make_loss",
-    "shape_array",
-    "size_array",
-    "Flatten",
-    "argmax_channel",
-    "_contrib_isnan",
-    "_contrib_isinf",
-    "_contrib_isfinite",
-    "_contrib_div_sqrt_dim",
-]:
+for _name in words(
+    """
+    abs sign ceil floor trunc fix round rint exp expm1 sin cos tan sinh cosh tanh arctan arcsinh degrees
+    radians sigmoid relu softsign erf square negative logical_not log_sigmoid mish hard_sigmoid BlockGrad
+    _copy zeros_like ones_like make_loss shape_array size_array Flatten argmax_channel _contrib_isnan
+    _contrib_isinf _contrib_isfinite _contrib_div_sqrt_dim
+    """
+):
     case(_name, "n:3,4")
-for _name in [
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "cbrt",
-    "rcbrt",
-    "reciprocal",
-    "gamma",
-    "gammaln",
-    "digamma",
-]:
+for _name in words(
+    """
+    log log2 log10 log1p sqrt rsqrt cbrt rcbrt reciprocal gamma gammaln digamma
+    """
+):
     case(_name, "p:3,4")
-for _name in ["arcsin", "arccos", "arctanh", "erfinv"]:
+for _name in words(
+    """
+    arcsin arccos arctanh erfinv
+    """
+):
     case(_name, "u:3,4")
 case("arccosh", "p:3,4")
-for _name in [
-    "elemwise_add",
-    "elemwise_sub",
-    "elemwise_mul",
-    "elemwise_div",
-    "_grad_add",
-    "_maximum",
-    "_minimum",
-    "_hypot",
-    "_mod",
-]:
+for _name in words(
+    """
+    elemwise_add elemwise_sub elemwise_mul elemwise_div _grad_add _maximum _minimum _hypot _mod
+    """
+):
     case(_name, "n:2,3", "p:2,3")
 case("_power", "p:2,3", "n:2,3")
-for _name in ["add", "sub", "mul", "div", "mod", "maximum", "minimum", "hypot"]:
+for _name in words(
+    """
+    add sub mul div mod maximum minimum hypot
+    """
+):
     case(f"broadcast_{_name}", "n:2,3", "p:1,3")
 case("broadcast_power", "p:2,1", "n:2,3")
-for _name in [
-    "equal",
-    "not_equal",
-    "greater",
-    "greater_equal",
-    "lesser",
-    "lesser_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-]:
+for _name in words(
+    """
+    equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor
+    """
+):
     case(f"broadcast_{_name}", "k3:3,4", "k3:3,1")
     case(f"_{_name}", "k3:3,4", "k3:3,4")
     case(f"_{_name}_scalar", "k3:3,4", scalar=1.0)
-for _name in [
-    "plus",
-    "minus",
-    "rminus",
-    "mul",
-    "div",
-    "rdiv",
-    "mod",
-    "rmod",
-    "maximum",
-    "minimum",
-    "hypot",
-    "power",
-    "rpower",
-]:
+for _name in words(
+    """
+    plus minus rminus mul div rdiv mod rmod maximum minimum hypot power rpower
+    """
+):
     case(f"_{_name}_scalar", "p:2,3", scalar=1.5)
 case("_power_scalar", "n:2,3", scalar=2.0)
 case("_plus_scalar", "j9:2,3", scalar=2.0)
@@ -238,7 +183,11 @@ case("_full", shape=(2, 3), value=1.5, dtype="float32")
 case("_eye", N=3, M=4, k=1, dtype="float32")
 case("_arange", start=0.0, stop=5.0, step=2.0, repeat=2, dtype="float32")
 # reductions, order, products
-for _name in ["sum", "mean", "prod", "max", "min", "nansum", "nanprod"]:
+for _name in words(
+    """
+    sum mean prod max min nansum nanprod
+    """
+):
     case(_name, "p:2,3,4")
     case(_name, "p:2,3,4", axis=(1,))
     case(_name, "p:2,3,4", axis=(0, 2), keepdims=True)
@@ -336,7 +285,11 @@ case("SoftmaxOutput", "n:2,3,4", "k3:2,4", multi_output=True, normalization="bat
 case("SoftmaxOutput", "n:2,3,4", "k4:2,3", preserve_shape=True)
 case("SoftmaxOutput", "n:3,4", "p:3,4")
 case("SoftmaxOutput", "n:3,4", "k4:3", smooth_alpha=0.1)
-for _name in ["Linear", "Logistic", "MAE"]:
+for _name in words(
+    """
+    Linear Logistic MAE
+    """
+):
     case(f"{_name}RegressionOutput", "n:3,4", "n:3,4", grad_scale=2.0)
     case(f"{_name}RegressionOutput", "n:3,1", "n:3")
 case("SVMOutput", "n:3,4", "k4:3", margin=0.5, regularization_coefficient=0.7)
