@@ -12,7 +12,7 @@ import zlib
 
 import numpy as onp
 
-__all__ = ["INPUTS", "KNOWN", "ROWS", "Edge"]
+__all__ = ["INPUTS", "KNOWN", "ROWS", "Edge", "helpers"]
 
 _RNG = onp.random.RandomState(3)
 _NAN, _INF = onp.nan, onp.inf
@@ -237,12 +237,109 @@ _PLAIN = _each(
     ],
     "matrix", grad=False,
 )  # fmt: skip
-ROWS = [*_PLAIN, *_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
+_LAYERS = [
+    "nn.Dense(3)", "nn.Dense(3, flatten=False)", "nn.Conv1D(3, 2)", "nn.Conv2D(3, 2)", "nn.Conv2DTranspose(3, 2)",
+    "nn.MaxPool1D(2)", "nn.MaxPool2D(2)", "nn.AvgPool2D(2)", "nn.GlobalAvgPool2D()", "nn.GlobalMaxPool1D()",
+    "nn.GlobalMaxPool2D()", "nn.GlobalMaxPool3D()", "nn.GlobalAvgPool1D()", "nn.GlobalAvgPool3D()", "nn.BatchNorm()",
+    "nn.LayerNorm()", "nn.GroupNorm()", "nn.InstanceNorm()", "nn.Flatten()", "nn.Activation('relu')",
+    "nn.LeakyReLU(0.1)", "nn.PReLU()", "nn.ELU()", "nn.SELU()", "nn.GELU()", "nn.SiLU()", "nn.Swish()", "nn.Identity()",
+    "nn.ReflectionPad2D(1)", "nn.PixelShuffle1D(2)", "nn.PixelShuffle2D(2)", "nn.HybridLambda('tanh')",
+]  # fmt: skip
+_SINGLE = ("nn.Dense", "nn.Conv", "nn.InstanceNorm")  # MXNet knows no half types of them on the CPU
+_FLAT = ("nn.Conv1D(3, 2)", "nn.MaxPool1D(2)", "nn.GlobalMaxPool1D()", "nn.GlobalAvgPool1D()", "nn.PixelShuffle1D(2)")
+INPUTS |= {
+    "image64": _RNG.uniform(-1, 1, (2, 4, 3, 3)).astype("float64"),
+    "image16": _RNG.uniform(-1, 1, (2, 4, 3, 3)).astype("float16"),
+    "image0": onp.zeros((0, 4, 3, 3), "float32"),
+    "line64": _RNG.uniform(-1, 1, (2, 4, 5)).astype("float64"),
+    "line16": _RNG.uniform(-1, 1, (2, 4, 5)).astype("float16"),
+    "line0": onp.zeros((0, 4, 5), "float32"),
+    "cube64": _RNG.uniform(-1, 1, (2, 4, 2, 2, 2)).astype("float64"),
+    "cube16": _RNG.uniform(-1, 1, (2, 4, 2, 2, 2)).astype("float16"),
+    "cube0": onp.zeros((0, 4, 2, 2, 2), "float32"),
+    "scores64": _RNG.uniform(-2, 2, (4, 3)).astype("float64"),
+    "targets64": _RNG.uniform(0.1, 0.9, (4, 3)).astype("float64"),
+    "scores16": _RNG.uniform(-2, 2, (4, 3)).astype("float16"),
+    "targets16": _RNG.uniform(0.1, 0.9, (4, 3)).astype("float16"),
+    "scores0": onp.zeros((0, 3), "float32"),
+    "wild_scores": onp.array([[_NAN, 1, 2], [_INF, 0, 1], [1, 1, 1], [-_INF, 2, 3]], "float32"),
+    "classes": onp.array([0, 2, 1, 1], "int32"),
+    "classes8": onp.array([0, 2, 1, 1], "uint8"),
+    "classes64": onp.array([0, 2, 1, 1], "int64"),
+    "classes0": onp.zeros((0,), "float32"),
+    "chances": onp.array([[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]], "float32"),
+    "bits": onp.array([0, 1, 1, 0], "int32"),
+    "bit_scores": onp.array([0.5, 0.9, 0.4, 0.5], "float32"),
+}
+
+
+def _shaped(layer):
+    return "cube" if "3D" in layer else "line" if layer in _FLAT else "image"
+
+
+_LOSSES = [
+    "L2Loss()", "L1Loss()", "SigmoidBCELoss()", "KLDivLoss()", "HuberLoss()", "HingeLoss()", "SquaredHingeLoss()",
+    "LogisticLoss()", "PoissonNLLLoss()", "SoftmaxCELoss(sparse_label=False)",
+]  # fmt: skip
+_METRICS = ["Accuracy()", "TopKAccuracy(2)", "PCC()", "F1(class_type='multiclass', average='macro')"]
+_MEASURED = ["MAE()", "MSE()", "RMSE()", "Loss()", "Torch()", "MeanPairwiseDistance()", "MeanCosineSimilarity()",
+             "CustomMetric(lambda label, pred: float(abs(label - pred).sum()))",
+             "PearsonCorrelation()"]  # fmt: skip
+_OBJECTS = [
+    *[Edge(f"layer({layer}, x)", f"{_shaped(layer)}{kind}", tol=tol, grad=kind != "0")
+      for layer in _LAYERS for kind, tol in (("64", 1e-4), ("16", 1e-2), ("0", 1e-5))
+      if kind == "64" or not layer.startswith(_SINGLE)],
+    *[Edge(f"loss.{name}(x, y)", f"scores{kind}", f"{target}{kind}", tol=tol, grad=kind != "0")
+      for name in _LOSSES
+      for kind, target, tol in (("64", "targets", 1e-5), ("16", "targets", 1e-2), ("0", "scores", 1e-5))],
+    *[Edge("loss.SoftmaxCELoss()(x, y)", "wild_scores", labels, grad=False)
+      for labels in ("classes", "classes8", "classes64")],
+    *[Edge(f"measured(metric.{name}, y, x)", scores, labels, grad=False, tol=1e-4)
+      for name in _METRICS
+      for scores, labels in (("chances", "classes"), ("chances", "classes8"), ("chances", "classes64"))],
+    *[Edge(f"measured(metric.{name}, y, x)", "bit_scores", "bits", grad=False)
+      for name in ("BinaryAccuracy()", "F1()", "Fbeta(beta=2)", "MCC()")],
+    *[Edge(f"measured(metric.{name}, y, x)", f"scores{kind}", f"targets{kind}", grad=False, tol=tol)
+      for name in _MEASURED for kind, tol in (("64", 1e-4), ("16", 2e-2))],
+    *[Edge(f"measured(metric.{name}, y, x)", "chances", "classes", grad=False)
+      for name in ("CrossEntropy()", "Perplexity()", "CrossEntropy(ignore_label=1)")],
+    *[Edge(f"measured(metric.{name}, y, x)", "scores0", "scores0", grad=False) for name in ("MAE()", "Loss()")],
+    Edge("measured(metric.Accuracy(), y, x)", "scores0", "classes0", grad=False),
+    Edge("measured(metric.CompositeEvalMetric(['mae', 'mse']), y, x)", "scores64", "targets64", grad=False),
+]  # fmt: skip
+
+
+def helpers(np):
+    """What the expressions call further: a layer with known weights, and a metric's value after two updates."""
+
+    def layer(block, x):
+        block.initialize("ones")
+        block.cast(x.dtype.name if hasattr(x.dtype, "name") else onp.dtype(x.dtype).name)
+        return block(x)
+
+    def measured(metric, label, pred):
+        metric.update([label], [pred])
+        metric.update([label[:2]], [pred[:2]])
+        value = metric.get()[1]
+        return np.array(value if isinstance(value, list) else [value])
+
+    return {"layer": layer, "measured": measured}
+
+
+ROWS = [*_OBJECTS, *_PLAIN, *_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
 
 _AS_NUMPY = {"out": "NaN stays NaN, and -0.0 keeps its sign, as in NumPy"}
 _AT_NAN = {"grad": "at NaN and infinity JAX's gradient, not MXNet's"}
 
+_ABOUT_MEANS = {"dtype": "means of float16 stay float16"}
+_WILD_SCORES = {"out": "the loss of a class of infinite distance is infinite, MXNet's is NaN"}
+
 KNOWN = {
+    "layer(nn.LayerNorm(), x) of image16": {"grad": "that of a sum is 0: MXNet's is rounding in half precision"},
+    **{f"layer(nn.SELU(), x) of {x}": {"grad": "MXNet's is wrong below zero"} for x in ("image64", "image16")},
+    **{f"loss.{name}(x, y) of scores16, targets16": _ABOUT_MEANS for name in _LOSSES},
+    "loss.L2Loss()(x, x * 2) of half": _ABOUT_MEANS,
+    **{f"loss.SoftmaxCELoss()(x, y) of wild_scores, {y}": _WILD_SCORES for y in ("classes", "classes8", "classes64")},
     "np.sign(x) of zeros": _AS_NUMPY,
     "np.copysign(1.0, x) of zeros": _AS_NUMPY,
     "npx.relu(x) of zeros": _AT_NAN,

@@ -83,7 +83,8 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int) -> Arra
         raise ShapeError(f"top-k accuracy needs predictions of shape (samples, classes), not {pred.shape}.")
     if label.size != len(pred):
         raise ShapeError(f"{label.size} labels came for {len(pred)} predictions.")
-    best = lax.top_k(_float(pred), min(top_k, pred.shape[1]))[1]
+    # Of equal ones the last is the likelier, as in MXNet; lax.top_k takes the first.
+    best = pred.shape[1] - 1 - lax.top_k(jnp.flip(_float(pred), 1), min(top_k, pred.shape[1]))[1]
     return _add(state, (best == label.astype(jnp.int32).reshape(-1, 1)).sum())
 
 

@@ -177,7 +177,7 @@ def group_norm(
             f"group_norm: the channels (axis 1) of data of shape {x.shape} do not make {num_groups} groups."
         )
     _check_vectors("group_norm", x, 1, gamma=gamma, beta=beta)
-    y = wide(x).reshape(x.shape[0], num_groups, -1, *x.shape[2:])
+    y = wide(x).reshape(x.shape[0], num_groups, x.shape[1] // num_groups, *x.shape[2:])
     data = _centered(y, range(2, y.ndim))
     scale, shift = (wide(v).reshape(1, num_groups, -1, *[1] * (x.ndim - 2)) for v in (gamma, beta))
     out = _affine(data, eps, scale, shift, float_dtype(x)).reshape(x.shape)

@@ -3,6 +3,7 @@
 /tmp/oracle/bin/python tests/oracle/edges/make_golden.py
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,9 +16,9 @@ os.environ["MXNET_ONEDNN_ENABLED"] = "0"
 os.environ["MXNET_STORAGE_FALLBACK_LOG_VERBOSE"] = "0"
 
 import numpy as onp  # noqa: E402
-from contract_edges import INPUTS, ROWS  # noqa: E402
+from contract_edges import INPUTS, ROWS, helpers  # noqa: E402
 from mxnet import autograd, np, npx  # noqa: E402
-from mxnet.gluon import loss, nn  # noqa: E402
+from mxnet.gluon import loss, metric, nn  # noqa: E402
 
 npx.set_np()
 warnings.simplefilter("ignore")
@@ -26,7 +27,7 @@ warnings.simplefilter("ignore")
 def evaluate(row):
     """The value of a row, and the gradient of the sum of its squares' halves."""
     given = {name: np.array(INPUTS[key], dtype=INPUTS[key].dtype) for name, key in zip("xyz", row.inputs)}
-    names = {"np": np, "npx": npx, "nn": nn, "loss": loss, **given}
+    names = {"np": np, "npx": npx, "nn": nn, "loss": loss, "metric": metric, **helpers(np), **given}
     if not row.grad:
         return [eval(row.expression, names).asnumpy()]
     given["x"].attach_grad()
@@ -45,6 +46,8 @@ def main():
         except Exception as error:
             errors[row.key] = f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:120]}"
             print(row.key, errors[row.key])
+            with contextlib.suppress(Exception):  # what else failed in the background is not the next row's
+                npx.waitall()
     onp.savez_compressed(HERE / "golden.npz", **found)
     (HERE / "errors.json").write_text(json.dumps(errors, indent=1, sort_keys=True) + "\n")
 
