@@ -33,8 +33,8 @@ def test_everything_that_the_issue_names_can_be_imported(mx):
     scope = {}
     exec(
         "import mxnet as mx\n"
-        "from mxnet import gluon, nd, sym, np, npx, autograd, init, metric, lr_scheduler, image, io, recordio, kvstore, "
-        "random, context, base, util, test_utils, callback, name, attribute\n"
+        "from mxnet import gluon, nd, sym, np, npx, autograd, init, metric, lr_scheduler, image, io, recordio\n"
+        "from mxnet import kvstore, random, context, base, util, test_utils, callback, name, attribute\n"
         "from mxnet.gluon import nn, rnn, loss, data, utils, model_zoo, contrib\n"
         "from mxnet.gluon.contrib import nn as cnn, rnn as crnn, estimator\n"
         "import mxnet.ndarray as F\n",

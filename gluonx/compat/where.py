@@ -29,6 +29,7 @@ MODULES = {
     "mxnet.ndarray": "gluonx.legacy.nd",
     "mxnet.numpy": "gluonx.np",
     "mxnet.numpy_extension": "gluonx.npx",
+    "mxnet.operator": "gluonx.legacy.operator",
     "mxnet.random": "gluonx.legacy.nd.random",
     "mxnet.rnn": "",
     "mxnet.sym": "gluonx.symbol",

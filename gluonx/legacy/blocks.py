@@ -72,7 +72,8 @@ class _Scope:
     def __exit__(self, *exc: object) -> None:
         set_state(self.outer)
 
-    def _outside(self, fn: Any, *args: Any) -> Any:
+    def outside(self, fn: Any, *args: Any) -> Any:
+        """``fn(*args)`` as if this scope had not been entered."""
         inside = current_state()
         outer = self.outer
         set_state(State(inside.recording, inside.training, outer.trace, outer.bulk, outer.naive))
@@ -83,11 +84,11 @@ class _Scope:
 
     def invoke(self, op: Any, args: Any) -> Any:
         """Run `op` outside."""
-        return as_nd(self._outside(invoke, op, args))
+        return as_nd(self.outside(invoke, op, args))
 
     def random_inputs(self, count: int) -> Any:
         """The key and index of the next random operations."""
-        return self._outside(lambda: random_inputs(current_state(), count))
+        return self.outside(lambda: random_inputs(current_state(), count))
 
     def rebind(self, handle: Any, new: Any) -> bool:
         """Write to an array that the trace outside, if there is one, must know of."""
@@ -95,4 +96,4 @@ class _Scope:
 
     def value(self, handle: Any) -> Any:
         """The value for raw JAX code."""
-        return self._outside(handle._raw)
+        return self.outside(handle._raw)

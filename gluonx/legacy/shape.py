@@ -330,7 +330,10 @@ row(
 )
 
 
-@row(f"_contrib_arange_like(data; start: float=0.0, step: float=1.0, repeat: int=1, {_CTX}, axis: int?=None)")
+@row(
+    f"_contrib_arange_like(data; start: float=0.0, step: float=1.0, repeat: int=1, {_CTX}, axis: int?=None)",
+    via="arange_like",
+)
 def _arange_like(a: Any, data: Any) -> Any:
     return core("arange_like", data, start=a.start, step=a.step, repeat=a.repeat, axis=a.axis)
 

@@ -25,6 +25,8 @@ def __getattr__(name: str) -> Any:
         found = importlib.import_module(f"gluonx.legacy.nd.{name}")
     elif name in _OTHERS:
         found = importlib.import_module(_OTHERS[name])
+    elif name == "Custom":
+        found = importlib.import_module("gluonx.legacy.operator").custom
     elif name in creation.__all__:
         found = getattr(creation, name)
     else:

@@ -20,7 +20,6 @@ PREFIXES = {
     "nd": "",
 }
 _ELSEWHERE = {
-    "Custom": "write the operator as a gluonx.autograd.Function, or with raw JAX and gluonx.from_jax",
     "cvimdecode": "use PIL or OpenCV, or gluonx.image",
     "imdecode": "use mx.image.imdecode",
     "load_frombuffer": "use gluonx.serialize.load_arrays",
