@@ -27,6 +27,25 @@ from gluonx.amp.scaling import unscale as unscale
 from gluonx.amp.state import init as init
 from gluonx.amp.state import reset as reset
 
+__all__ = [
+    "LossScaler",
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "init",
+    "init_trainer",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "reset",
+    "scale_loss",
+    "unscale",
+]
+
 _OF_SYMBOLS = ("convert_model", "convert_symbol")  # imported when asked for: symbols are heavy
 
 

@@ -35,6 +35,23 @@ def _under(block: Any, policy: casting.Policy | None) -> None:
     block.__dict__["_precision"] = policy
 
 
+def _named(block: HybridBlock, excluded: Iterable[str] | None) -> tuple[dict[str, Any], list[str]]:
+    """The blocks in `block` by their structured names, and the names among them that are to be left out."""
+    below = {prefix.removesuffix("."): inner for prefix, inner in block._walk()}
+    names = list(excluded or ())
+    unknown = [name for name in names if name not in below or not name]
+    if unknown:
+        raise ValueError(f"amp.convert_hybrid_block: no block is called {unknown[0]!r}; there are {sorted(below)[1:]}")
+    return below, names
+
+
+def _cast_weights(below: dict[str, Any], excluded: list[str], policy: casting.Policy) -> None:
+    stay = {id(inner) for name in excluded for _, inner in below[name]._walk()}
+    for inner in below.values():
+        if isinstance(inner, _HEAVY) and id(inner) not in stay:
+            inner.cast(policy.target)
+
+
 def convert_hybrid_block(
     block: HybridBlock,
     target_dtype: Any = "float16",
@@ -86,16 +103,9 @@ def convert_hybrid_block(
         raise TypeError(f"amp.convert_hybrid_block: a HybridBlock was expected, got {type(block).__name__}")
     policy = policy_for(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     converted = copy.deepcopy(block)
-    below = {prefix.removesuffix("."): inner for prefix, inner in converted._walk()}
-    excluded = list(excluded_sym_names or ())
-    unknown = [name for name in excluded if name not in below or not name]
-    if unknown:
-        raise ValueError(f"amp.convert_hybrid_block: no block is called {unknown[0]!r}; there are {sorted(below)[1:]}")
+    below, excluded = _named(converted, excluded_sym_names)
     if cast_optional_params:
-        stay = {id(inner) for name in excluded for _, inner in below[name]._walk()}
-        for inner in below.values():
-            if isinstance(inner, _HEAVY) and id(inner) not in stay:
-                inner.cast(policy.target)
+        _cast_weights(below, excluded, policy)
     for name in excluded:
         _under(below[name], None)
     _under(converted, policy)
