@@ -1,8 +1,9 @@
 """Masked-word training of a BERT encoder, with LAMB, on the reference manual that every Python carries.
 
 Run it by ``python -m gluonx.examples.bert_pretrain``. The text is that of :mod:`gluonx.examples.word_language_model`;
-a tenth of it is held out (the manual repeats itself, so that tenth is easier than the rest). Of each piece of text 15 percent of the words are to be found again: most of them are
-replaced by a mask, some by another word, some stay ("BERT", https://arxiv.org/abs/1810.04805).
+a tenth of it is held out (the manual repeats itself, so that tenth is easier than the rest). Of each piece of text 15
+percent of the words are to be found again: most of them are replaced by a mask, some by another word, some stay
+("BERT", https://arxiv.org/abs/1810.04805).
 
 The blocks are Gluon's; query, key and value of each attention are fused into one matrix at their first use, and a step
 (forward, backward, LAMB's layer-wise update) is one program. LAMB ("Large Batch Optimization for Deep Learning",
