@@ -194,7 +194,9 @@ def grad(
     12.0
     """
     hs, given = tape.heads_of(heads, head_grads)
-    wrt: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
+    asked: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
+    # The gradient of a fused parameter's piece is a piece of the fused array's.
+    wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v for v in asked]
     for v in wrt:
         if not v._is_live():
             settle(v)
@@ -207,9 +209,10 @@ def grad(
     set_state(state_with(recording=create_graph))
     try:
         found = tape.gradients(hs, given, create_graph if retain_graph is None else retain_graph, create_graph, wrt)
+        grads: list[Any] = [_found(found, v) for v in wrt]
+        results = [g if v is w else v.part_of(g) for v, w, g in zip(asked, wrt, grads, strict=True)]
     finally:
         set_state(before)
-    results = [_found(found, v) for v in wrt]
     return results[0] if isinstance(variables, Handle) else results
 
 

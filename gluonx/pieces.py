@@ -120,6 +120,15 @@ class Piece(ndarray):
             return None
         return _piece_of(variable.grad, link.layout, link.number)
 
+    def whole(self) -> Any:
+        """The fused array."""
+        return _get(self).base
+
+    def part_of(self, other: Any) -> Any:
+        """The part of an array like the fused one that lies where this piece lies."""
+        link = _get(self)
+        return invoke(link.layout.reader(link.number), (other,))
+
     def zero_grad(self) -> None:
         """Sets this piece of the gradient to zeros."""
         grad: Any = self.grad

@@ -88,7 +88,7 @@ class _Plan:
         self.units = units
         self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
         self.weights = [p._handle for p in units.params]
-        self.variables = [w.variable for w in self.weights]
+        self.variables = units.variables()
         self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
         self.state = state
         self.targets = [*self.weights, *state]
@@ -300,6 +300,7 @@ class Trainer(Checked):
         found = self._plans.get(fresh)
         if found is None:
             found = self._plans[fresh] = self._make_plan(fresh)
+            found.variables = plan.variables
         return found
 
     def _make_plan(self, fresh: tuple[bool, ...] | None) -> _Plan:

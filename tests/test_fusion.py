@@ -314,16 +314,32 @@ def test_grad_req_add_and_null():
 
 def test_a_child_can_be_called_by_itself():
     """Its weight is a piece of its parent's array; the gradient goes there."""
-    for hybrid in (False, True):
+    for mode, hybrid in (("deferred", False), ("deferred", True), ("naive", False), ("naive", True)):
         net = made()
         if hybrid:
             net.child.hybridize()
-        with autograd.record():
-            loss = net.child(np.array(X)).sum()
-        loss.backward()
+        with engine.mode(mode):
+            with autograd.record():
+                loss = net.child(np.array(X)).sum()
+            loss.backward()
         expected = onp.broadcast_to(X.sum(0), (4, 3))
         onp.testing.assert_allclose(net.child.weight.grad().asnumpy(), expected, rtol=1e-5)
         assert not net.own.grad().asnumpy().any()
+
+
+def test_gradients_returned_for_pieces():
+    fused, apart = made(), made(False)
+    results = []
+    for net in (fused, apart):
+        with autograd.record():
+            loss = (net(np.array(X)) ** 2).sum()
+            wrt = [net.child.weight.data(), net.bias.data()]
+            weight, bias = autograd.grad(loss, wrt, create_graph=True)
+            loss = (weight**2).sum() + bias.sum()
+        loss.backward()
+        results.append([weight.asnumpy(), bias.asnumpy(), *grads(net).values()])
+    for a, b in zip(*results, strict=True):
+        onp.testing.assert_allclose(a, b, rtol=1e-5)
 
 
 def test_factors_of_the_fused_parameter_are_those_of_its_pieces():

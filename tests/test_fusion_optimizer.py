@@ -287,6 +287,28 @@ def test_a_trainer_of_some_pieces_leaves_the_others():
     assert sorted(moved) == ["a_weight", "right"]
 
 
+def test_two_trainers_can_share_an_array():
+    nets = []
+    for fused in (True, False):
+        net = made(fused)
+        params = net.collect_params(fused=False)
+        first = Trainer({n: p for n, p in params.items() if n.startswith("a_")}, "adam")
+        second = Trainer({n: p for n, p in params.items() if not n.startswith("a_")}, "sgd")
+        for step in range(3):
+            with autograd.record():
+                loss = (net(np.array(onp.random.RandomState(step).uniform(size=(2, 4)), dtype="float32")) ** 2).sum()
+            loss.backward()
+            first.step(1)
+            if step == 1:
+                net.a_weight.grad().asnumpy()
+            second.step(1)
+            for trainer in (first, second):
+                with pytest.raises(StaleGradientError):
+                    trainer.step(1)
+        nets.append(net)
+    close(values(nets[0]), values(nets[1]))
+
+
 def test_patterns_that_name_pieces_give_pieces():
     net = made(True)
     for param in net.collect_params(".*_bias").values():

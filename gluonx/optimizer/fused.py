@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.deferred.core import Pending
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
 from gluonx.optimizer.rules import FlatRule, unpack
@@ -65,6 +67,15 @@ class Units:
     def key(self) -> Any:
         """What the update depends on beside the arrays' shapes."""
         return None if self.is_plain else (tuple(self.members), tuple(self.layouts))
+
+    def variables(self) -> list[Any]:
+        """What tells of each array whether its gradient is new, by an attribute ``fresh`` that can be set."""
+        return [
+            _Share(param._handle.variable)
+            if None in numbers and _others_train(param, numbers)
+            else param._handle.variable
+            for param, numbers in zip(self.params, self.members, strict=True)
+        ]
 
     def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
         """The numbers of the pieces in the arrays that are fresh."""
@@ -208,6 +219,37 @@ class Units:
 
     def _by_element(self, optimizer: Optimizer) -> bool:
         return optimizer.by_element and type(optimizer).__module__.startswith("gluonx.")
+
+
+def _others_train(param: Any, numbers: Sequence[int | None]) -> bool:
+    """Whether pieces that are trained belong to another Trainer."""
+    return any(k is None and p.grad_req != "null" for k, p in zip(numbers, param.pieces, strict=True))
+
+
+class _Share:
+    """Whether a gradient that several Trainers share is new to one of them: whether it is another than the last one."""
+
+    __slots__ = ("seen", "variable")
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.seen: tuple[Any, ...] = ()
+
+    @property
+    def fresh(self) -> bool:
+        value = self.variable.grad.value
+        return self.variable.fresh and all(seen() is not value for seen in self.seen)
+
+    @fresh.setter
+    def fresh(self, fresh: bool) -> None:
+        value = self.variable.grad.value
+        # Weak, since who holds a gradient keeps it in memory. A pending one is replaced by its value when it is read.
+        held = () if fresh else (value, value.value if isinstance(value, Pending) else None)
+        self.seen = tuple([ref(v) for v in held if v is not None])
+
+    @property
+    def grad(self) -> Any:
+        return self.variable.grad
 
 
 class UnitRule(FlatRule):
