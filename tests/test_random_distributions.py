@@ -196,7 +196,7 @@ def test_implicit_gradients(name):
 
 class Noise(nn.HybridBlock):
     def forward(self, x):
-        return x + np.random.normal(size=x.shape) + np.random.gamma(2.0, size=x.shape)
+        return x + np.random.normal(size=x.shape) + np.random.exponential(2.0, size=x.shape)
 
 
 def test_a_hybridized_block_draws_anew():

@@ -17,7 +17,7 @@ from gluonx.deferred import where
 from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of, counters
 from gluonx.deferred.derived import cuts_tape, out_avals
 from gluonx.device import device_of
-from gluonx.dtype import canonical, is_inexact
+from gluonx.dtype import canonical, is_inexact, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 
 __all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
@@ -54,7 +54,7 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
     if inexact:
         return max(inexact, key=lambda d: d.itemsize)
     if kind == "f":
-        return canonical(None)
+        return standard(None)
     if kind == "b":
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
