@@ -460,7 +460,7 @@ class Block(Checked, Fusible):
             Whether to write a shared parameter under one of its names only.
         format : {'npz', 'safetensors', 'mxnet'}, optional
             By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
-            NDArray list that MXNet 1 reads.
+            NDArray list, which MXNet 1 reads too, with recurrent layers as MXNet 2 keeps them, in one ``rnn_param``.
         """
         checkpoint.save_parameters(self, filename, deduplicate, format)
 
