@@ -132,7 +132,7 @@ class _RNNLayer(HybridBlock):
         super().cast(dtype)
         self._dtype = dtype
 
-    def infer_shape(self, inputs: Any, *args: Any) -> None:
+    def infer_shape(self, inputs: Any, *args: Any, **kwargs: Any) -> None:
         """Learn ``input_size`` from an input."""
         if len(inputs.shape) == 3:  # otherwise forward says what is wrong
             for piece, shape in self._pieces(inputs.shape[2]):
