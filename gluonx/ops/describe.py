@@ -52,6 +52,16 @@ _SHAPES: Mapping[str, str] = {
     **_each("batch_norm layer_norm group_norm", SAME + "; then, if asked, mean and deviation"),
     **_each("metric_accuracy metric_top_k metric_binary_accuracy metric_error metric_distance metric_cosine", SAME),
     **_each("metric_cross_entropy metric_sum metric_counts metric_confusion metric_pearson", SAME),
+    **_each("image.adjust_lighting image.random_brightness image.random_color_jitter image.random_contrast", SAME),
+    **_each("image.random_hue image.random_lighting image.random_saturation image.flip_left_right box_nms", SAME),
+    **_each("image.flip_top_bottom image.normalize image.random_flip_left_right image.random_flip_top_bottom", SAME),
+    **_each("sldwin_atten_mask_like", SAME),
+    **_each("image.crop image.random_crop image.random_resized_crop", "`data` with `height` and `width`"),
+    **_each("image.resize", "`data` with `size`"),
+    "cached_attention": "(batch, queries, heads, width), then the keys and values with the new ones",
+    "col2im": "(n, c, *output_size)",
+    "merge_heads": "(..., heads * width)",
+    "modulated_deformable_convolution": "(n, num_filter, o...), as `convolution`",
     "adaptive_avg_pooling": "(n, c, *output_size)",
     "arange_like": "as `x`, or (x.shape[axis],)",
     "batch_dot": "(b, n, k) of (b, n, m) and (b, m, k)",
@@ -117,6 +127,14 @@ _GRADIENTS: Mapping[str, str] = {
     **_each("metric_cross_entropy metric_sum metric_counts metric_confusion metric_pearson", _NONE),
     **_each("sign floor ceil trunc rint around zeros_like ones_like arange_like floor_divide", _FLAT),
     **_each("round_ste sign_ste", "as if it were the identity"),
+    **_each(
+        "box_iou bipartite_matching box_decode box_encode multibox_prior multibox_target multibox_detection", _NONE
+    ),
+    **_each("sldwin_atten_mask_like", _NONE),
+    **_each("roi_pooling roi_align image.crop image.random_flip_left_right", "through `data`"),
+    **_each("image.random_flip_top_bottom", "through `data`"),
+    "box_nms": "through `data`, of the boxes that are kept",
+    "modulated_deformable_convolution": "through `data`, `offset`, `mask`, `weight`, `bias`",
     **_each("max min", "through `x`, ties share it"),
     "absolute": "through `x`, 0 at 0",
     "relu": "through `x`, 0 at 0",
@@ -139,7 +157,7 @@ _GRADIENTS: Mapping[str, str] = {
 
 _WHOLE = frozenset(
     ["indices", "index", "ind", "condition", "mask", "length", "sequence_length", "pred_lengths", "label_lengths",
-     "like", "shape_like"]
+     "like", "shape_like", "dilation", "valid_length", "position"]
 )  # fmt: skip
 
 _STANDS_FOR: Mapping[str, str] = {
@@ -151,6 +169,11 @@ _STANDS_FOR: Mapping[str, str] = {
     **_each("pooling adaptive_avg_pooling", "`stablehlo.reduce_window`"),
     **_each("batch_norm", "`stablehlo.batch_norm_training`, `batch_norm_inference`"),
     **_each("fully_connected batch_dot", "`stablehlo.dot_general`"),
+    **_each("interleaved_matmul_selfatt_qk interleaved_matmul_selfatt_valatt", "`stablehlo.dot_general`"),
+    **_each("interleaved_matmul_encdec_qk interleaved_matmul_encdec_valatt", "`stablehlo.dot_general`"),
+    **_each("split_heads merge_heads", "`stablehlo.reshape`"),
+    **_each("image.crop image.random_crop", "`stablehlo.dynamic_slice`"),
+    **_each("image.flip_left_right image.flip_top_bottom", "`numpy.flip`"),
     **_each("embedding take gather_nd pick", "`stablehlo.gather`"),
     **_each("scatter_nd index_add index_update index_copy", "`stablehlo.scatter`"),
     **_each("slice slice_axis slice_like", "`stablehlo.slice`"),
