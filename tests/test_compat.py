@@ -82,6 +82,18 @@ def test_what_is_absent_raises_on_use_only(mx):
             use()
 
 
+def test_test_utils(mx):
+    from mxnet.test_utils import almost_equal, assert_almost_equal, default_context, rand_ndarray, same
+
+    x = rand_ndarray((2, 3))
+    assert_almost_equal(x, x + 1e-6, rtol=1e-4)
+    assert almost_equal(x.asnumpy(), x)
+    assert same(x, x)
+    assert default_context() == mx.cpu()
+    with pytest.raises(AssertionError, match="x and y"):
+        assert_almost_equal(x, x + 1, names=("x", "y"))
+
+
 def test_arrays_follow_set_np(mx):
     assert type(mx.nd.ones((2,))) is NDArray
     assert type(np.ones(2)) is NDArray

@@ -33,6 +33,7 @@ MODULES = {
     "mxnet.random": "gluonx.legacy.nd.random",
     "mxnet.rnn": "",
     "mxnet.sym": "gluonx.symbol",
+    "mxnet.test_utils": "gluonx.compat.test_utils",
     "mxnet.viz": "gluonx.visualization",
 }
 

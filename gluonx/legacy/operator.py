@@ -160,13 +160,15 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
         known = ", ".join(sorted(_REGISTRY)) or "none"
         raise KeyError(f"Custom: no operator is registered as op_type='{op_type}' (registered: {known}).")
     arrays = {key: value for key, value in kwargs.items() if isinstance(value, Handle)}
-    prop = _REGISTRY[op_type](**{key: str(value) for key, value in kwargs.items() if key not in arrays})
+    make: Any = _REGISTRY[op_type]
+    prop = make(**{key: str(value) for key, value in kwargs.items() if key not in arrays})
     names, states = list(prop.list_arguments()), list(prop.list_auxiliary_states())
     rest = [n for n in [*names, *states] if n not in arrays]
     if len(rest) != len(data):
         raise ShapeError(f"Custom: '{op_type}' takes the arrays {[*names, *states]}, but {len(data)} came for {rest}.")
     arrays.update(zip(rest, data, strict=True))
-    inputs, aux = [arrays[n] for n in names], [nd_twin(arrays[n]) for n in states]
+    inputs: list[Any] = [arrays[n] for n in names]
+    aux = [nd_twin(arrays[n]) for n in states]
     in_shapes, out_shapes, *_ = prop.infer_shape([list(x.shape) for x in inputs])
     for given, wanted, key in zip(inputs, in_shapes, names, strict=True):
         if tuple(given.shape) != tuple(wanted):
