@@ -8,7 +8,7 @@ import pytest
 from gluonx import Trainer, autograd, engine, loss, nn, np, profiler
 from gluonx.deferred import flushing
 from gluonx.profiler.session import PROFILE
-from gluonx.profiler.trace import Origin, origin_of, origins_of
+from gluonx.profiler.trace import Origin, Rows, aggregate, origin_of, origins_of, placed
 
 
 @pytest.fixture(autouse=True)
@@ -234,3 +234,24 @@ ENTRY %main (x: f32[2]) -> f32[2] {
     assert "copy.4" not in found
     nested = "jit(f)/:Net/transpose(jvp(Net.a.0:dot))/while/body/add"
     assert origin_of(nested) == Origin("Net.a.0", "dot", True) and origin_of("jit(f)/add") is None
+
+
+def test_a_trace_of_a_gpu():
+    """No run_id, and the work shown twice: on its stream and on a line of XLA's."""
+
+    def event(tid, ts, op):
+        args = {"hlo_module": "jit_gluonx_update_3", "hlo_op": op}
+        return {"ph": "X", "pid": 7, "tid": tid, "ts": ts, "dur": 2.0, "name": op, "args": args}
+
+    events = [{"ph": "M", "pid": 7, "tid": 1, "name": "thread_name", "args": {"name": "Stream #13(Compute)"}}]
+    events += [{"ph": "M", "pid": 7, "tid": 2, "name": "thread_name", "args": {"name": "XLA Ops"}}]
+    for run in range(3):
+        for tid in (1, 2):
+            events += [event(tid, 100 * run, "fusion"), event(tid, 100 * run + 10, "gemm")]
+            events += [event(tid, 100 * run + 20, "gemm")]
+    origins = {"fusion": Origin("Net.a", "tanh", False), "gemm": Origin("Net.b", "dot", True)}
+    rows = Rows()
+    aggregate(placed(events, lambda module: origins), rows)
+    assert {name: len(times) for name, times in rows.times["operator"].items()} == {"tanh": 3, "dot (backward)": 6}
+    assert rows.times["block"]["Net.b (backward)"] == pytest.approx([0.004] * 3)
+    assert rows.times["program"] == {"gluonx_update_3": pytest.approx([0.022] * 3)}

@@ -94,11 +94,13 @@ def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[st
 
     ``origins`` gives the instructions of a program by the program's name.
     """
+    events = list(events)
+    counted = _counted(events)
     out: list[dict[str, Any]] = []
     for event in events:
         args = event.get("args") or {}
         module = args.get("hlo_module")
-        if event.get("ph") == "X" and module is not None:
+        if event.get("ph") == "X" and module is not None and (event["pid"], event["tid"]) in counted:
             origin = origins(module).get(args.get("hlo_op", event["name"]))
             if origin is None:
                 plain = re.sub(r"[.\d]+$", "", event["name"])
@@ -108,6 +110,37 @@ def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[st
             event = {**event, "args": {**args, **extra}}
         out.append(event)
     return out
+
+
+def _counted(events: list[dict[str, Any]]) -> set[tuple[Any, Any]]:
+    """The threads whose device events count: a GPU's streams, else all that show instructions.
+
+    A GPU's trace shows the same work a second time on lines such as "XLA Ops".
+    """
+    names = {(e["pid"], e["tid"]): str(e["args"]["name"]) for e in events if e.get("name") == "thread_name"}
+    busy = {(e["pid"], e["tid"]) for e in events if "hlo_module" in (e.get("args") or {})}
+    streams = {place for place in busy if names.get(place, "").startswith("Stream")}
+    with_streams = {pid for pid, _ in streams}
+    return streams | {place for place in busy if place[0] not in with_streams}
+
+
+class _Runs:
+    """Which run of its program an event belongs to: the trace says so, or else its first instruction comes again."""
+
+    def __init__(self) -> None:
+        self.first: dict[Any, str] = {}
+        self.count: dict[Any, int] = {}
+
+    def of(self, event: dict[str, Any]) -> tuple[str, Any]:
+        """The program, and something that is another for another run."""
+        args = event["args"]
+        if "run_id" in args:
+            return args["hlo_module"], args["run_id"]
+        place = args["hlo_module"], event["pid"]
+        op = args.get("hlo_op", event["name"])
+        if self.first.setdefault(place, op) == op:
+            self.count[place] = self.count.get(place, 0) + 1
+        return args["hlo_module"], (event["pid"], self.count[place])
 
 
 class Rows:
@@ -128,14 +161,14 @@ def aggregate(events: Iterable[dict[str, Any]], rows: Rows) -> None:
     """
     blocks: dict[tuple[str, Any, str], float] = {}
     spans: dict[tuple[str, Any], tuple[float, float]] = {}
-    for event in events:
-        args = event.get("args") or {}
-        if event.get("ph") != "X" or "operator" not in args:
-            continue
+    runs = _Runs()
+    device = [e for e in events if e.get("ph") == "X" and "operator" in (e.get("args") or {})]
+    for event in sorted(device, key=lambda e: float(e["ts"])):
+        args = event["args"]
         begin, length = float(event["ts"]), float(event.get("dur", 0))
         suffix = " (backward)" if args["backward"] else ""
         rows.add("operator", args["operator"] + suffix, length / 1000)
-        run = args["hlo_module"], args.get("run_id")
+        run = runs.of(event)
         first, last = spans.get(run, (begin, begin))
         spans[run] = min(first, begin), max(last, begin + length)
         names = args["block"].split(".") if args["block"] else []
