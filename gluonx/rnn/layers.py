@@ -86,13 +86,11 @@ class _RNNLayer(HybridBlock):
         )
 
     def _shapes_of_file(self, size: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of all parameters, when the flat one of a file has `size` elements."""
+        """The shapes of all parameters, when the flat one of a file has `size` elements; none if no input fits."""
         found = input_size_of(
             size, self._mode, self._hidden_size, self._num_layers, self._bidirectional, self._projection_size
         )
-        if found is None:
-            raise ShapeError(f"no input_size gives {self!r} a flat parameter of {size} elements")
-        return dict(self._pieces(found))
+        return {} if found is None else dict(self._pieces(found))
 
     def __repr__(self) -> str:
         shape = self._reg_params["l0_i2h_weight"].shape
