@@ -56,6 +56,12 @@ _SHAPES: Mapping[str, str] = {
     **_each("image.random_hue image.random_lighting image.random_saturation image.flip_left_right box_nms", SAME),
     **_each("image.flip_top_bottom image.normalize image.random_flip_left_right image.random_flip_top_bottom", SAME),
     **_each("sldwin_atten_mask_like", SAME),
+    "quantized_flatten": "that of `batch_flatten`; then the ends of its range",
+    "dequantize": SAME,
+    **_each("quantized_act", SAME + "; then the ends of its range"),
+    **_each("quantized_conv", "that of `convolution`; then the ends of its range"),
+    **_each("quantized_elemwise_add quantized_elemwise_mul", SAME + "; then the ends of its range"),
+    **_each("contrib_quantize contrib_quantize_v2 requantize", SAME + "; then the ends of its range"),
     **_each("image.crop image.random_crop image.random_resized_crop", "`data` with `height` and `width`"),
     **_each("image.resize", "`data` with `size`"),
     "cached_attention": "(batch, queries, heads, width), then the keys and values with the new ones",
@@ -130,7 +136,9 @@ _GRADIENTS: Mapping[str, str] = {
     **_each(
         "box_iou bipartite_matching box_decode box_encode multibox_prior multibox_target multibox_detection", _NONE
     ),
-    **_each("sldwin_atten_mask_like", _NONE),
+    **_each("sldwin_atten_mask_like quantized_act quantized_flatten quantized_conv quantized_elemwise_add", _NONE),
+    **_each("quantized_elemwise_mul quantized_fully_connected quantized_pooling quantized_reshape", _NONE),
+    **_each("quantized_transpose quantized_embedding contrib_quantize contrib_quantize_v2 requantize", _NONE),
     **_each("roi_pooling roi_align image.crop image.random_flip_left_right", "through `data`"),
     **_each("image.random_flip_top_bottom", "through `data`"),
     "box_nms": "through `data`, of the boxes that are kept",
@@ -213,6 +221,8 @@ def shape_rule(op: Op) -> str:
         return _SHAPES[op.name]
     if op.name.startswith("random_"):
         return "`size`, or that of the parameters' broadcast"
+    if op.name.startswith("quantized_") and op.name.removeprefix("quantized_") in _SHAPES:
+        return f"that of `{op.name.removeprefix('quantized_')}`; then the ends of its range"
     family = op.__module__.rpartition(".")[2]
     if family == "elementwise":
         return SAME if len(op.inputs) == 1 else BROADCAST

@@ -11,7 +11,7 @@ __all__ = ["DIFFERENT", "LEFT_OUT", "TABLES", "differs", "left_out"]
 
 IMPORTED = "not of this module: MXNet's file imports it for its own use"
 C_LIBRARY = "a part of MXNet's C library"
-LATER = "not here yet"
+LATER = "not in this version"
 KERNELS = "an integer kernel of oneDNN or cuDNN; XLA has no counterpart"
 CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels"
 RETIRED = "retired in MXNet 2 already"
@@ -36,6 +36,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.gluon": {"tensor_types": IMPORTED},
     "mxnet.gluon.data.batchify": {"Device": IMPORTED, "cpu": IMPORTED},
     "mxnet.gluon.data.vision.transforms": {
+        "*": LATER,
         "Block": IMPORTED,
         "HybridBlock": IMPORTED,
         "HybridSequential": IMPORTED,
@@ -48,12 +49,15 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.gluon.nn": {
         **_each(
             "Conv1D.pre_infer Conv1DTranspose.pre_infer Conv2D.pre_infer Conv2DTranspose.pre_infer Conv3D.pre_infer "
-            "Conv3DTranspose.pre_infer",
+            "Conv3DTranspose.pre_infer DeformableConvolution.pre_infer_offset_weight "
+            "DeformableConvolution.pre_infer_weight ModulatedDeformableConvolution.pre_infer_offset_weight "
+            "ModulatedDeformableConvolution.pre_infer_weight",
             "a step of MXNet's own infer_shape",
         ),
     },
     "mxnet.gluon.parameter": {"tensor_types": IMPORTED},
     "mxnet.gluon.probability": {
+        "*": LATER,
         "TransformBlock": LATER,
         "constraint_check": IMPORTED,
         "digamma": IMPORTED,
@@ -62,10 +66,21 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "gammaln": IMPORTED,
         "sample_n_shape_converter": IMPORTED,
     },
-    "mxnet.image": {"Number": IMPORTED, "cv2": IMPORTED},
+    "mxnet.gluon.contrib.data.vision": {"*": LATER},
+    "mxnet.gluon.contrib.estimator": {"*": LATER},
+    "mxnet.gluon.data": {"*": LATER},
+    "mxnet.gluon.data.vision": {"*": LATER},
+    "mxnet.gluon.block": {"*": LATER},
+    "mxnet.gluon.rnn": {"*": LATER},
+    "mxnet.onnx": {"*": LATER},
+    "mxnet.sym": {"*": LATER},
+    "mxnet.test_utils": {"*": LATER},
+    "mxnet.contrib.quantization": {"*": LATER},
+    "mxnet.image": {"*": LATER, "Number": IMPORTED, "cv2": IMPORTED},
     "mxnet.initializer": {"NDArray": IMPORTED, "load": IMPORTED, "sqrt": IMPORTED},
-    "mxnet.io": {"MXDataIter": C_LIBRARY},
+    "mxnet.io": {"*": LATER, "MXDataIter": C_LIBRARY},
     "mxnet.kvstore": {
+        "*": LATER,
         "BytePS": "a parameter server of others",
         "Horovod": "XLA's collectives take its place",
         "KVStoreServer": "there are no server processes",
@@ -82,13 +97,12 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         _NP_FINANCE,
     ),
     "mxnet.npx": _each(
-        "contrib_calibrate_entropy contrib_quantize contrib_quantize_v2 intgemm_fully_connected "
-        "intgemm_maxabsolute intgemm_prepare_data intgemm_prepare_weight intgemm_take_weight quantized_act "
-        "quantized_conv quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
-        "quantized_fully_connected quantized_pooling quantized_reshape quantized_transpose requantize",
+        "contrib_calibrate_entropy intgemm_fully_connected intgemm_maxabsolute intgemm_prepare_data "
+        "intgemm_prepare_weight intgemm_take_weight",
         KERNELS,
     ),
-    "mxnet.operator": _each(
+    "mxnet.operator": {"*": LATER}
+    | _each(
         "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p "
         "c_int_p ctypes2numpy_shared mx_float mx_int pointer",
         C_LIBRARY,
@@ -99,6 +113,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     ),
     "mxnet.random": {"Device": IMPORTED},
     "mxnet.recordio": {
+        "*": LATER,
         "RecordIOHandle": C_LIBRARY,
         "cv2": IMPORTED,
         "current_process": IMPORTED,
@@ -109,7 +124,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "numpy_fallback": "wraps NumPy's functions for MXNet's own modules; ours need no fallback",
         "set_module": "sets `__module__` of MXNet's own functions",
     },
-    "mxnet.visualization": {"Symbol": IMPORTED},
+    "mxnet.visualization": {"*": LATER, "Symbol": IMPORTED},
 }
 """For each module the names that are left out, and why; ``*`` stands for whatever else is missing."""
 
@@ -185,6 +200,9 @@ _OF_A_KIND = (
     ("mxnet.gluon.rnn", "'func' is None", "None is `np.zeros`"),
     ("mxnet.gluon.rnn", "parameter 2 is 'batch_size'", "as the cell that it modifies"),
     ("mxnet.gluon.rnn", "parameter 2 is 'inputs'", "called by the block, by position"),
+    ("mxnet.npx", "'workspace'", "an advice to MXNet's kernels, taken by name and ignored"),
+    ("mxnet.npx", "'sparse_grad'", "an advice to MXNet's kernels, taken by name and ignored"),
+    ("mxnet.npx", "'cudnn_off'", "an advice to MXNet's kernels, taken by name and ignored"),
     ("mxnet.npx.image", "'width'", "sizes are needed, and given by name"),
     ("mxnet.sym", "'profiler_scope'", "a scope of MXNet's profiler"),
     ("mxnet.sym", "'create_fn'", "there is one class of symbols"),
