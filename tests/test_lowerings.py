@@ -21,6 +21,9 @@ CASES = {
     "one place": ("convolution", (2, 4, 5, 5), (3, 4, 5, 5), {}, "patches"),
     "wider than the image": ("convolution", (2, 3, 6, 5), (4, 3, 7, 1), {"pad": (3, 0)}, "patches"),
     "dilated": ("convolution", (2, 3, 5, 6), (4, 3, 3, 3), {"pad": (3, 3), "dilate": (3, 3)}, "patches"),
+    "1x1": ("convolution", (2, 3, 16, 17), (4, 3, 1, 1), {}, "product"),
+    "1x1, strided": ("convolution", (2, 3, 31, 32), (4, 3, 1, 1), {"stride": (2, 2), "pad": (1, 0)}, "product"),
+    "1x1, small": ("convolution", (2, 3, 5, 4), (4, 3, 1, 1), {}, "patches"),
     "a line": ("convolution", (2, 3, 4), (4, 3, 3), {"pad": (1,)}, "patches"),
     "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
     "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
@@ -72,6 +75,7 @@ CASES = {
         {"stride": (2, 2), "pad": (1, 1), "num_group": 4},
         "shifts",
     ),
+    "deconvolution, 1x1": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}, "patches"),
     "deconvolution last": (
         "deconvolution",
         (2, 3, 3, 4),
@@ -82,14 +86,14 @@ CASES = {
 }
 NATIVE = {
     "plain": ("convolution", (1, 3, 9, 9), (4, 3, 3, 3), {"pad": (1, 1)}),
-    "1x1": ("convolution", (1, 3, 2, 2), (4, 3, 1, 1), {}),
+    "1x1 last": ("convolution", (1, 2, 2, 3), (4, 1, 1, 3), {"layout": "NHWC"}),
     "strided": ("convolution", (1, 3, 16, 16), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 2)}),
     "a large kernel": ("convolution", (1, 3, 12, 12), (4, 3, 11, 11), {"stride": (4, 4)}),
     "a long line": ("convolution", (1, 3, 200), (3, 1, 100), {"num_group": 3}),
-    "1x1 deconvolution": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}),
+    "a large deconvolution": ("deconvolution", (1, 3, 5, 5), (3, 4, 9, 9), {}),
 }
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-QUICK = ("tiny image", "groups", "depthwise, strided", "deconvolution, longer")
+QUICK = ("tiny image", "1x1", "groups", "depthwise, strided", "deconvolution, longer")
 few_cases = pytest.mark.parametrize(
     "case", [pytest.param(c, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, c in CASES.items()]
 )
@@ -207,7 +211,7 @@ def test_patches_that_would_be_too_large():
 
 @pytest.mark.parametrize("name", ["groups", "groups last"])
 def test_taps_give_the_same(monkeypatch, name):
-    monkeypatch.setattr("gluonx.ops.lowering._LARGEST", 0)
+    monkeypatch.setattr("gluonx.ops.lowering._LARGE", 0)
     case = (*CASES[name][:3], {**CASES[name][3], "dilate": (1, 1)})  # an operator that no other test has traced
     args = arrays(case)
     assert str(jax.make_jaxpr(chosen(case))(*args)).count("dot_general[") > 1

@@ -7,6 +7,8 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
   where 4x4 images of a quarter of the work took 4. The input's gradient is a convolution of the result's gradient, so
   it meets the same where the kernel is longer than the *result*. **Patches**: the windows side by side and one matrix
   product. It is ahead up to some 16 places of the result, and equal beyond.
+- A 1x1 kernel, channels first. The library wants the channels last, and turns the images round and back. **Product**: a
+  matrix product for each image, from some 256 places on; **patches**, one product for all images, below.
 - Groups. Each group's filters are convolved by the loop, and the weight's gradient takes up to 300 times as long as
   that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
   matrix product for each place of the kernel, and their sum.
@@ -40,7 +42,9 @@ __all__ = ["Geometry", "convolve", "deconvolve", "form_of", "native_forms", "tra
 
 _MOST_TAPS = 64  # a larger kernel is not unrolled
 _FEW_PLACES = 16  # results of so many places are tiny
+_MANY_PLACES = 256  # a matrix product for each image pays from here on
 _LARGEST = 1 << 26  # elements of an array of patches
+_LARGE = 1 << 22  # the same where it can be done without
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
 
@@ -85,7 +89,7 @@ def _known(shape: Sequence[Any]) -> bool:
 
 
 def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
-    """The form of a convolution on a CPU: 'native', 'patches', 'taps' or 'shifts'.
+    """The form of a convolution on a CPU: 'native', 'patches', 'product', 'taps' or 'shifts'.
 
     Parameters
     ----------
@@ -99,6 +103,8 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     ...     return form_of(jnp.ones(x), jnp.ones(weight), same)
     >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3))
     ('native', 'patches')
+    >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
+    ('product', 'patches')
     >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
     ('patches', 'shifts')
     """
@@ -110,10 +116,13 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "shifts"
     places = geometry.places(x.shape, kernel)
     if geometry.groups > 1:
-        return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGEST else "taps"
+        return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGE else "taps"
+    if taps == 1:
+        many = math.prod(places) >= _MANY_PLACES
+        return "native" if geometry.channel != 1 else "product" if many else "patches"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
-    if taps == 1 or not (longer or math.prod(places) <= _FEW_PLACES):
+    if not (longer or math.prod(places) <= _FEW_PLACES):
         return "native"
     return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGEST else "native"
 
@@ -191,6 +200,16 @@ def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(_product(stacked, _by_tap(weight, geometry), geometry, "t"), x.dtype)
 
 
+def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
+    (image,) = _windows(x, geometry.spatial(weight.shape), geometry)
+    batch, channels, *space = image.shape
+    # The batch is an axis of both sides: without it XLA would turn the images round to make one product of them.
+    weights = jnp.broadcast_to(weight.reshape(1, -1, channels), (batch, weight.shape[0], channels))
+    accumulated = jnp.promote_types(x.dtype, jnp.float32)
+    y = jnp.einsum("ncx,noc->nox", image.reshape(batch, channels, -1), weights, preferred_element_type=accumulated)
+    return narrow(y.reshape(batch, -1, *space), x.dtype)
+
+
 def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
     windows = _windows(x, geometry.spatial(weight.shape), geometry)
     weights = _by_tap(weight, geometry)
@@ -216,7 +235,12 @@ def _shifts(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(total, x.dtype)
 
 
-_FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {"patches": _patches, "taps": _taps, "shifts": _shifts}
+_FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
+    "patches": _patches,
+    "product": _product_of_images,
+    "taps": _taps,
+    "shifts": _shifts,
+}
 
 
 def _on_cpu(
