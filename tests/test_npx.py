@@ -13,12 +13,7 @@ from gluonx.npx import functions, signatures
 from gluonx.ops import OPS
 
 MXNET = json.loads((pathlib.Path(__file__).parent / "oracle" / "npx_signatures.json").read_text())
-LATER = {  # operators of later issues: quantization
-    "contrib_calibrate_entropy", "contrib_quantize", "contrib_quantize_v2", "intgemm_fully_connected",
-    "intgemm_maxabsolute", "intgemm_prepare_data", "intgemm_prepare_weight", "intgemm_take_weight", "quantized_act",
-    "quantized_conv", "quantized_elemwise_add", "quantized_elemwise_mul", "quantized_embedding", "quantized_flatten",
-    "quantized_fully_connected", "quantized_pooling", "quantized_reshape", "quantized_transpose", "requantize",
-}  # fmt: skip
+LATER = {"contrib_calibrate_entropy"}
 
 
 def ones(*shape):

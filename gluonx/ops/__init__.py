@@ -14,6 +14,7 @@ from gluonx.ops import dot_attention as dot_attention
 from gluonx.ops import elementwise as elementwise
 from gluonx.ops import image as image
 from gluonx.ops import indexing as indexing
+from gluonx.ops import intgemm as intgemm
 from gluonx.ops import layers as layers
 from gluonx.ops import losses as losses
 from gluonx.ops import metrics as metrics
@@ -22,6 +23,7 @@ from gluonx.ops import nn as nn
 from gluonx.ops import normalization as normalization
 from gluonx.ops import outputs as outputs
 from gluonx.ops import pool as pool
+from gluonx.ops import quantize as quantize
 from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce
 from gluonx.ops import rnn as rnn

@@ -507,6 +507,66 @@ def _shapes():
     yield Row("batch_dot:zero-inner", "batch_dot", [real(2, 3, 0), real(2, 0, 5)], {})
 
 
+# -- bytes that stand for numbers -------------------------------------------------------------------------------------
+
+
+def signed(*shape):
+    return lambda rng: rng.randint(-127, 128, shape).astype("int8")
+
+
+def span(low, high):
+    """A range, as two arrays."""
+    return [np.array([low], "float32"), np.array([high], "float32")]
+
+
+def quantized():
+    """Ranges are such that MXNet's CPU operators have no overflow of their own."""
+    known = {"min_calib_range": -1.5, "max_calib_range": 1.0}
+    for kind in ("int8", "uint8"):
+        attrs = {"out_type": kind}
+        yield Row(f"quantize:{kind}", "contrib_quantize", [real(3, 40), *span(-1.0, 2.0)], attrs)
+        yield Row(f"quantize_v2:{kind}", "contrib_quantize_v2", [real(3, 40)], attrs)
+        yield Row(f"quantize_v2:{kind}:known", "contrib_quantize_v2", [real(3, 40)], {**attrs, **known})
+        sums = lambda rng: rng.randint(-(2**28), 2**28, (3, 40)).astype("int32")  # noqa: E731
+        yield Row(f"requantize:{kind}", "requantize", [sums, *span(-10.0, 10.0)], {**attrs, **known})
+    positive = {"out_type": "auto", "min_calib_range": 0.0, "max_calib_range": 1.5}
+    yield Row("quantize_v2:auto", "contrib_quantize_v2", [real(3, 4)], {"out_type": "auto", **known})
+    yield Row("quantize_v2:positive", "contrib_quantize_v2", [unit(3, 4)], positive)
+    for kind, x in (("int8", signed), ("uint8", picture)):
+        ranges = [*span(-1.0, 2.0), *span(-0.5, 0.4)]
+        arrays = [x(3, 6), signed(4, 6), signed(4), *ranges, *span(-0.7, 0.3)]
+        tol = 1  # of a bias that is brought to the product's steps
+        yield Row(f"quantized_fully_connected:{kind}", "quantized_fully_connected", arrays, {"num_hidden": 4}, tol=tol)
+        for pool in ("max", "avg"):
+            attrs = {"kernel": (2, 2), "stride": (2, 1), "pool_type": pool}
+            arrays = [x(2, 3, 4, 5), *span(-1.0, 2.0)]
+            yield Row(f"quantized_pooling:{pool}:{kind}", "quantized_pooling", arrays, attrs)
+        pair = [x(3, 4), x(3, 4), *span(-1.0, 2.0), *span(-4.0, 2.0)]
+        yield Row(f"quantized_elemwise_add:{kind}", "quantized_elemwise_add", pair, tol=512)
+        one = [x(2, 3, 4), *span(-1.0, 2.0)]
+        yield Row(f"quantized_flatten:{kind}", "quantized_flatten", one)
+        yield Row(f"quantized_reshape:{kind}", "quantized_reshape", one, {"newshape": (-2, -1)})
+        yield Row(f"quantized_transpose:{kind}", "quantized_transpose", one, {"axes": (2, 0, 1)})
+    image = [signed(2, 3, 5, 4), signed(4, 3, 3, 2), signed(4), *span(-1.0, 2.0), *span(-0.5, 0.4), *span(-0.7, 0.3)]
+    attrs = {"kernel": (3, 2), "num_filter": 4, "stride": (1, 2), "pad": (1, 0)}
+    yield Row("quantized_conv", "quantized_conv", image, attrs)
+    wide = {"min_calib_range": -9.0, "max_calib_range": 9.0}
+    pair = [signed(3, 4), signed(3, 4), *span(-1.0, 2.0), *span(-4.0, 2.0)]
+    yield Row("quantized_elemwise_add:known", "quantized_elemwise_add", pair, wide)
+    yield Row("quantized_elemwise_mul:whole", "quantized_elemwise_mul", pair)
+    yield Row("quantized_elemwise_mul:known", "quantized_elemwise_mul", pair, wide)
+    yield Row("quantized_elemwise_mul:real", "quantized_elemwise_mul", pair, {"enable_float_output": True})
+    yield Row("quantized_act", "quantized_act", [signed(3, 4), *span(-1.0, 2.0)], {"act_type": "relu"})
+    table = [whole(5, 2, 3, dtype="float32"), signed(5, 4), *span(-1.0, 2.0)]
+    yield Row("quantized_embedding", "quantized_embedding", table, {"input_dim": 5, "output_dim": 4})
+    yield Row("intgemm_maxabsolute", "intgemm_maxabsolute", [real(3, 5)])
+    yield Row("intgemm_prepare_data", "intgemm_prepare_data", [real(3, 64), [1.5]])
+    data = [signed(3, 64), np.zeros((8, 64), "int8"), [0.01], real(8)]
+    dense = "intgemm_fully_connected"  # of zeros: the order of a prepared weight is MXNet's own
+    yield Row(f"{dense}:bias", dense, data, {"num_hidden": 8})
+    yield Row(f"{dense}:whole", dense, data[:2], {"num_hidden": 8, "no_bias": True, "out_type": "int32"})
+
+
 def rows():
     """All rows."""
-    return [*vision(), *attention(), *images(), *edges()]
+    return [*vision(), *attention(), *images(), *edges(), *quantized()]

@@ -1,0 +1,125 @@
+"""Dense layers whose products are of int8: MXNet's ``intgemm_*``, under which any backend may put its own kernels.
+
+MXNet keeps a prepared weight in an order that its CPU library likes. Here it stays in its own; only these functions
+read it, so programs see no difference.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import choose
+from gluonx.ops.nn import fully_connected
+from gluonx.ops.registry import register
+
+__all__: list[str] = []
+
+_STEPS = 127.0
+
+
+def _bytes(x: Array, reach: Array) -> Array:
+    """Real numbers as int8 from -127 to 127, where `reach` is the largest."""
+    scaled = lax.stop_gradient(x.astype(jnp.float32) * (_STEPS / reach.reshape((1,) * x.ndim)))
+    return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
+
+
+@register(level=1)
+def intgemm_maxabsolute(data: Array) -> Array:
+    """The largest magnitude of an array, shape (1,)."""
+    return lax.stop_gradient(jnp.max(jnp.abs(data)).reshape(1))
+
+
+@register(level=1)
+def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
+    """An array as int8, in which 127 stands for `maxabs`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> intgemm_prepare_data(jnp.array([-1.0, 0.5, 9.0]), jnp.array([2.0])).tolist()
+    [-64, 32, 127]
+    """
+    return _bytes(data, maxabs)
+
+
+@register(level=1)
+def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, already_quantized: bool = False) -> Array:
+    """A weight as int8 for `intgemm_fully_connected`.
+
+    Parameters
+    ----------
+    weight : array, shape (units, features)
+        Of floats, or with `already_quantized` of int8.
+    maxabs : array, shape (1,)
+        What 127 stands for; not needed with `already_quantized`.
+
+    Raises
+    ------
+    ValueError
+        If it is needed and missing.
+    """
+    if already_quantized:
+        if weight.dtype != jnp.int8:
+            raise ShapeError(f"intgemm_prepare_weight: a quantized weight is of int8, but {weight.dtype} came.")
+        return weight
+    if maxabs is None:
+        raise ValueError("intgemm_prepare_weight: maxabs is needed, unless already_quantized=True.")
+    return _bytes(weight, maxabs)
+
+
+@register(level=1)
+def intgemm_take_weight(weight: Array, indices: Array) -> Array:
+    """Some rows of a prepared weight: the part of a large vocabulary that can come."""
+    return jnp.take(weight, indices.astype(jnp.int32), 0, mode="clip")
+
+
+@register(level=1)
+def intgemm_fully_connected(
+    data: Array,
+    weight: Array,
+    scaling: Array | None = None,
+    bias: Array | None = None,
+    *,
+    num_hidden: int,
+    no_bias: bool = False,
+    flatten: bool = True,
+    out_type: str = "float32",
+) -> Array:
+    """A dense layer on int8: ``scaling * (data @ weight.T) + bias``.
+
+    Parameters
+    ----------
+    data : int8 array, or floats, which are brought to int8 by their largest magnitude
+    weight : int8 array, shape (num_hidden, features)
+        From `intgemm_prepare_weight`.
+    scaling : array, shape (1,)
+        What one step of data times one of the weight stands for (of the weight alone, if data are floats). Not for
+        ``out_type='int32'``.
+    bias : array, shape (num_hidden,), optional
+    num_hidden : int
+    no_bias, flatten : bool
+        As for `fully_connected`.
+    out_type : {'float32', 'int32'}
+
+    Raises
+    ------
+    ValueError
+        If `scaling` is missing.
+    """
+    name = "intgemm_fully_connected"
+    choose({"float32": None, "int32": None}, out_type, name, "out_type")
+    if weight.dtype != jnp.int8:
+        raise ShapeError(f"{name}: weight must be of int8 (see intgemm_prepare_weight), not {weight.dtype}.")
+    unit = jnp.ones(1)
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        reach = jnp.max(jnp.abs(data)).reshape(1)
+        data, unit = _bytes(data, reach), reach / _STEPS
+    out = fully_connected(data.astype(jnp.int32), weight.astype(jnp.int32), num_hidden=num_hidden, flatten=flatten)
+    shape = (1,) * (out.ndim - 1) + (-1,)
+    if out_type == "float32":
+        if scaling is None:
+            raise ValueError(f"{name}: scaling is needed for out_type='float32'.")
+        out = out * (unit * scaling).reshape(shape)
+    return out if bias is None or no_bias else out + bias.astype(out.dtype).reshape(shape)
