@@ -36,6 +36,7 @@ _NAMES = {
         "tpu",
     ),
     "gluonx.engine": ("waitall",),
+    "gluonx.exchange.serving": ("load",),
     "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
     "gluonx.util": (
         "is_np_array",
@@ -100,6 +101,7 @@ __all__ = [
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
+    "load",
     "loss",
     "lr_scheduler",
     "metric",

@@ -17,6 +17,7 @@ name parameters in files, and in messages with the class of the outermost block 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -50,6 +51,7 @@ class HybridBlock(Block):
     """
 
     _active: bool
+    _scan = False
     _traced: Any
     _traced_of: Snapshot
 
@@ -126,6 +128,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
+        scan: bool = False,
     ) -> None:
         """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
 
@@ -135,12 +138,37 @@ class HybridBlock(Block):
             False takes it back.
         partition_if_dynamic, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
             Accepted for ported code. XLA plans memory and bulks operators by itself.
+        scan : bool
+            Whether layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses :meth:`chained`)
+            which follow one another and do the same become one loop over their stacked parameters. A deep net then
+            compiles about as fast as a shallow one; a step costs one copy of those parameters more.
         """
-        self._set_active(bool(active))
-        super().hybridize(active)
+        self._set_active(bool(active), bool(active and scan))
+        super().hybridize(active, **({"scan": True} if scan else {}))
 
-    def _set_active(self, active: bool) -> None:
-        self.__dict__["_active"] = active
+    def chained(self, blocks: Iterable[Block], x: Any, *args: Any) -> Any:
+        """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
+
+        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop.
+
+        Parameters
+        ----------
+        blocks : iterable of Block
+        x : ndarray
+        *args
+            Arrays, None, or what else the blocks take.
+        """
+        if self._scan and current_state().trace is not None:
+            from gluonx.npx.control_flow import chain  # brings all of npx
+
+            layers = [(block, [h for p in block._unique_params() if (h := p._handle) is not None]) for block in blocks]
+            return chain(layers, x, args)
+        for block in blocks:
+            x = block(*x, *args) if isinstance(x, (tuple, list)) else block(x, *args)
+        return x
+
+    def _set_active(self, active: bool, scan: bool = False) -> None:
+        self.__dict__["_active"], self.__dict__["_scan"] = active, scan
         self._clear_cached_op()
         self._refresh()
 
@@ -178,6 +206,7 @@ class HybridBlock(Block):
         platforms: Any = None,
         vjp_order: int = 0,
         format: str = "stablehlo",
+        constraints: Any = (),
     ) -> Any:
         """Write the net as a StableHLO artifact, a folder that serves where gluonx is not installed, or for MXNet.
 
@@ -200,6 +229,8 @@ class HybridBlock(Block):
             How often the loaded net can be differentiated.
         format : {'stablehlo', 'mxnet'}
             ``'mxnet'`` writes what ``SymbolBlock.imports`` of MXNet 2 reads; the other options have no meaning there.
+        constraints : sequence of str
+            Bounds of symbolic dimensions, such as ``'b <= 64'`` (the batch is called ``b``), checked before each call.
 
         Returns
         -------
@@ -215,7 +246,7 @@ class HybridBlock(Block):
         """
         from gluonx.export import export_block  # export.py builds on this module
 
-        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch)
+        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch, constraints)
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""

@@ -35,6 +35,7 @@ def export_block(
     vjp_order: int = 0,
     format: str = "stablehlo",
     epoch: int = 0,
+    constraints: Sequence[str] = (),
 ) -> Any:
     """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
     if format == "mxnet":
@@ -52,7 +53,17 @@ def export_block(
     metadata = {"block": type(block).__name__}
     params = {**pure.params, **pure.state}
     with native_forms():  # whoever compiles the artifact knows the operations, not our ways around one compiler's loops
-        return save_artifact(path, forward, params, specs, platforms=platforms, vjp_order=vjp_order, metadata=metadata)
+        return save_artifact(
+            path,
+            forward,
+            params,
+            specs,
+            platforms=platforms,
+            vjp_order=vjp_order,
+            constraints=constraints,
+            metadata=metadata,
+            state=list(pure.state),
+        )
 
 
 def _given(block: HybridBlock, inputs: Sequence[Any] | None) -> Sequence[Any]:

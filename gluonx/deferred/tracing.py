@@ -37,7 +37,7 @@ from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.graph import settle
 from gluonx.errors import GluonxError, ShapeError, TracedValueError
 
-__all__ = ["READ_IN_TRACE", "Trace", "Traced", "TracedCall", "infer", "is_handle", "trace_function"]
+__all__ = ["READ_IN_TRACE", "Trace", "Traced", "TracedCall", "hides_code", "infer", "is_handle", "trace_function"]
 
 READ_IN_TRACE = (
     "the value of an array was asked for inside a hybridized (traced) forward, where only shapes and dtypes exist yet. "
@@ -51,6 +51,7 @@ class Trace:
     """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None."""
 
     transparent = False  # whether values exist in it, so that reading one is no mistake
+    unrolls = False  # whether loops run step by step in it
 
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
         self.handles = list(handles)
@@ -229,7 +230,7 @@ def _trace_once(
     n_live = len(closed.jaxpr.outvars) - len(box["writes"])
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
-    text = None if closed.consts else (str(closed.jaxpr), _hides_code(closed.jaxpr))
+    text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
     return Traced(op, [handles[i] for i in kept], box, n_live - len(box["changed"])), []
 
@@ -263,14 +264,14 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
 MANY_TRACES = 64
 
 
-def _hides_code(value: Any) -> bool:
+def hides_code(value: Any) -> bool:
     """Whether a jaxpr holds Python code (callbacks, hand-written gradients), which its text does not tell apart."""
     if hasattr(value, "jaxpr"):
-        return _hides_code(value.jaxpr)
+        return hides_code(value.jaxpr)
     if hasattr(value, "eqns"):
-        return any(_hides_code(p) for eqn in value.eqns for p in eqn.params.values())
+        return any(hides_code(p) for eqn in value.eqns for p in eqn.params.values())
     if isinstance(value, (tuple, list)):
-        return any(map(_hides_code, value))
+        return any(map(hides_code, value))
     return callable(value) and not isinstance(value, type)
 
 

@@ -118,6 +118,10 @@ class Signature:
     dimensions: dict[str, tuple[int, int | None]]
     constraints: tuple[str, ...] = ()
 
+    def unbound(self, name: str) -> Signature:
+        """The same with a dimension of any size."""
+        return dataclasses.replace(self, dimensions={**self.dimensions, name: (0, None)})
+
     def __str__(self) -> str:
         taken = ", ".join(f"{spec.name}: {spec}" for spec in self.inputs)
         return f"({taken}) -> ({', '.join(map(str, self.outputs))})"
@@ -317,6 +321,7 @@ def save_artifact(
     vjp_order: int = 0,
     constraints: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
+    state: Sequence[str] = (),
 ) -> Path:
     """Export a JAX function with its parameters into a folder.
 
@@ -325,8 +330,7 @@ def save_artifact(
     path : str or os.PathLike
         The folder to create. An older artifact there is replaced in one piece; any other folder with files is refused.
     fn : callable
-        ``fn(params, *inputs)`` with `params` a dict of JAX arrays; gives one array, or tuples, lists and dicts of them.
-        Pure, and traced once.
+        Pure ``fn(params, *inputs)`` with `params` a dict of JAX arrays; gives an array, or a tuple, list or dict of them.
     params : mapping of str to array
         JAX or NumPy arrays. They stay arguments of the program.
     inputs : sequence of InputSpec
@@ -338,13 +342,12 @@ def save_artifact(
         How often the loaded function can be differentiated; each time makes the file two to three times bigger.
     constraints : sequence of str
         On symbolic dimensions, such as ``"b <= 64"`` or ``"h >= 2*w"``.
-    metadata : mapping of str to str, optional
-        Kept in ``model.json``.
+    metadata, state : mapping of str to str, sequence of str
+        Kept in ``model.json``: texts, and the names of parameters that are not to be trained (running averages).
 
     Returns
     -------
     pathlib.Path
-        The folder.
 
     Raises
     ------
@@ -356,15 +359,16 @@ def save_artifact(
     Examples
     --------
     >>> import tempfile, numpy
-    >>> folder, spec = tempfile.mkdtemp() + "/double", InputSpec("x", ("b", 2), "float32")
-    >>> _ = save_artifact(folder, lambda p, x: x * p["w"], {"w": numpy.float32([2, 3])}, [spec])
+    >>> spec = InputSpec("x", ("b", 2), "float32")
+    >>> folder = save_artifact(tempfile.mkdtemp() + "/n", lambda p, x: x * p["w"], {"w": numpy.float32([2, 3])}, [spec])
     >>> load_artifact(folder)(numpy.ones((1, 2), "float32")).tolist()
     [[2.0, 3.0]]
     """
     _check_replaceable(Path(path))
     arrays = {name: _canonical(value) for name, value in params.items()}
     exported, specs, trees = _export(fn, arrays, inputs, tuple(platforms or _default_platforms()), constraints)
-    options = {"vjp_order": vjp_order, "constraints": list(constraints), "metadata": _texts(metadata)}
+    options = {"vjp_order": vjp_order, "constraints": list(constraints), "state": sorted(state)}
+    options["metadata"] = _texts(metadata)
     _write(Path(path), arrays, exported, _description(exported, specs, trees, arrays) | options)
     return Path(path)
 
@@ -460,18 +464,22 @@ class Artifact:
 
     def _checked(self, inputs: tuple[Any, ...]) -> list[jax.Array]:
         leaves, structure = jax.tree.flatten(inputs)
+        arrays = [jnp.asarray(leaf) for leaf in leaves]
+        self._check(structure, arrays)
+        return arrays
+
+    def _check(self, structure: Any, arrays: Sequence[Any], batch: str | None = None) -> None:
+        """Hold arrays against the signature; the dimension `batch` may have any size."""
         if structure != self._structure:
             names = ", ".join(spec.name for spec in self.signature.inputs)
             raise ShapeError(f"expected inputs ({names}) nested as {self._structure}, got {structure}")
-        arrays = [jnp.asarray(leaf) for leaf in leaves]
-        _check_inputs(self.signature, arrays)
-        return arrays
+        _check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
 
     def __repr__(self) -> str:
         return f"Artifact('{self.path}', {self.signature}, {len(self.params)} parameters)"
 
 
-def _check_inputs(signature: Signature, arrays: Sequence[jax.Array]) -> None:
+def _check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
     sizes: dict[str, tuple[int, str]] = {}
     for spec, array in zip(signature.inputs, arrays):
         got = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
@@ -533,6 +541,33 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     if model["x64"] and jax.dtypes.canonicalize_dtype("int64") != "int64":
         message = "has 64-bit arrays: call jax.config.update('jax_enable_x64', True) before loading it"
         raise FormatError(f"the artifact '{folder}' {message}")
-    exported = serve.program(model, (folder / JAXEXPORT).read_bytes(), (folder / STABLEHLO).read_bytes())
+    try:
+        exported = serve.program(model, (folder / JAXEXPORT).read_bytes(), (folder / STABLEHLO).read_bytes())
+    except Exception as error:  # jax raises whatever its parsers meet
+        raise FormatError(f"jax cannot read the program of the artifact '{folder}': {error}") from error
     params = {name: jnp.asarray(array) for name, array in load_arrays(folder / PARAMS).items()}
+    _check_program(folder, model, params, exported)
     return Artifact(folder, model, params, exported)
+
+
+def _check_program(folder: Path, model: Mapping[str, Any], params: Mapping[str, Any], exported: Any) -> None:
+    """Refuse a program or parameters that are not those that model.json describes."""
+
+    def told(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+        return [(str(entry["dtype"]), len(entry["shape"])) for entry in entries]
+
+    def found(avals: Sequence[Any]) -> list[tuple[str, int]]:
+        return [(jnp.dtype(aval.dtype).name, len(aval.shape)) for aval in avals]
+
+    wanted = told([*model["parameters"], *model["inputs"]])
+    if found(exported.in_avals) != wanted or found(exported.out_avals) != told(model["outputs"]):
+        raise FormatError(f"the program of the artifact '{folder}' does not have the signature that {MODEL} gives")
+    described = {entry["name"]: (tuple(entry["shape"]), entry["dtype"]) for entry in model["parameters"]}
+    if described != {name: (array.shape, array.dtype.name) for name, array in params.items()}:
+        raise FormatError(f"the parameters of the artifact '{folder}' are not those that {MODEL} gives")
+    if list(exported.platforms) != list(model["platforms"]):
+        raise FormatError(f"the program of the artifact '{folder}' is for {exported.platforms}, not as {MODEL} says")
+    here = export.default_export_platform()
+    if here not in exported.platforms:
+        platforms = ", ".join(exported.platforms)
+        raise FormatError(f"the artifact '{folder}' is for {platforms}; this process runs on {here}")

@@ -6,7 +6,7 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
+from gluonx.deferred.tracing import Traced, aval_or_unknown, hides_code, is_handle, trace_function
 from gluonx.errors import TracedValueError
+from gluonx.ops.registry import get
 
-__all__ = ["cond", "foreach", "while_loop"]
+__all__ = ["chain", "cond", "foreach", "while_loop"]
 
 _WRITES = (
     "{name}: its function writes to an array from outside (a running average?), which a compiled loop cannot do. "
@@ -132,6 +133,8 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     items, data_tree = _flatten(data)
     states, state_tree = _flatten(init_states)
     steps = items[0].shape[0]
+    if current_state().trace is not None and current_state().trace.unrolls and steps:
+        return _unrolled(body, items, data_tree, init_states, steps)
     n, m = len(items), len(states)
     box: dict[str, Any] = {}
 
@@ -164,6 +167,17 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     outs = _loop(name, (n, m), run, [traced], [*items, *states], steps, (body,))
     k = len(outs) - m
     return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
+
+
+def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any, steps: int) -> tuple[Any, Any]:
+    """The loop as its steps one after the other, for a trace that has no word for loops."""
+    rows = []
+    for i in range(steps):
+        outs, states = body(jax.tree.unflatten(tree, [item[i] for item in items]), states)
+        leaves, out_tree = jax.tree.flatten(outs, is_leaf=is_handle)
+        rows.append(leaves)
+    stacked = [invoke(get("stack").bind(axis=0), column) for column in zip(*rows, strict=True)]
+    return jax.tree.unflatten(out_tree, stacked), states
 
 
 def while_loop(
@@ -304,3 +318,106 @@ def cond(
 
     outs = _loop(name, len(handles), run, [then, other], [as_handle(pred), *handles], 1, (then_func, else_func))
     return jax.tree.unflatten(trees[0], outs)
+
+
+def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, args: tuple[Any, ...] = ()) -> Any:
+    """Gives `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
+
+    A program then holds such layers once, however many there are. Whether two do the same is not guessed: each is
+    traced, and the texts of the traces decide, gradients included (which show what a forward hides). Parameters are
+    stacked in the program; random numbers are those that the single layers draw. Only for a hybridized forward.
+
+    Parameters
+    ----------
+    layers : sequence of (callable, list of Handle)
+        ``layer(x, *args) -> ndarray``, and the parameters that it is expected to read.
+    x : ndarray
+    args : tuple
+        Arrays, None or other values that every layer gets.
+
+    Returns
+    -------
+    ndarray
+    """
+    given = [a for a in args if isinstance(a, Handle)]
+    start = 0
+    while start < len(layers):
+        inputs = [x] if isinstance(x, Handle) else list(x)
+        group = _alike(layers[start:], x, args, given) if len(inputs) == 1 else []
+        x = _scanned(group, x, given) if len(group) > 1 else layers[start][0](*inputs, *args)
+        start += max(1, len(group))
+    return x
+
+
+def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -> list[Traced]:
+    """The traces of the first layer and of those after it that do the same."""
+    structs = [_struct(h) for h in (x, *given)]
+    group: list[Traced] = []
+    wanted = None
+    for layer, params in layers:
+
+        def flat(x: Handle, *inputs: Handle, layer: Any = layer) -> Any:
+            rest = iter(inputs)
+            return layer(x, *[next(rest) if isinstance(a, Handle) else a for a in args])
+
+        traced = trace_function(flat, "layer", structs, params)
+        text = _meaning(traced, structs)
+        if text is None or (group and text != wanted):
+            break
+        wanted = text
+        group.append(traced)
+    return group
+
+
+def _meaning(traced: Traced, structs: list[Any]) -> Any:
+    """All that a traced layer does, as text; None if a text cannot tell, or if it cannot be part of a loop."""
+    if traced.op.extra is None or traced.writes or traced.out_tree is not None:
+        return None
+    text, hides = traced.op.extra
+    inputs = [*[aval_or_unknown(h) for h in traced.handles], *structs]
+    n = len(traced.handles)
+    (out,) = jax.eval_shape(lambda *v: _parts(traced, v[:n])(*_NO_KEY, *v[n:]), *inputs)
+    if (out.shape, out.dtype) != (structs[0].shape, structs[0].dtype):
+        return None
+    return (text, _gradient_text(traced, inputs, out)) if hides else (text, "")
+
+
+_NO_KEY = (np.zeros((2,), np.uint32), np.int32(0))
+
+
+def _gradient_text(traced: Traced, inputs: list[Any], out: Any) -> str | None:
+    moving = [i for i, s in enumerate(inputs) if jnp.issubdtype(s.dtype, jnp.inexact)]
+    n = len(traced.handles)
+
+    def back(cotangent: Any, *values: Any) -> Any:
+        def forward(*moved: Any) -> Any:
+            full = list(values)
+            for i, m in zip(moving, moved, strict=True):
+                full[i] = m
+            return _parts(traced, full[:n])(*_NO_KEY, *full[n:])[0]
+
+        return jax.vjp(forward, *[values[i] for i in moving])[1](cotangent)
+
+    closed = jax.make_jaxpr(back)(out, *inputs)
+    return None if closed.consts or hides_code(closed.jaxpr) else str(closed.jaxpr)
+
+
+def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:
+    """Layers that do the same, as one operator."""
+    first, count = group[0], len(group)
+    n = len(first.handles)
+
+    def run(root: Any, index: Any, *values: Any) -> tuple[Any, ...]:
+        params, (start, *rest) = values[: n * count], values[n * count :]
+        stacked = tuple([jnp.stack(params[i::n]) for i in range(n)])
+
+        def layer(carry: Any, own: Any) -> Any:
+            i, value = carry
+            (out,) = _parts(first, own)(root, i, value, *rest)
+            return (i + first.n_random, out), None
+
+        (_, last), _ = jax.lax.scan(layer, (jnp.asarray(index, jnp.int32), start), stacked, length=count)
+        return (last,)
+
+    (out,) = _loop("layers", None, run, group, [x, *given], 1, ())
+    return out

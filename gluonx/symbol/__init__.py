@@ -10,22 +10,30 @@ Every operator of MXNet 1 is a function here under its name and aliases, those w
 ``HybridBlock``.
 """
 
-from __future__ import annotations
-
-import os
-from collections.abc import Mapping, Sequence
 from typing import Any as _Any
 
-from gluonx.symbol import files as _files
-from gluonx.symbol.compose import function as _function
-from gluonx.symbol.compose import make_variable as _make_variable
+from gluonx.symbol import front as _front
 from gluonx.symbol.executor import Executor as Executor
+from gluonx.symbol.front import Group as Group
+from gluonx.symbol.front import Variable as Variable
+from gluonx.symbol.front import contrib as contrib
+from gluonx.symbol.front import fromjson as fromjson
+from gluonx.symbol.front import image as image
+from gluonx.symbol.front import internal as _internal  # noqa: F401 - as MXNet calls it
+from gluonx.symbol.front import linalg as linalg
+from gluonx.symbol.front import load as load
+from gluonx.symbol.front import load_json as load_json
+from gluonx.symbol.front import np as np
+from gluonx.symbol.front import npx as npx
+from gluonx.symbol.front import random as random
+from gluonx.symbol.front import sparse as sparse
+from gluonx.symbol.front import var as var
 from gluonx.symbol.symbol import Symbol as Symbol
 
 __all__ = [
     "Executor",
-    "Group",
     "Symbol",
+    "Group",
     "Variable",
     "contrib",
     "fromjson",
@@ -41,146 +49,8 @@ __all__ = [
 ]
 
 
-def var(
-    name: str,
-    attr: Mapping[str, str] | None = None,
-    shape: Sequence[int] | None = None,
-    lr_mult: float | None = None,
-    wd_mult: float | None = None,
-    dtype: _Any = None,
-    init: _Any = None,
-    stype: str | None = None,
-    **kwargs: str,
-) -> Symbol:
-    """A variable.
-
-    Parameters
-    ----------
-    name : str
-    attr : dict of str to str, optional
-        Attributes of the user's own, called ``__name__``; also as keywords.
-    shape : tuple of int, optional
-        0 for an unknown dimension.
-    lr_mult, wd_mult : float, optional
-        Multipliers for an optimizer.
-    dtype : dtype-like, optional
-    init : Initializer or str, optional
-    stype : {'default', 'row_sparse', 'csr'}, optional
-
-    Examples
-    --------
-    >>> var("x", shape=(2, 0)).list_attr()
-    {'__shape__': '(2, 0)'}
-    """
-    return Symbol([(_make_variable(name, attr, shape, lr_mult, wd_mult, dtype, init, stype, **kwargs), 0)])
-
-
-Variable = var
-
-
-def Group(symbols: Sequence[Symbol], create_fn: _Any = None) -> Symbol:
-    """Several symbols as one, with the outputs of all.
-
-    Raises
-    ------
-    TypeError
-        If `symbols` is empty or holds anything but symbols.
-
-    Examples
-    --------
-    >>> a, b = var("a"), var("b")
-    >>> Group([a + b, a]).list_outputs()[1:]
-    ['a']
-    """
-    listed = list(symbols)
-    if not listed or not all(isinstance(s, Symbol) for s in listed):
-        raise TypeError(f"Group takes a list of symbols, got {symbols!r}")
-    return Symbol([entry for s in listed for entry in s._entries], any(s._modern for s in listed))
-
-
-def load(fname: str | os.PathLike[str]) -> Symbol:
-    """Read a ``-symbol.json`` file of MXNet 1 or 2.
-
-    Raises
-    ------
-    FormatError
-        If it is none, or has operators or attributes that gluonx does not know; each is named with its node.
-    OSError
-        If the file cannot be opened.
-    """
-    return Symbol(*_files.read(fname))
-
-
-def fromjson(json_str: str | bytes) -> Symbol:
-    """Read a symbol from JSON text; see :func:`load`.
-
-    Examples
-    --------
-    >>> net = var("a") + 1
-    >>> fromjson(net.tojson()).list_arguments()
-    ['a']
-    """
-    return Symbol(*_files.parse(json_str))
-
-
-load_json = fromjson
-
-
-class _Space:
-    """Operators whose registered names share prefixes: ``contrib.box_nms`` is ``_contrib_box_nms``."""
-
-    def __init__(self, name: str, *prefixes: str) -> None:
-        self.__name__ = f"gluonx.symbol.{name}"
-        self._prefixes = prefixes
-
-    def __getattr__(self, name: str) -> _Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        for prefix in self._prefixes:
-            try:
-                made = _function(prefix + name, name.lower())
-            except KeyError:
-                continue
-            setattr(self, name, made)
-            return made
-        raise AttributeError(f"{self.__name__} has no operator '{name}'")
-
-
-contrib = _Space("contrib", "_contrib_", "")
-linalg = _Space("linalg", "_linalg_")
-random = _Space("random", "_random_", "_sample_", "_")
-image = _Space("image", "_image_")
-sparse = _Space("sparse", "_sparse_", "")
-np = _Space("np", "_npi_", "_np_", "")
-npx = _Space("npx", "_npx_", "_npi_", "")
-_internal = _Space("_internal", "")
-
-
-def _made(op: str) -> _Any:
-    make = _function(op, op.strip("_"))
-
-    def from_nothing(shape: _Any, dtype: _Any = None, **kwargs: _Any) -> Symbol:
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        return make(shape=shape, dtype=dtype or "float32", **kwargs)
-
-    from_nothing.__name__ = op.strip("_")
-    from_nothing.__doc__ = f"A symbol of {op.strip('_')}, of a shape and a dtype (float32)."
-    return from_nothing
-
-
 def __getattr__(name: str) -> _Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("zeros", "ones"):
-        made = _made(f"_{name}")
-    else:
-        for spelling in (name, f"_{name}"):
-            try:
-                made = _function(spelling, name.lower())
-                break
-            except KeyError:
-                continue
-        else:
-            raise AttributeError(f"gluonx.symbol has no operator '{name}'")
-    globals()[name] = made
+    made = globals()[name] = _front.find(name)
     return made

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 from gluonx.deferred.core import Handle, Pending, State, Tracer, current_state, new_handle, set_state
 from gluonx.deferred.graph import settle
@@ -79,12 +80,15 @@ def _struct(value: Any) -> jax.ShapeDtypeStruct:
 class _Recorder(Trace):
     """A trace that notes what runs in it."""
 
+    unrolls = True
+
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
         super().__init__(handles, tracers, key)
         self.steps: list[Step] = []
         self.refs: dict[int, Ref] = {}
         self.leaves: list[tuple[str | None, Any]] = []
         self.kept: list[Any] = []  # so that no id is used twice
+        self.unknown: list[tuple[Any, str]] = []
 
     def leaf(self, name: str | None, value: Any, stands_for: Any) -> Ref:
         ref = self.refs[id(value)] = Ref(None, len(self.leaves))
@@ -115,7 +119,8 @@ class _Recorder(Trace):
         if found is not None:
             return found
         if isinstance(value, Tracer):
-            raise TracedValueError(_FOREIGN.format(what=f"an input of {what}"))
+            self.unknown.append((value, what))  # made by JAX itself: a constant, or an error; see _resolve
+            return self.leaf(None, value, None)
         return self.leaf(None, value, np.asarray(value))
 
     def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
@@ -164,13 +169,30 @@ def record_forward(
             leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
             refs = [recorder.ref(leaf, "the result") for leaf in leaves]
             box["program"] = Program(recorder.steps, recorder.leaves, refs)
-            return 0
+            box["unknown"] = [(what, recorder.refs[id(v)].index) for v, what in recorder.unknown]
+            return [value for value, _ in recorder.unknown]
         finally:
             set_state(before)
 
     root, base = jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32)
-    jax.make_jaxpr(flat)(root, base, [_struct(h) for h in owned], list(inputs.values()))
+    closed = jax.make_jaxpr(flat)(root, base, [_struct(h) for h in owned], list(inputs.values()))
+    _resolve(closed, box["program"], box["unknown"])
     return box["program"], box["tree"]
+
+
+def _resolve(closed: Any, program: Program, unknown: list[tuple[str, int]]) -> None:
+    """Give the leaves that JAX made their values, if they depend on nothing; else it was JAX that computed."""
+    touched = set(closed.jaxpr.invars)
+    for eqn in closed.jaxpr.eqns:
+        if any(not hasattr(v, "val") and v in touched for v in eqn.invars):
+            touched.update(eqn.outvars)
+    for var, (what, _) in zip(closed.jaxpr.outvars, unknown, strict=True):
+        if not hasattr(var, "val") and var in touched:
+            raise TracedValueError(_FOREIGN.format(what=f"an input of {what}"))
+    if unknown:
+        zeros = [np.zeros(a.shape, a.dtype) for a in closed.in_avals]
+        for value, (_, index) in zip(jaxpr_as_fun(closed)(*zeros), unknown, strict=True):
+            program.leaves[index] = (None, np.asarray(value))
 
 
 def recorded(outputs: Sequence[Handle]) -> Program:

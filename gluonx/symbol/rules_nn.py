@@ -245,12 +245,26 @@ def _sequence(emit: Emit, step: Step) -> Any:
     return emit.node(_SEQUENCE[step.op.name], *_arrays(emit, step), **given)
 
 
+def _state(emit: Emit, step: Step, state: Any) -> Any:
+    """The begin state; zeros where none is given, of the batch size that was traced."""
+    if state is not None:
+        return emit.array(state)
+    attrs, data = step.op.attrs, step.shapes[0]
+    shape = (attrs["num_layers"] * (2 if attrs["bidirectional"] else 1), data.shape[1], attrs["state_size"])
+    return emit.node("_npi_zeros", shape=shape, dtype=data.dtype.name)
+
+
 @_rule("rnn")
 def _rnn(emit: Emit, step: Step) -> Any:
     names = ("state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "use_sequence_length")
     clips = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
     nout = len(step.outs) if len(step.outs) > 1 else None
-    return emit.node("RNN", *_arrays(emit, step), nout=nout, **_given(step, *names, *clips))
+    data, parameters, state, cell, lengths = (*step.args, None, None, None)[:5]
+    states = [state, cell] if step.op.attrs["mode"] == "lstm" else [state]
+    inputs = [emit.array(data), emit.array(parameters), *[_state(emit, step, s) for s in states]]
+    if step.op.attrs["use_sequence_length"]:
+        inputs.append(emit.array(lengths))
+    return emit.node("RNN", *inputs, nout=nout, **_given(step, *names, *clips))
 
 
 @_rule("adaptive_avg_pooling")

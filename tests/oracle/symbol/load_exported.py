@@ -23,7 +23,9 @@ for path in sorted(folder.glob("*-symbol.json")):
     try:
         net = gluon.SymbolBlock.imports(str(path), names, str(folder / f"{name}-0000.params"))
         out = net(*inputs)
-        onp.savez(folder / f"{name}-mxnet.npz", *[o.asnumpy() for o in (out if isinstance(out, (list, tuple)) else [out])])
+        onp.savez(
+            folder / f"{name}-mxnet.npz", *[o.asnumpy() for o in (out if isinstance(out, (list, tuple)) else [out])]
+        )
     except Exception as error:  # whatever MXNet finds wrong
         failed[name] = str(error)[-400:]
 (folder / "failed.json").write_text(json.dumps(failed, indent=1))

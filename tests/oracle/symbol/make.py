@@ -9,11 +9,10 @@ import warnings
 
 import numpy as onp
 from mxnet import _deferred_compute as dc
-from mxnet import np, npx, sym, util
+from mxnet import np, npx, sym
 
 warnings.simplefilter("ignore")
 HERE = pathlib.Path(__file__).parent
-F, G, I, B = "float32", "float32", "int32", "bool"
 
 # name: (code on arrays x, y, ..., their shapes and dtypes). Written as users of mxnet.np write it.
 CASES = {

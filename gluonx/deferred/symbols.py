@@ -1,0 +1,40 @@
+"""The door from what was recorded to a symbol, which stands many floors above."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import late
+
+__all__ = ["get_symbol"]
+
+
+def get_symbol(outputs: Any, names: Any = None) -> Any:
+    """The symbol of arrays that were recorded and not computed yet; see :mod:`gluonx.symbol`.
+
+    Parameters
+    ----------
+    outputs : ndarray or list of ndarray
+    names : list of str, optional
+        What to call the arrays that it begins with, in the order of their first use; ``var0``, ``var1`` otherwise.
+
+    Returns
+    -------
+    gluonx.symbol.Symbol
+        Its operators are those of MXNet 2.
+
+    Raises
+    ------
+    GraphError
+        If the arrays have been computed already, or MXNet has no operator for what was recorded.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.ones((2, 3))
+    >>> with autograd.record():
+    ...     s = get_symbol(np.exp(x) + 1, ["x"])
+    >>> s.list_arguments(), len(s.get_internals())
+    (['x'], 3)
+    """
+    return late.wanted("get_symbol")(outputs, names)
