@@ -61,6 +61,10 @@ SINGLE = {
         "multibox_detection", "multibox_prior", "multibox_target", "rms_norm", "sldwin_atten_context",
         "sldwin_atten_mask_like", "sldwin_atten_score", "softmax", "softmin", "topk",
     ),
+    "Fourier transforms, which have no half form either": (
+        "fft_fft", "fft_fft2", "fft_fftn", "fft_hfft", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ihfft", "fft_irfft",
+        "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftn",
+    ),
     "losses": (
         "cosine_embedding_loss", "ctc_batch_loss", "hinge_loss", "huber_loss", "kl_div_loss", "l1_loss", "l2_loss",
         "linear_regression_output", "logistic_loss", "logistic_regression_output", "mae_regression_output", "make_loss",
@@ -75,8 +79,8 @@ CONDITIONAL = (("activation", "act_type", ("softrelu",)), ("leaky_relu", "act_ty
 
 WIDEST = (
     "add", "add_n", "append", "batch_dot", "box_decode", "box_encode", "box_iou", "box_nms", "column_stack",
-    "concatenate", "copysign", "cross", "dot", "dstack", "ediff1d", "equal", "fmax", "fmin", "fmod", "greater",
-    "greater_equal", "hstack", "hypot", "index_add", "index_update", "interleaved_matmul_encdec_qk",
+    "concatenate", "copysign", "correlation", "cross", "dot", "dstack", "ediff1d", "equal", "fmax", "fmin", "fmod",
+    "greater", "greater_equal", "hstack", "hypot", "index_add", "index_update", "interleaved_matmul_encdec_qk",
     "interleaved_matmul_encdec_valatt", "interleaved_matmul_selfatt_qk", "interleaved_matmul_selfatt_valatt", "kron",
     "less", "less_equal", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
     "mod", "multiply", "not_equal", "stack", "subtract", "tensordot", "true_divide", "vstack", "where",
