@@ -173,13 +173,31 @@ FINE = {"mode": "lstm", "state_size": 3, "num_layers": 1}
         ((X[0], FLAT, H, H), {}, ShapeError, r"data has shape \(2, 3\)"),
         ((X, FLAT[1:], H, H), {}, ShapeError, r"parameters has shape \(95,\).*\(96,\)"),
         ((X, FLAT, H[:, :1], H), {}, ShapeError, r"state has shape \(1, 1, 3\).*\(1, 2, 3\)"),
-        ((X, FLAT, H), {}, TypeError, "needs state_cell"),
+        ((X, FLAT, H), {}, ValueError, "needs state_cell"),
         ((X, FLAT, H, H), {"p": 2.0}, ValueError, "p is 2.0"),
         ((X, FLAT, H, H), {"num_layers": 0}, ValueError, "num_layers is 0"),
-        ((X, FLAT, H, H), {"use_sequence_length": True}, TypeError, "needs sequence_length"),
+        ((X, FLAT, H, H), {"use_sequence_length": True}, ValueError, "needs sequence_length"),
         ((X, FLAT, H), {"mode": "gru", "projection_size": 2}, ValueError, "projection_size is for mode='lstm'"),
     ],
 )
 def test_mistakes(arrays, attrs, error, words):
     with pytest.raises(error, match=words):
         npx.rnn(*[np.array(a) for a in arrays], **{**FINE, **attrs})
+
+
+@pytest.mark.parametrize(("layers", "both"), [(1, False), (2, True)])
+def test_the_flat_vector_is_cudnns(layers, both):
+    """What jax.experimental.rnn, the door to cuDNN, makes of the same flat vector is the same LSTM."""
+    from jax.experimental import rnn as cudnn
+
+    size = sum(math.prod(shape) for _, shape in packing("lstm", INPUTS, SIZE, layers, both))
+    assert size == cudnn.get_num_params_in_lstm(INPUTS, SIZE, layers, both)
+    count = layers * (2 if both else 1)
+    x, flat = uniform(0, TIME, BATCH, INPUTS), uniform(1, size)
+    h, c = (uniform(seed, count, BATCH, SIZE) for seed in (2, 3))
+    op = get("rnn").bind(mode="lstm", state_size=SIZE, num_layers=layers, bidirectional=both, state_outputs=True)
+    weights = cudnn.unpack_lstm_weights(flat, INPUTS, SIZE, layers, both)
+    lengths = jnp.full((BATCH,), TIME, jnp.int32)
+    y, *last = cudnn.lstm_ref(x.swapaxes(0, 1), h, c, *weights, lengths, INPUTS, SIZE, layers, 0.0, both)
+    for a, b in zip(op(x, flat, h, c), [y.swapaxes(0, 1), *last], strict=True):
+        onp.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

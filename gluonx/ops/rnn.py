@@ -140,7 +140,7 @@ def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Ma
         if states[0] is None:
             continue
         if state is None:
-            raise TypeError(f"rnn: mode='{attrs['mode']}' needs {name}, of shape {shape}.")
+            raise ValueError(f"rnn: mode='{attrs['mode']}' needs {name}, of shape {shape}.")
         if state.shape != shape:
             raise ShapeError(f"rnn: {name} has shape {state.shape}, but data of shape {data.shape} needs {shape}.")
     return pieces
@@ -163,7 +163,7 @@ def _mask(data: Array, lengths: Array | None, used: bool) -> Array | None:
     if not used:
         return None
     if lengths is None:
-        raise TypeError("rnn: use_sequence_length=True needs sequence_length, of shape (batch,).")
+        raise ValueError("rnn: use_sequence_length=True needs sequence_length, of shape (batch,).")
     if lengths.shape != (data.shape[1],):
         raise ShapeError(f"rnn: sequence_length has shape {lengths.shape}, but a batch of {data.shape[1]} came.")
     times = lax.broadcasted_iota(jnp.int32, (*data.shape[:2], 1), 0)
@@ -274,7 +274,7 @@ def rnn(
     ShapeError
         If an array does not fit the others or the attributes.
     ValueError
-        If an attribute is out of its range.
+        If an attribute is out of its range, or an array is missing.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from gluonx import np
 from gluonx.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.deferred.fusion import Fused
-from gluonx.errors import ShapeError
+from gluonx.errors import DeferredInitializationError, ShapeError
 from gluonx.ops import get
 from gluonx.ops.rnn import input_size_of, packing
 from gluonx.parameter import Parameter
@@ -99,6 +99,20 @@ class _RNNLayer(HybridBlock):
         said += [f"num_layers={self._num_layers}"] * (self._num_layers != 1)
         said += [f"dropout={self._dropout}"] * (self._dropout != 0) + ["bidirectional"] * (self._dir == 2)
         return f"{type(self).__name__}({', '.join(said)})"
+
+    @property
+    def rnn_param(self) -> Parameter:
+        """The flat parameter, as in MXNet 2. There is none before the shapes are known and the values made."""
+        found = self.collect_params().get("rnn_param")
+        if found is None:
+            self.fuse()
+            found = self.collect_params().get("rnn_param")
+        if found is None:
+            raise DeferredInitializationError(
+                f"{self!r} has no rnn_param yet, which is made of l0_i2h_weight and the others. Call initialize(), and "
+                "run one batch or give input_size."
+            )
+        return found
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """The shape, layout and dtype of each state: the output's, and of an LSTM the cell's."""
