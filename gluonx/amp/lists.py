@@ -28,15 +28,9 @@ __all__ = [
 ]
 
 LOW = (
-    "convolution",
-    "deconvolution",
-    "einsum",
-    "fully_connected",
-    "linalg_matmul",
-    "linalg_multi_dot",
-    "matmul",
-    "rnn",
-)
+    "cached_attention", "convolution", "deconvolution", "dot_product_attention", "einsum", "fully_connected",
+    "linalg_matmul", "linalg_multi_dot", "matmul", "rnn",
+)  # fmt: skip
 """Products of matrices, and what is made of them: all the time goes there, and hardware has units for them."""
 
 SINGLE = {
