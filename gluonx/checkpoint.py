@@ -21,6 +21,7 @@ from gluonx.blocktools import listed
 from gluonx.dtype import canonical
 from gluonx.errors import FormatError, ShapeError
 from gluonx.forms import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
+from gluonx.naming import structured_names
 from gluonx.parameter import Parameter
 
 __all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model", "save_parameters", "share"]
@@ -76,7 +77,10 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
         If anything does not fit; the message begins with `source` and lists it all.
     """
     params = block.collect_params(fused=False)
-    arrays, problems = taken_apart(block, {_without_kind(name): value for name, value in arrays.items()}, params)
+    arrays = {_without_kind(name): value for name, value in arrays.items()}
+    cells = serialize.recurrent_names(arrays, params)
+    arrays = structured_names(block, {cells.get(name, name): value for name, value in arrays.items()}, params)
+    arrays, problems = taken_apart(block, arrays, params)
     extra = [name for name in arrays if name not in params]
     present = {params[name]: name for name in arrays if name in params}
     missing = [name for param, name in _first_names(params).items() if param not in present]

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from params_samples import HERE, all_files
 
-from gluonx import convert, nn
+from gluonx import convert, nn, rnn
 from gluonx import np as np_
 from gluonx.errors import FormatError
 from gluonx.serialize import (
     load_arrays,
     load_ndarrays,
     load_trainer_states,
+    recurrent_names,
     save_arrays,
     save_ndarrays,
 )
@@ -155,6 +156,47 @@ def test_a_block_reads_what_gluon_of_mxnet_saved(version, names):
     net.load_parameters(HERE / version / "mlp.gluon.params")
     io = load_arrays(HERE / version / "mlp-io.npz")
     np.testing.assert_allclose(net(np_.array(io["in0"])).asnumpy(), io["out0"], rtol=1e-5, atol=1e-6)
+
+
+class LanguageModel(nn.HybridBlock):
+    """The source of the sample lstm_lm, as a user would port it."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb, self.lstm, self.dense = nn.Embedding(50, 16), rnn.LSTM(24, 2), nn.Dense(50, flatten=False)
+
+    def forward(self, x):
+        return self.dense(self.lstm(self.emb(x)))
+
+
+class Unrolled(nn.HybridBlock):
+    """The source of the sample lstmcell_unroll."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = rnn.LSTMCell(12)
+
+    def forward(self, x):
+        return self.cell.unroll(x.shape[1], x, layout="NTC", merge_outputs=True)[0]
+
+
+@pytest.mark.parametrize("version", ["mxnet-1.9.1", "mxnet-2.0.0b1"])
+@pytest.mark.parametrize(
+    ("name", "make"), [("gru", lambda: rnn.GRU(12)), ("lstm_lm", LanguageModel), ("lstmcell_unroll", Unrolled)]
+)
+def test_ported_recurrent_nets_read_both_versions_and_give_their_numbers(version, name, make):
+    net, io = make(), load_arrays(HERE / version / f"{name}-io.npz")
+    net.load_parameters(HERE / version / f"{name}.gluon.params")
+    net.hybridize()
+    x = np_.array(io["in0"], dtype="int32" if name == "lstm_lm" else "float32")
+    np.testing.assert_allclose(net(x).asnumpy(), io["out0"], rtol=1e-5, atol=1e-6)
+
+
+def test_names_of_cells_in_both_directions_with_dropout_between():
+    old = [f"a._unfused.{i}.{side}_cell.i2h_weight" for i in (0, 2) for side in "lr"]
+    new = ["a.l0_i2h_weight", "a.r0_i2h_weight", "a.l1_i2h_weight", "a.r1_i2h_weight"]
+    assert recurrent_names(old, set(new)) == dict(zip(old, new, strict=True))
+    assert recurrent_names(old, set()) == {}
 
 
 # ------------------------------------------------------------------------------------------------------------ convert

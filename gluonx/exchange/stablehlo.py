@@ -330,7 +330,7 @@ def save_artifact(
     path : str or os.PathLike
         The folder to create. An older artifact there is replaced in one piece; any other folder with files is refused.
     fn : callable
-        Pure ``fn(params, *inputs)`` with `params` a dict of JAX arrays; gives an array, or a tuple, list or dict of them.
+        Pure ``fn(params, *inputs)`` with `params` a dict of JAX arrays; gives arrays, nested in any way.
     params : mapping of str to array
         JAX or NumPy arrays. They stay arguments of the program.
     inputs : sequence of InputSpec

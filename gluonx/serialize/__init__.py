@@ -24,6 +24,7 @@ from gluonx.serialize.files import load_metadata as load_metadata
 from gluonx.serialize.files import load_ndarrays as load_ndarrays
 from gluonx.serialize.files import save_arrays as save_arrays
 from gluonx.serialize.files import save_ndarrays as save_ndarrays
+from gluonx.serialize.names import recurrent_names as recurrent_names
 from gluonx.serialize.states import TrainerStates as TrainerStates
 from gluonx.serialize.states import load_trainer_states as load_trainer_states
 
@@ -35,6 +36,7 @@ __all__ = [
     "load_metadata",
     "load_ndarrays",
     "load_trainer_states",
+    "recurrent_names",
     "save_arrays",
     "save_ndarrays",
 ]
