@@ -21,7 +21,10 @@ for _row in cases.rows():
 
 # -- keywords ---------------------------------------------------------------------------------------------------------
 
-OTHERS = {"EvalMetric", "FlatRule", "InitDesc", "OptaxOptimizer", "Updater"}  # take any, or are made by functions
+OTHERS = {  # take any, are made by functions, or hand on to the layers that they are made of
+    "EvalMetric", "FlatRule", "InitDesc", "OptaxOptimizer", "TransformerDecoder", "TransformerDecoderLayer",
+    "TransformerEncoder", "Updater",
+}  # fmt: skip
 CLASSES = {
     f"{module.__name__}.{name}": thing
     for module in (nn, loss, metric, initializer, optimizer, lr_scheduler)

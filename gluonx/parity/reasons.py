@@ -31,7 +31,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "get_symbol": "no symbol stands behind a recorded array",
     },
     "mxnet.context": {"warn": IMPORTED},
-    "mxnet.contrib.quantization": {"*": KERNELS},
+    "mxnet.contrib.quantization": {"*": "rewrites symbols for oneDNN; the operators are in `npx`"},
     "mxnet.dlpack": {"*": C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'"},
     "mxnet.gluon": {"tensor_types": IMPORTED},
     "mxnet.gluon.data.batchify": {"Device": IMPORTED, "cpu": IMPORTED},
@@ -75,7 +75,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.onnx": {"*": LATER},
     "mxnet.sym": {"*": LATER},
     "mxnet.test_utils": {"*": LATER},
-    "mxnet.contrib.quantization": {"*": LATER},
     "mxnet.image": {"*": LATER, "Number": IMPORTED, "cv2": IMPORTED},
     "mxnet.initializer": {"NDArray": IMPORTED, "load": IMPORTED, "sqrt": IMPORTED},
     "mxnet.io": {"*": LATER, "MXDataIter": C_LIBRARY},
@@ -96,11 +95,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "mirr npv pmt ppmt pv rate",
         _NP_FINANCE,
     ),
-    "mxnet.npx": _each(
-        "contrib_calibrate_entropy intgemm_fully_connected intgemm_maxabsolute intgemm_prepare_data "
-        "intgemm_prepare_weight intgemm_take_weight",
-        KERNELS,
-    ),
+    "mxnet.npx": {"contrib_calibrate_entropy": KERNELS},
     "mxnet.operator": {"*": LATER}
     | _each(
         "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p "
@@ -154,16 +149,6 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.npx.masked_log_softmax": "None is 1.0",
     "mxnet.npx.masked_softmax": "None is 1.0",
     "mxnet.np.ndarray.broadcast_like": "raises in MXNet",
-    **dict.fromkeys(
-        [
-            "mxnet.npx.pad",
-            "mxnet.npx.rnn",
-            "mxnet.npx.bipartite_matching",
-            "mxnet.npx.deformable_convolution",
-            "mxnet.npx.modulated_deformable_convolution",
-        ],
-        "it is taken by position, but needed, and Python shows no needed parameter after a default",
-    ),
 }
 """Signatures that differ on purpose."""
 
@@ -200,6 +185,7 @@ _OF_A_KIND = (
     ("mxnet.gluon.rnn", "'func' is None", "None is `np.zeros`"),
     ("mxnet.gluon.rnn", "parameter 2 is 'batch_size'", "as the cell that it modifies"),
     ("mxnet.gluon.rnn", "parameter 2 is 'inputs'", "called by the block, by position"),
+    ("mxnet.npx", "is not taken by position", "it is, but is needed, which Python cannot show after a default"),
     ("mxnet.npx", "'workspace'", "an advice to MXNet's kernels, taken by name and ignored"),
     ("mxnet.npx", "'sparse_grad'", "an advice to MXNet's kernels, taken by name and ignored"),
     ("mxnet.npx", "'cudnn_off'", "an advice to MXNet's kernels, taken by name and ignored"),
