@@ -502,6 +502,14 @@ class Block(Checked, Fusible):
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source)
         checkpoint.load_parameters(self, filename, options)
 
+    def save_params(self, filename: str | PathLike[str]) -> None:
+        """The older name of :meth:`save_parameters`."""
+        self.save_parameters(filename)
+
+    def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
+        """The older name of :meth:`load_parameters`."""
+        self.load_parameters(filename, ctx, **kwargs)
+
     def load_dict(
         self,
         param_dict: Mapping[str, Any],

@@ -10,10 +10,11 @@ it when ``prefix`` or ``name_scope`` is first used.
 from __future__ import annotations
 
 import contextvars
+import copy
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from gluonx.parameter import Parameter
@@ -29,6 +30,7 @@ __all__ = [
     "is_named",
     "prepare_class",
     "reset_names",
+    "structured_names",
     "wants_scope",
 ]
 
@@ -52,8 +54,10 @@ class Naming:
 
 _current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("gluonx_name_scope", default=None)
 _HINTS = (
-    (re.compile(r"^Conv\d?D?(Transpose)?$|^Conv[123]D(Transpose)?$"), "conv"),
+    (re.compile(r"^Conv[123]D(Transpose)?$"), "conv"),
     (re.compile(r"^(Global)?(Max|Avg)Pool[123]D$"), "pool"),
+    (re.compile(r"^Conv[123]D(RNN|LSTM|GRU)Cell$"), r"conv_\1"),
+    (re.compile(r"^(RNN|LSTM|GRU|Dropout|Zoneout|Modifier)Cell$"), r"\1"),
 )
 
 
@@ -87,7 +91,12 @@ class Scope:
             _current.reset(token)
 
     def __deepcopy__(self, memo: Any) -> Scope:
-        return self
+        twin = Scope(self.prefix, copy.deepcopy(self.params, memo), self.empty)
+        twin.counters = dict(self.counters)
+        return twin
+
+    def __reduce__(self) -> Any:
+        return Scope, (self.prefix, self.params, self.empty)
 
 
 def _hint(block: Any) -> str:
@@ -97,7 +106,10 @@ def _hint(block: Any) -> str:
     name = type(block).__name__
     if name == "Activation":  # named by what it computes
         return str(block.__dict__.get("_act_type", "activation"))
-    return next((hint for pattern, hint in _HINTS if pattern.match(name)), name.lower())
+    for pattern, hint in _HINTS:
+        if pattern.match(name):
+            return pattern.sub(hint, name).lower()
+    return name.lower()
 
 
 def _numbered(counters: dict[str, int], hint: str) -> str:
@@ -162,6 +174,19 @@ def collect(block: Any, select: str | None) -> ParameterDict:
     for child in block._children.values():
         found.update(collect(child, select))
     return found
+
+
+def structured_names(block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
+    """The arrays of a file that MXNet 1 wrote under full names, with or without the block's prefix, by structured name.
+
+    Arrays under other names, and those for a block without a prefix, come back as they are.
+    """
+    if "_scope" not in block.__dict__ or any("." in name or name in params for name in arrays):
+        return arrays
+    prefix = block.__dict__["_scope"].prefix
+    known = {param.name.removeprefix(prefix): name for name, param in params.items()}
+    known.update({param.name: name for name, param in params.items()})
+    return {known.get(name, name): value for name, value in arrays.items()}
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------

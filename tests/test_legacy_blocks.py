@@ -1,5 +1,8 @@
 """Blocks of MXNet 1 under gluonx: hybrid_forward, prefixes, name scopes, parameters by name."""
 
+import copy
+import pathlib
+
 import numpy as onp
 import pytest
 
@@ -219,3 +222,84 @@ def test_parameter_dict_acts_on_all(tmp_path):
     with pytest.raises(ValueError, match="strip_prefix is 'x_'"):
         params.save(tmp_path / "q.params", strip_prefix="x_")
     assert "net_w (shape=(2,)" in repr(params)
+
+
+# -- files of MXNet 1.9.1 through blocks written as 1.x code ----------------------------------------------------------
+
+SAMPLES = pathlib.Path(__file__).parent / "samples" / "mxnet-1.9.1"
+
+
+class Language(gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.emb = nn.Embedding(50, 16)
+            self.lstm = gluon.rnn.LSTM(24, 2)
+            self.dense = nn.Dense(50, flatten=False)
+
+    def hybrid_forward(self, F, x):
+        return self.dense(self.lstm(self.emb(x)))
+
+
+class Unrolled(gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.cell = gluon.rnn.LSTMCell(12)
+
+    def hybrid_forward(self, F, x):
+        return self.cell.unroll(4, x, layout="NTC", merge_outputs=True)[0]
+
+
+def perceptron():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
+    return net
+
+
+MADE = {
+    "mlp": perceptron,
+    "gru": lambda: gluon.rnn.GRU(12),
+    "lstm_lm": lambda: Language(prefix="lm0_"),
+    "lstmcell_unroll": lambda: Unrolled(prefix="cell0_"),
+}
+
+
+@pytest.mark.parametrize("kind", ["paramdict", "gluon"])
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_files_of_mxnet_1(name, kind, named):
+    golden = onp.load(SAMPLES / f"{name}-io.npz")
+    net, x = MADE[name](), nd.array(golden["in0"])
+    net.initialize()
+    net(x)
+    net.load_parameters(SAMPLES / f"{name}.{kind}.params")
+    onp.testing.assert_allclose(net(x).asnumpy(), golden["out0"], 1e-5, 1e-6)
+
+
+def test_copies_have_their_own_parameters(named, tmp_path):
+    net = perceptron()
+    net.initialize()
+    net(nd.ones((1, 3)))
+    twin = copy.deepcopy(net)
+    assert list(twin.collect_params()) == list(net.collect_params())
+    assert twin.collect_params()["dense0_weight"] is twin[0].weight is not net[0].weight
+    net.save_params(tmp_path / "a")
+    twin.load_params(tmp_path / "a", ctx=gluon.cpu())
+    assert (twin(nd.ones((1, 3))) == net(nd.ones((1, 3)))).min().asscalar() == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: nn.Conv2DTranspose(1, 3), "conv0"),
+        (lambda: nn.GlobalAvgPool2D(), "pool0"),
+        (lambda: nn.Activation("tanh"), "tanh0"),
+        (lambda: nn.HybridSequential(), "hybridsequential0"),
+        (lambda: gluon.rnn.GRUCell(3), "gru0"),
+        (lambda: gluon.rnn.Conv2DLSTMCell((1, 4, 4), 2, 3, 3), "conv_lstm0"),
+        (lambda: gluon.contrib.nn.HybridConcurrent(axis=1, prefix="both_"), "both"),
+        (lambda: nn.Dropout(0.5, prefix=""), ""),
+    ],
+)
+def test_hints(make, name, named):
+    assert make().name == name

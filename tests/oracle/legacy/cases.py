@@ -3,7 +3,7 @@
 A case is (operator, inputs, attributes). An input is a letter and a shape: ``n`` numbers around 0, ``p`` positive ones,
 ``u`` between -0.9 and 0.9, ``b`` zeros and ones, ``k5`` whole numbers below 5 as floats, ``j5`` the same as int32,
 ``x`` boxes (corners), ``d`` a positive definite matrix, ``s`` a state (positive, without a gradient), ``c`` an image of
-bytes.
+bytes, ``t`` truth values; ``y``, ``l`` and ``r`` are detections, labels and regions.
 """
 
 import zlib
@@ -22,6 +22,8 @@ def _make(spec, rng):
         return rng.uniform(-0.9, 0.9, shape).astype("float32")
     if kind == "b":
         return rng.randint(0, 2, shape).astype("float32")
+    if kind == "t":
+        return rng.randint(0, 2, shape).astype(bool)
     if kind[0] in "kj":
         return rng.randint(0, int(kind[1:]), shape).astype("float32" if kind[0] == "k" else "int32")
     if kind == "c":
@@ -32,6 +34,14 @@ def _make(spec, rng):
     if kind == "d":
         a = rng.uniform(-1, 1, shape)
         return (a @ np.swapaxes(a, -1, -2) + 2 * np.eye(shape[-1])).astype("float32")
+    if kind == "y":  # detections: class, score, box
+        rows = np.concatenate([rng.randint(0, 2, (*shape[:-1], 1)), rng.uniform(0, 1, (*shape[:-1], 1))], -1)
+        return np.concatenate([rows, _make(f"x:{rest[: rest.rindex(',')]},4", rng)], -1).astype("float32")
+    if kind == "l":  # labels: class, box
+        rows = rng.randint(0, 2, (*shape[:-1], 1))
+        return np.concatenate([rows, _make(f"x:{rest[: rest.rindex(',')]},4", rng)], -1).astype("float32")
+    if kind == "r":  # regions: the first image, boxes in pixels
+        return np.concatenate([np.zeros((shape[0], 1)), 8 * _make(f"x:{shape[0]},4", rng)], -1).astype("float32")
     raise ValueError(spec)
 
 
@@ -348,3 +358,33 @@ case("_linalg_det", "d:3,3")
 case("_linalg_slogdet", "d:3,3")
 case("_contrib_allclose", "n:2,3", "n:2,3")
 case("all_finite", "n:2,3")
+# what came later: new cases go to the end, where they leave the numbers of the others as they are
+case("_contrib_box_nms", "y:1,6,6", overlap_thresh=0.3, coord_start=2, score_index=1, id_index=0, topk=4)
+case("_contrib_box_nms", "y:1,6,6", overlap_thresh=0.3, valid_thresh=0.2, force_suppress=True, out_format="center")
+case("_contrib_bipartite_matching", "p:1,3,4", threshold=0.5)
+case("_contrib_box_decode", "n:1,3,4", "x:1,3,4", std0=0.1, std1=0.1, std2=0.2, std3=0.2, format="corner")
+case("_contrib_box_encode", "b:1,3", "k2:1,3", "x:1,3,4", "x:1,2,4", "k1:4", "b:4")
+case("_contrib_MultiBoxTarget", "x:1,4,4", "l:1,2,5", "p:1,3,4")
+case("_contrib_MultiBoxTarget", "x:1,4,4", "l:1,2,5", "p:1,3,4", negative_mining_ratio=2.0, overlap_threshold=0.3)
+case("_contrib_MultiBoxDetection", "p:1,3,4", "u:1,16", "x:1,4,4", nms_threshold=0.3)
+case("ROIPooling", "n:1,2,8,8", "r:3,5", pooled_size=(2, 2), spatial_scale=1.0)
+case("_contrib_ROIAlign", "n:1,2,8,8", "r:3,5", pooled_size=(2, 2), spatial_scale=1.0, sample_ratio=2)
+case("_contrib_ROIAlign", "n:1,2,8,8", "r:3,5", pooled_size=(2, 3), spatial_scale=0.5, aligned=True)
+case("RNN", "n:3,2,4", "u:55", "n:1,2,5", state_size=5, num_layers=1, mode="rnn_tanh", state_outputs=True)
+case("RNN", "n:3,2,4", "u:220", "n:1,2,5", "n:1,2,5", state_size=5, num_layers=1, mode="lstm", state_outputs=True)
+case("RNN", "n:3,2,4", "u:330", "n:2,2,5", state_size=5, num_layers=1, mode="gru", bidirectional=True)
+case("_contrib_round_ste", "n:2,3")
+case("_contrib_sign_ste", "n:2,3")
+case("masked_softmax", "n:2,4", "t:2,4")
+case("masked_log_softmax", "n:2,4", "t:2,4")
+case("amp_multicast", "n:2,3", "n:3", num_outputs=2)
+case("cast_storage", "n:2,3", stype="default")
+case("multi_all_finite", "n:2,3", "n:3", num_arrays=2)
+case("_identity_with_attr_like_rhs", "n:2,3", "n:2,3")
+case("_copyto", "n:2,3")
+case("_rnn_param_concat", "n:3", "n:4", dim=0)
+case("_linalg_syevd", "d:3,3")
+case("_histogram", "u:8", bin_cnt=4, range=(-1.0, 1.0))
+case("_contrib_SyncBatchNorm", "n:2,3,4", "p:3", "n:3", "s:3", "s:3", fix_gamma=False, key="bn")
+case("_contrib_BatchNormWithReLU", "n:2,3,4", "p:3", "n:3", "s:3", "s:3", fix_gamma=False)
+case("_image_resize", "c:4,4,3", size=(2, 2))
