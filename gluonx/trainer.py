@@ -433,15 +433,14 @@ class Trainer(Checked):
         serialize.save_arrays(fname, arrays)
 
     def load_states(self, fname: str | PathLike[str]) -> None:
-        """Reads what :meth:`save_states` wrote: all of it, or nothing where something does not fit.
+        """Reads what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
         Raises
         ------
         FormatError
             If the file is damaged, or was written for another optimizer or other parameters.
         """
-        arrays = serialize.load_arrays(fname)
-        meta = _meta(arrays.pop("__meta__", None), fname)
+        arrays, meta = _read_states(fname, self._names)
         self._plan_for_states()
         mine = type(self._optimizer).__name__
         if meta["optimizer"] != mine:
@@ -558,6 +557,13 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def _give_up(grads: list[Any]) -> None:
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
+
+
+def _read_states(fname: Any, names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    if serialize.is_pickle(fname):
+        return serialize.load_trainer_states(fname).by_name(names)
+    arrays = serialize.load_arrays(fname)
+    return arrays, _meta(arrays.pop("__meta__", None), fname)
 
 
 def _meta(raw: Any, fname: Any) -> dict[str, Any]:

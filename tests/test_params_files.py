@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from params_samples import HERE, all_files
 
-from gluonx import convert, nn, rnn
+from gluonx import autograd, convert, gluon, nn, rnn
 from gluonx import np as np_
 from gluonx.errors import FormatError
 from gluonx.serialize import (
@@ -253,6 +253,40 @@ def test_trainer_states_of_mxnet(name, optimizer, parts):
         arrays = state if isinstance(state, tuple) else (state,)
         assert len(arrays) == parts
         assert all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lamb"])
+def test_a_trainer_goes_on_where_mxnet_stopped(name, tmp_path):
+    path = HERE / "mxnet-2.0.0b1" / f"trainer_{name}.states"
+    net = nn.HybridSequential()
+    for letter, layer in zip("ab", (nn.Dense(8, in_units=5), nn.Dense(2, in_units=8))):
+        net.register_child(layer, letter)
+    net.initialize()
+    found = load_trainer_states(path)
+    momentum = {"momentum": 0.9} if name == "sgd" else {}
+    trainer = gluon.Trainer(net.collect_params(), name, {"learning_rate": 7.0, **momentum})
+    trainer.load_states(path)
+    assert trainer.learning_rate == found.settings["lr"]
+    assert trainer.optimizer.num_update == found.settings["num_update"]
+    kept = trainer._states()
+    for number, key in enumerate(["a.bias", "a.weight", "b.bias", "b.weight"]):
+        state = found.states[number]
+        words = ("momentum",) if name == "sgd" else ("mean", "var")
+        for word, part in zip(words, state if isinstance(state, tuple) else (state,), strict=True):
+            np.testing.assert_array_equal(kept[f"{key}/{word}"], part)
+    with autograd.record():
+        net(np_.ones((1, 5))).sum().backward()
+    trainer.step(1)
+    other = gluon.Trainer(net.collect_params(), "ftml")
+    with pytest.raises(FormatError, match="but this Trainer uses FTML"):
+        other.load_states(path)
+    few = gluon.Trainer(nn_params(net), name, momentum)
+    with pytest.raises(FormatError, match="parameter number 2, but there are 2"):
+        few.load_states(path)
+
+
+def nn_params(net):
+    return {k: v for k, v in net.collect_params().items() if k.startswith("a.")}
 
 
 class Evil:

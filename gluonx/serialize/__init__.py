@@ -26,12 +26,14 @@ from gluonx.serialize.files import save_arrays as save_arrays
 from gluonx.serialize.files import save_ndarrays as save_ndarrays
 from gluonx.serialize.names import recurrent_names as recurrent_names
 from gluonx.serialize.states import TrainerStates as TrainerStates
+from gluonx.serialize.states import is_pickle as is_pickle
 from gluonx.serialize.states import load_trainer_states as load_trainer_states
 
 __all__ = [
     "TrainerStates",
     "atomic_directory",
     "atomic_write",
+    "is_pickle",
     "load_arrays",
     "load_metadata",
     "load_ndarrays",

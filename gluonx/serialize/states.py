@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import pickletools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gluonx.serialize.files import Readable, opened
 from gluonx.serialize.mxnet_list import read_one
 from gluonx.serialize.source import Source
 
-__all__ = ["TrainerStates", "load_trainer_states"]
+__all__ = ["TrainerStates", "is_pickle", "load_trainer_states"]
 
 _MAX_BYTES = 1 << 33
 _MAX_ITEMS = 1 << 16
@@ -36,6 +36,16 @@ _CLASSES = {
         ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
     ),
 }
+_SLOTS = {
+    **dict.fromkeys(("SGD", "NAG", "Signum", "LARS"), ("momentum",)),
+    **dict.fromkeys(("Adam", "AdamW", "LAMB", "LANS", "Adamax", "AdaBelief"), ("mean", "var")),
+    **dict.fromkeys(("AdaGrad", "GroupAdaGrad"), ("history",)),
+    "AdaDelta": ("mean_square_grad", "mean_square_change"),
+    "FTML": ("d", "v", "z"),
+    "Ftrl": ("z", "n"),
+    "RMSProp": ("var",),
+}
+"""What an optimizer keeps of each parameter, in the order in which MXNet does."""
 _NAMES = frozenset(
     [
         ("mxnet.ndarray.ndarray", "NDArray"),
@@ -68,6 +78,46 @@ class TrainerStates:
     states: dict[int, Any]
     optimizer: str
     settings: dict[str, Any]
+
+    def by_name(self, names: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The states as a Trainer of gluonx keeps them.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the parameters, sorted: MXNet's numbers are places in this list.
+
+        Returns
+        -------
+        arrays : dict of str to numpy.ndarray
+            By the parameter's name and the state's: ``'0.weight/mean'``.
+        meta : dict
+            The optimizer's class, its learning rate, and how often it has updated what.
+
+        Raises
+        ------
+        FormatError
+            If the states are of another number of parameters, or of an optimizer whose states have no names here.
+        """
+        words = _SLOTS.get(self.optimizer)
+        if words is None:
+            raise FormatError(f"the trainer states are of the optimizer '{self.optimizer}', which cannot be taken over")
+        strange = [i for i in self.states if not 0 <= i < len(names)]
+        if strange:
+            raise FormatError(f"the trainer states have a parameter number {strange[0]}, but there are {len(names)}")
+        arrays: dict[str, np.ndarray] = {}
+        for number, state in self.states.items():
+            parts = () if state is None else state if isinstance(state, tuple) else (state,)
+            if parts and (len(parts) != len(words) or any(not isinstance(p, np.ndarray) for p in parts)):
+                raise FormatError(f"the trainer states of parameter {number} are not {', '.join(words)}")
+            arrays.update({f"{names[number]}/{word}": part for word, part in zip(words, parts, strict=False)})
+        counts = self.settings.get("_index_update_count")
+        counts = counts if isinstance(counts, dict) else {}
+        known = {names[i]: c for i, c in counts.items() if type(i) is int and 0 <= i < len(names) and type(c) is int}
+        update, rate = (self.settings.get(key) for key in ("num_update", "lr"))
+        update = update if type(update) is int and update >= 0 else max(known.values(), default=0)
+        rate = rate if type(rate) in (int, float) else None
+        return arrays, {"optimizer": self.optimizer, "num_update": update, "counts": known, "learning_rate": rate}
 
 
 class _Name:
@@ -233,6 +283,12 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "GLOBAL": lambda m, arg: m.named(*arg.split(" ", 1)),
     "STACK_GLOBAL": lambda m, _: m.named(*[m.pop(), m.pop()][::-1]),
 }
+
+
+def is_pickle(source: Readable) -> bool:
+    """Whether a file begins as pickles do, and so may be trainer states of MXNet."""
+    with opened(source, 0) as file:
+        return file.read(1) == b"\x80"
 
 
 def load_trainer_states(source: Readable) -> TrainerStates:
