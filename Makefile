@@ -2,6 +2,7 @@
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
+#   make bench-models, make bench-ops   networks of the model zoo, single operators
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
 
@@ -15,11 +16,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint format clean
+.PHONY: help demo test test-all bench bench-models bench-ops lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,6s/^# \{0,1\}//p' Makefile
+	@sed -n '2,7s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m gluonx.examples.digits $(ARGS)
@@ -32,6 +33,12 @@ test-all: $(VENV)/.test
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)
+
+bench-models: $(VENV)/.core
+	$(PY) -m benchmarks.models_zoo $(ARGS)
+
+bench-ops: $(VENV)/.core
+	$(PY) -m benchmarks.ops $(ARGS)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff format --check .
