@@ -377,7 +377,7 @@ def _dtype(value: Any) -> np.dtype:
 
 def _names_axes(value: Any) -> bool:
     """Whether a value can name axes: JAX takes strings too, for axes of a mesh."""
-    return all(map(_names_axes, value)) if isinstance(value, tuple) else not isinstance(value, (str, float))
+    return all(map(_names_axes, value)) if isinstance(value, tuple) else type(value) is not str
 
 
 def _same(a: Any, b: Any) -> bool:
