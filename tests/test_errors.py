@@ -658,7 +658,7 @@ BAD_STATES = {
     "empty": (empty, ["the file is empty"]),
     "half": (half("trainer.states"), ["damaged zip archive"]),
     "one byte short": (short("trainer.states"), ["damaged zip archive"]),
-    "pickle": (a_pickle, ["it is a pickle", "never unpickles"]),
+    "pickle": (a_pickle, ["as trainer states", "it does not hold a dict of states"]),
     "parameters": (lambda folder: folder / "net.params", ["not a file of trainer states written by gluonx"]),
     "another optimizer": (states_of_adagrad, ["states of optimizer AdaGrad, but this Trainer uses Adam"]),
     "fewer parameters": (states_of_fewer, ["do not fit this Trainer", "features.3.weight/mean"]),

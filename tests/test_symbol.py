@@ -52,6 +52,31 @@ def test_symbols_answer_as_mxnet_does(case):
             assert list(shape) == wanted or not wanted  # a bias is known here even where the data is not
 
 
+@pytest.mark.parametrize("case", GOLDEN["loops"])
+def test_loops_and_branches_of_mxnet_compute_the_same(case):
+    given = GOLDEN["loops"][case]
+    net = sym.fromjson(given["json"])
+    outs = net.eval(**{n: np.array(v, "float32") for n, v in given["inputs"].items()})
+    for out, expected in zip(outs, given["outputs"], strict=True):
+        np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-6)
+    again = sym.fromjson(net.tojson())
+    assert again.list_arguments() == net.list_arguments()
+
+
+def test_loops_that_do_not_know_their_variables_are_refused():
+    given = GOLDEN["loops"]["foreach"]
+    values = {n: np.array(v, "float32") for n, v in given["inputs"].items()}
+    for key, value in [("in_data_locs", "[7]"), ("remain_locs", "[0]"), ("in_state_locs", "[-1]")]:
+        content = json.loads(given["json"])
+        content["nodes"][-1]["attrs"][key] = value
+        with pytest.raises(FormatError, match="node '_foreach0'"):
+            sym.fromjson(json.dumps(content)).eval(**values)
+    content = json.loads(given["json"])
+    del content["nodes"][-1]["subgraphs"]
+    with pytest.raises(FormatError, match="node '_foreach0' lacks its subgraph"):
+        sym.fromjson(json.dumps(content)).eval(**values)
+
+
 # ---------------------------------------------------------------------------------------------------------- composing
 
 

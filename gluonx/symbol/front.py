@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gluonx.symbol import control as control
 from gluonx.symbol import files
 from gluonx.symbol.compose import function, make_variable
 from gluonx.symbol.symbol import Symbol

@@ -14,7 +14,7 @@ from gluonx.block import HybridBlock
 from gluonx.errors import GluonxError
 from gluonx.symbol.graph import Entry, Node, walk
 
-__all__ = ["LABELS", "GraphBlock", "plan", "run"]
+__all__ = ["CONTROL", "LABELS", "GraphBlock", "plan", "run"]
 
 LABELS = {
     "LinearRegressionOutput": 1,
@@ -83,7 +83,7 @@ def run(order: Sequence[Node], outputs: Sequence[Entry], values: Mapping[int, An
 def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
     op, attrs = node.op, node.parsed
     assert op is not None, "variables have values"
-    control = _CONTROL.get(op.name)
+    control = CONTROL.get(op.name)
     if control is not None:
         return control(node, inputs)
     if op.name in _MADE:
@@ -104,7 +104,7 @@ def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
     return out if isinstance(out, tuple | list) else (out,)
 
 
-_CONTROL: dict[str, Callable[[Node, list[Any]], Sequence[Any]]] = {}
+CONTROL: dict[str, Callable[[Node, list[Any]], Sequence[Any]]] = {}
 """Operators that run graphs of their own; `gluonx.symbol.control` fills it."""
 
 

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as onp
 from mxnet import _deferred_compute as dc
-from mxnet import np, npx, sym
+from mxnet import nd, np, npx, sym
 
 warnings.simplefilter("ignore")
 HERE = pathlib.Path(__file__).parent
@@ -211,8 +211,40 @@ def inspected():
     return found
 
 
+def loops():
+    """Graphs with bodies, what went in and what came out; without NumPy's shapes."""
+    w, zero = onp.array([2.0, 3.0], "float32"), onp.array([0.0], "float32")
+    start, data = onp.array([1.0, 2.0], "float32"), onp.arange(6, dtype="float32").reshape(3, 2)
+    weight, state = sym.var("w"), sym.var("s")
+
+    def body(x, states):
+        out = sym.broadcast_mul(x, weight) + states[0]
+        return out, [out * 0.5]
+
+    outs, last = sym.contrib.foreach(body, sym.var("data"), [state])
+    more, ends = sym.contrib.while_loop(
+        lambda i, s: i < 4, lambda i, s: (s * 1.0, [i + 1, s * weight]), [sym.var("i"), state], max_iterations=6
+    )
+    branch = sym.contrib.cond(sym.var("i") < 1, lambda: state * weight, lambda: state + weight)
+    made = {
+        "foreach": (sym.Group([outs, last[0]]), {"data": data, "s": start, "w": w}),
+        "while_loop": (sym.Group([more, *ends]), {"i": zero, "s": start, "w": w}),
+        "then": (branch, {"i": zero, "s": start, "w": w}),
+        "else": (branch, {"i": zero + 1, "s": start, "w": w}),
+    }
+    found = {}
+    for name, (s, values) in made.items():
+        out = s.eval(**{k: nd.array(v) for k, v in values.items()})
+        found[name] = {
+            "json": s.tojson(),
+            "inputs": {k: v.tolist() for k, v in values.items()},
+            "outputs": [o.asnumpy().tolist() for o in out],
+        }
+    return found
+
+
 if __name__ == "__main__":
     npx.set_np()
-    content = {"operators": operators(), "symbols": inspected()}
+    content = {"operators": operators(), "symbols": inspected(), "loops": loops()}
     (HERE / "golden.json").write_text(json.dumps(content, separators=(",", ":")) + "\n")
     print({k: len(v) for k, v in content.items()}, (HERE / "golden.json").stat().st_size)
