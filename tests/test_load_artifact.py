@@ -2,7 +2,10 @@
 
 import json
 import pathlib
+import re
 import shutil
+import subprocess
+import sys
 import threading
 
 import jax
@@ -217,6 +220,31 @@ def test_what_a_predictor_refuses(exported, tmp_path):
     assert free.predictor([4])(np.ones((3, 5), "f")).shape == (3, 5)
     with pytest.raises(ShapeError, match="sizes of 'x' beside the batch are symbolic"):
         free.predictor([4], warm_up=True)
+
+
+# ------------------------------------------------------------------------------------------------------------- the page
+
+
+def test_the_page_on_export_runs_as_it_stands(tmp_path):
+    """All Python of docs/export.md before its second chapter on files, in one process, from top to bottom."""
+    page = (pathlib.Path(__file__).parents[1] / "docs" / "export.md").read_text()
+    code = re.findall(r"```python\n(.*?)```", page.split("# Parameter files")[0], re.DOTALL)
+    assert len(code) == 3
+    lines = [
+        "print(model(np.zeros((3, 64), 'float32')).shape)",
+        "print(predict(np.zeros((3, 64), 'float32'))[0].shape)",
+    ]
+    script = "\n".join([*code[:2], lines[0], code[2], lines[1]])
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == ["(3, 10)", "(3, 10)"], done.stderr
+    plain = subprocess.run(
+        [sys.executable, "-c", f"{code[2]}\nimport sys; print('gluonx' in sys.modules)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert plain.stdout == "False\n"
 
 
 # --------------------------------------------------------------------------------------------------------- what changed
