@@ -164,6 +164,7 @@ def make(corpus: Corpus, settings: Settings) -> tuple[Any, Any]:
     mx.random.seed(settings.seed)
     net = LanguageModel(len(corpus.words), settings.size, settings.layers, settings.dropout)
     net.initialize(init.Xavier())
+    net.fuse()  # at once, not at first use, so that a run that goes on lists the same parameters from its first step
     net.hybridize()
     return net, gluon.Trainer(net.collect_params(), "adam", {"learning_rate": settings.rate})
 

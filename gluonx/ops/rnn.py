@@ -146,7 +146,7 @@ def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Ma
     return pieces
 
 
-def _attributes(attrs: Mapping[str, Any]) -> None:
+def _attributes(attrs: Mapping[str, Any], clip: tuple[Any, ...]) -> None:
     choose(GATES, attrs["mode"], "rnn", "mode")
     for name in ("state_size", "num_layers"):
         if attrs[name] < 1:
@@ -154,16 +154,14 @@ def _attributes(attrs: Mapping[str, Any]) -> None:
     if not 0 <= attrs["p"] <= 1:
         raise ValueError(f"rnn: p is {attrs['p']!r}, but must be a probability, from 0 to 1.")
     if attrs["mode"] != "lstm":
-        for name in ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max"):
-            if attrs[name] is not None:
+        for name, value in (("projection_size", attrs["projection_size"]), ("lstm_state_clip", clip[0] or clip[1])):
+            if value is not None:
                 raise ValueError(f"rnn: {name} is for mode='lstm' alone, but the mode is '{attrs['mode']}'.")
 
 
-def _mask(data: Array, lengths: Array | None, used: bool) -> Array | None:
-    if not used:
-        return None
+def _mask(data: Array, lengths: Array | None) -> Array | None:
     if lengths is None:
-        raise ValueError("rnn: use_sequence_length=True needs sequence_length, of shape (batch,).")
+        return None
     if lengths.shape != (data.shape[1],):
         raise ShapeError(f"rnn: sequence_length has shape {lengths.shape}, but a batch of {data.shape[1]} came.")
     times = lax.broadcasted_iota(jnp.int32, (*data.shape[:2], 1), 0)
@@ -188,8 +186,7 @@ def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], m
         return [gru_loop(reverse, pre, wh, bh[two:], states[0], mask)]
     pre = _gate_inputs(x, wx, bx + bh)
     if mode == "lstm":
-        clip = attrs["lstm_state_clip_min"], attrs["lstm_state_clip_max"], bool(attrs["lstm_state_clip_nan"])
-        return list(lstm_loop((reverse, clip), pre, wh, piece.get(f"{name}_h2r_weight"), *states, mask))
+        return list(lstm_loop((reverse, attrs["clip"]), pre, wh, piece.get(f"{name}_h2r_weight"), *states, mask))
     return [simple_loop((reverse, mode[4:]), pre, wh, states[0], mask)]
 
 
@@ -221,6 +218,23 @@ def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], m
     return [x, *(jnp.stack(values) for values in last)]
 
 
+_NAMES = ("mode", "state_size", "num_layers", "bidirectional", "p", "projection_size")
+
+
+def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: Any, attrs: dict[str, Any]) -> Any:
+    """The output and the last states, once all has been checked."""
+    _attributes(attrs, clip)
+    shapes = _state_shapes(attrs, data.shape[1] if data.ndim == 3 else 0)
+    given = states[: len(shapes)]
+    pieces = _check(data, flat, given, attrs)
+    mask = _mask(data, lengths)
+    piece = _unpacked(wide(flat), pieces)
+    inner = piece["l0_i2h_bias"].dtype
+    begin = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
+    found = _stacked(key, wide(data), piece, begin, mask, {**attrs, "clip": clip})
+    return tuple(narrow(a, float_dtype(data)) for a in found)
+
+
 @register(level=6, aliases=("RNN",), random=_drops, mode=_heeds_mode, infer=_shapes, nout=_outputs)
 def rnn(
     key: Array | None,
@@ -243,44 +257,25 @@ def rnn(
     lstm_state_clip_nan: bool | None = False,
     training: bool | None = None,
 ) -> Array | tuple[Array, ...]:
-    """Recurrent layers over a sequence: plain (tanh or relu), LSTM or GRU; stacked, in one or both directions.
+    """Recurrent layers over a sequence (time, batch, features): plain, LSTM or GRU; stacked, in one or both directions.
 
     Parameters
     ----------
-    data : array, shape (time, batch, features)
     parameters : array, shape (size,)
         All weights, then all biases; see `packing`.
-    state : array, shape (layers * directions, batch, state_size), optional
-        The last axis has `projection_size` elements if that is given. Zeros by default, as the cell.
-    state_cell : array, shape (layers * directions, batch, state_size)
-        Of an LSTM only.
+    state, state_cell : array, shape (layers * directions, batch, state_size), optional
+        Zeros by default. Of a projected LSTM the first has `projection_size` elements; only an LSTM has the second.
     sequence_length : array, shape (batch,)
-        Under `use_sequence_length`: outputs after it are 0, the last states are those at it, and the
-        backward direction begins there.
-    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+        Under `use_sequence_length`: later outputs are 0, the last states are those at it, and the backward direction
+        begins there.
     p : float
         The share of the inputs of all layers but the first that is dropped in training.
-    state_outputs : bool
-        Whether the last states are returned too.
     lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
-        Bounds of the cell's state at each step; with the third, NaN becomes the lower one.
+        Bounds of the cell at each step; with the third, NaN becomes the lower one.
 
     Returns
     -------
-    array, shape (time, batch, directions * state size), or a tuple of it and the last states
-
-    Raises
-    ------
-    ShapeError
-        If an array does not fit the others or the attributes.
-    ValueError
-        If an attribute is out of its range, or an array is missing.
-
-    Notes
-    -----
-    An LSTM (Hochreiter and Schmidhuber 1997, with a forget gate; LSTMP: Sak et al. 2014) computes ``c = f c + i g``,
-    ``h = o tanh(c)``; a GRU (Cho et al. 2014, reset after the product) ``h = (1 - z) n + z h``. The gradient is
-    written by hand and can itself be differentiated in reverse, but not forward (``jax.jvp``).
+    array, shape (time, batch, directions * state), or under `state_outputs` a tuple of it and the last states
 
     Examples
     --------
@@ -290,26 +285,12 @@ def rnn(
     >>> rnn(None, x, flat, h, mode="gru", state_size=4, num_layers=1)[:, 0, 0].tolist()
     [0.5, 0.25, 0.125, 0.0625, 0.03125]
     """
-    attrs = {
-        "mode": mode,
-        "state_size": state_size,
-        "num_layers": num_layers,
-        "bidirectional": bidirectional,
-        "p": p,
-        "projection_size": projection_size,
-        "lstm_state_clip_min": lstm_state_clip_min,
-        "lstm_state_clip_max": lstm_state_clip_max,
-        "lstm_state_clip_nan": lstm_state_clip_nan,
-    }
-    _attributes(attrs)
-    given = [state, state_cell][: 2 if mode == "lstm" else 1]
-    pieces = _check(data, parameters, given, attrs)
-    mask = _mask(data, sequence_length, use_sequence_length)
-    dtype = float_dtype(data)
-    piece = _unpacked(wide(parameters), pieces)
-    shapes = _state_shapes(attrs, data.shape[1])
-    inner = piece["l0_i2h_bias"].dtype
-    states = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
-    found = _stacked(key if p > 0 and training else None, wide(data), piece, states, mask, attrs)
-    outs = tuple(narrow(a, dtype) for a in found)
+    attrs: dict[str, Any] = dict(
+        zip(_NAMES, (mode, state_size, num_layers, bidirectional, p, projection_size), strict=True)
+    )
+    clip = lstm_state_clip_min, lstm_state_clip_max, bool(lstm_state_clip_nan)
+    lengths = sequence_length if use_sequence_length else None
+    if use_sequence_length and lengths is None:
+        raise ValueError("rnn: use_sequence_length=True needs sequence_length, of shape (batch,).")
+    outs = _run(key if p > 0 and training else None, data, parameters, [state, state_cell], lengths, clip, attrs)
     return outs if state_outputs else outs[0]
