@@ -207,6 +207,7 @@ class HybridBlock(Block):
         vjp_order: int = 0,
         format: str = "stablehlo",
         constraints: Any = (),
+        layout: str | None = None,
     ) -> Any:
         """Write the net as a StableHLO artifact, a folder that serves where gluonx is not installed, or for MXNet.
 
@@ -231,6 +232,8 @@ class HybridBlock(Block):
             ``'mxnet'`` writes what ``SymbolBlock.imports`` of MXNet 2 reads; the other options have no meaning there.
         constraints : sequence of str
             Bounds of symbolic dimensions, such as ``'b <= 64'`` (the batch is called ``b``), checked before each call.
+        layout : {'NHWC'}, optional
+            Have a net of images, written with the channels first, take, compute and give images with the channels last.
 
         Returns
         -------
@@ -246,7 +249,7 @@ class HybridBlock(Block):
         """
         from gluonx.export import export_block  # export.py builds on this module
 
-        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch, constraints)
+        return export_block(self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch, constraints, layout)
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""

@@ -40,6 +40,7 @@ class Functional:
     def __init__(self, net: Block) -> None:
         self._net = net
         self._handles: dict[str, Handle] = {}
+        self._trace: Any = Trace
         seen: set[int] = set()
         self.params: dict[str, jax.Array] = {}
         self.state: dict[str, jax.Array] = {}
@@ -84,18 +85,16 @@ class Functional:
             raise ShapeError(f"apply got other parameters than the net has; missing or unexpected: {sorted(wrong)[:5]}")
         handles = list(self._handles.values())
         root = None if key is None else _words(key)
-        trace = Trace(
+        trace = self._trace(
             handles, [jnp.asarray(values[n]) for n in self._handles], None if root is None else (root, np.int32(0))
         )
         before = current_state()
         set_state(State(False, train, trace, 0, before.naive))
         try:
             out = self._net(
-                *jax.tree.map(
-                    lambda x: x if isinstance(x, Handle) else new_handle(jnp.asarray(x)), inputs, is_leaf=is_handle
-                )
+                *jax.tree.map(lambda x: x if isinstance(x, Handle) else trace.enter(x), inputs, is_leaf=is_handle)
             )
-            out = jax.tree.map(lambda x: trace.value(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
+            out = jax.tree.map(lambda x: trace.leave(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
             return out, {n: trace.values[id(self._handles[n])] for n in state}
         finally:
             set_state(before)

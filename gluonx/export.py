@@ -10,6 +10,7 @@ import jax
 
 from gluonx import late
 from gluonx.bridge import functional
+from gluonx.channels import ChannelsLast
 from gluonx.errors import ShapeError, UninitializedError
 from gluonx.exchange.stablehlo import InputSpec, save_artifact
 from gluonx.ops.lowering import native_forms
@@ -36,6 +37,7 @@ def export_block(
     format: str = "stablehlo",
     epoch: int = 0,
     constraints: Sequence[str] = (),
+    layout: str | None = None,
 ) -> Any:
     """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
     if format == "mxnet":
@@ -44,6 +46,10 @@ def export_block(
         raise ValueError(f"format must be 'stablehlo' or 'mxnet', got {format!r}")
     specs = _specs(block, inputs, dynamic_batch)
     pure = functional(block)
+    if layout not in (None, "NHWC"):
+        raise ValueError(f"layout must be 'NHWC' or None, got {layout!r}")
+    if layout is not None:
+        specs, pure._trace = jax.tree.map(_last, specs, is_leaf=lambda v: isinstance(v, InputSpec)), ChannelsLast
 
     def forward(params: dict[str, Any], *arrays: Any) -> Any:
         trained = {name: params[name] for name in pure.params}
@@ -81,6 +87,14 @@ def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool
     inputs = _given(block, inputs)
     names = ["data"] if len(inputs) == 1 else [f"data{i}" for i in range(len(inputs))]
     return [x if _is_spec(x) else _spec(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
+
+
+def _last(spec: InputSpec) -> InputSpec:
+    """An image's description with the channels last."""
+    if len(spec.shape) != 4:
+        return spec
+    batch, channel, *space = spec.shape
+    return InputSpec(spec.name, (batch, *space, channel), spec.dtype)
 
 
 def _is_spec(value: Any) -> bool:

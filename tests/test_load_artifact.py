@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gluonx
-from gluonx import autograd, gluon, nn
+from gluonx import autograd, gluon, nn, npx
 from gluonx import np as gnp
 from gluonx.errors import FormatError, ShapeError
 from gluonx.exchange import stablehlo
@@ -148,6 +148,38 @@ def test_nested_inputs_and_outputs(tmp_path):
     assert out["sum"].tolist() == [[2, 3], [2, 3]] and out["rest"][0].tolist() == [2, 2]
     found = net.predictor([4])({"a": np.ones((2, 2), "f"), "c": (np.ones(2, "f"),)})
     assert found["sum"].tolist() == [[2, 3], [2, 3]] and found["rest"][0].tolist() == [2, 2]
+
+
+class Branches(nn.HybridBlock):
+    """A net with a residual, a join, and things that only work with the channels first."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.norm = nn.Conv2D(4, 3, padding=1), nn.Conv2D(4, 1, groups=2), nn.BatchNorm()
+        self.pool, self.out = nn.MaxPool2D(2), nn.Dense(3)
+
+    def forward(self, x):
+        y = npx.relu(self.norm(self.a(x)))
+        y = gnp.concatenate([y + self.b(y) * 2, y], axis=1)
+        y = self.pool(y)
+        return self.out(y), npx.softmax(y, axis=1)
+
+
+def test_channels_last_on_request(tmp_path):
+    net = Branches()
+    net.initialize()
+    x = np.random.default_rng(0).normal(size=(2, 3, 8, 8)).astype("float32")
+    scores, maps = net(gnp.array(x))
+    net.export(tmp_path / "net", inputs=[gnp.array(x)], layout="NHWC")
+    loaded = gluonx.load(tmp_path / "net")
+    assert str(loaded.signature) == "(data: float32[b, 8, 8, 3]) -> (float32[b, 3], float32[b, 4, 4, 8])"
+    found, found_maps = loaded(gnp.array(x.transpose(0, 2, 3, 1)))
+    np.testing.assert_allclose(found.asnumpy(), scores.asnumpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found_maps.asnumpy().transpose(0, 3, 1, 2), maps.asnumpy(), rtol=1e-5, atol=1e-6)
+    text = loaded.artifact.exported.mlir_module()
+    assert text.count("dim_numbers = [b, 0, 1, f]") == 2 and "[b, f, 0, 1]" not in text
+    with pytest.raises(ValueError, match="layout must be 'NHWC'"):
+        net.export(tmp_path / "net", inputs=[gnp.array(x)], layout="NCHW")
 
 
 # ---------------------------------------------------------------------------------------------------------- a predictor

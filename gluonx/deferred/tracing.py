@@ -115,6 +115,14 @@ class Trace:
         self.missing[id(handle)] = handle
         return array
 
+    def enter(self, value: Any) -> Any:
+        """A handle on an input of the traced code."""
+        return new_handle(jax.numpy.asarray(value))
+
+    def leave(self, handle: Handle) -> Any:
+        """The value of an output of the traced code."""
+        return self.value(handle)
+
     def rebind(self, handle: Handle, new: Handle) -> bool:
         """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
         if isinstance(handle.value, Tracer):
@@ -264,12 +272,20 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
 MANY_TRACES = 64
 
 
+_HIDING = frozenset(["custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"])
+_SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but named in full by the text
+
+
 def hides_code(value: Any) -> bool:
     """Whether a jaxpr holds Python code (callbacks, hand-written gradients), which its text does not tell apart."""
     if hasattr(value, "jaxpr"):
         return hides_code(value.jaxpr)
     if hasattr(value, "eqns"):
-        return any(hides_code(p) for eqn in value.eqns for p in eqn.params.values())
+        return any(
+            eqn.primitive.name in _HIDING
+            or any(hides_code(p) for name, p in eqn.params.items() if name not in _SHOWN)
+            for eqn in value.eqns
+        )
     if isinstance(value, (tuple, list)):
         return any(map(hides_code, value))
     return callable(value) and not isinstance(value, type)
