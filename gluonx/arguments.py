@@ -18,8 +18,8 @@ from typing import Any
 __all__ = ["Checked", "named", "refuse", "unexpected"]
 
 
-def unexpected(owner: str, key: str, known: Iterable[str]) -> TypeError:
-    """The error for a keyword argument that `owner` does not have.
+def unexpected(owner: str, key: str, known: Iterable[str], untold: Iterable[str] = ()) -> TypeError:
+    """The error for a keyword argument that `owner` does not have; `untold` are further ones, which mean nothing.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def unexpected(owner: str, key: str, known: Iterable[str]) -> TypeError:
     "Dense got an unexpected keyword argument 'activaton'; did you mean 'activation'? (it has: units, activation)."
     """
     known = list(known)
-    near = difflib.get_close_matches(key, known, 1)
+    near = difflib.get_close_matches(key, [*known, *untold], 1)
     meant = f"; did you mean '{near[0]}'?" if near else ""
     return TypeError(f"{owner} got an unexpected keyword argument '{key}'{meant} (it has: {', '.join(known)}).")
 

@@ -133,8 +133,8 @@ class _Call:
             return self.first
         if key in ("out", "name"):
             return key
-        known = [p.name for p in self.params if p.role != "dropped" or p.name in table.TAKEN]
-        raise unexpected(self.name, key, [self.shown.get(name, name) for name in known])
+        known = [self.shown.get(p.name, p.name) for p in self.params if p.role != "dropped"]
+        raise unexpected(self.name, key, known, table.TAKEN.intersection(self.by_name))
 
     def _leaves(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         if self.collected is not None:
