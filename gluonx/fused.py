@@ -412,7 +412,7 @@ class Fusible:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over everything, and fuse again what was fused."""
-        names = state["_fusions"]
+        names = state.get("_fusions", ())
         self.__dict__.update(state, _fusions=Registry(), _fusions_at=-1)
         if names:
             self._fusion_review()  # a shallow copy has the same pieces, fused already
