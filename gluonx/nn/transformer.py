@@ -331,9 +331,7 @@ class TransformerEncoder(_Stack):
 
     def forward(self, data: Any, valid_length: Any = None, attn_mask: Any = None) -> Any:
         """Encode; arguments as of the layer."""
-        for layer in self.layers:
-            data = layer(data, valid_length, attn_mask)
-        return self._last(data)
+        return self._last(self.chained(self.layers, data, valid_length, attn_mask))
 
 
 class TransformerDecoder(_Stack):
@@ -362,9 +360,7 @@ class TransformerDecoder(_Stack):
         self, data: Any, mem: Any, mem_valid_length: Any = None, attn_mask: Any = None, mem_mask: Any = None
     ) -> Any:
         """Decode all tokens at once; arguments as of the layer."""
-        for layer in self.layers:
-            data = layer(data, mem, mem_valid_length, attn_mask, mem_mask)
-        return self._last(data)
+        return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
     def init_states(self, batch_size: int, length: int, dtype: Any = None) -> list[Cache]:
         """The empty states of decoding, one of each layer."""

@@ -374,29 +374,31 @@ def _meaning(traced: Traced, structs: list[Any]) -> Any:
     if traced.op.extra is None or traced.writes or traced.out_tree is not None:
         return None
     text, hides = traced.op.extra
-    inputs = [*[aval_or_unknown(h) for h in traced.handles], *structs]
     n = len(traced.handles)
-    (out,) = jax.eval_shape(lambda *v: _parts(traced, v[:n])(*_NO_KEY, *v[n:]), *inputs)
+    inputs = [*_KEY, *[aval_or_unknown(h) for h in traced.handles], *structs]
+
+    def forward(root: Any, index: Any, *values: Any) -> Any:
+        return _parts(traced, values[:n])(root, index, *values[n:])[0]
+
+    out = jax.eval_shape(forward, *inputs)
     if (out.shape, out.dtype) != (structs[0].shape, structs[0].dtype):
         return None
-    return (text, _gradient_text(traced, inputs, out)) if hides else (text, "")
+    gradient = _gradient_text(forward, inputs, out) if hides else ""
+    return None if gradient is None else (text, gradient)
 
 
-_NO_KEY = (np.zeros((2,), np.uint32), np.int32(0))
+_KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32))
 
 
-def _gradient_text(traced: Traced, inputs: list[Any], out: Any) -> str | None:
+def _gradient_text(forward: Callable[..., Any], inputs: list[Any], out: Any) -> str | None:
     moving = [i for i, s in enumerate(inputs) if jnp.issubdtype(s.dtype, jnp.inexact)]
-    n = len(traced.handles)
 
     def back(cotangent: Any, *values: Any) -> Any:
-        def forward(*moved: Any) -> Any:
-            full = list(values)
-            for i, m in zip(moving, moved, strict=True):
-                full[i] = m
-            return _parts(traced, full[:n])(*_NO_KEY, *full[n:])[0]
+        def moved(*some: Any) -> Any:
+            full = dict(enumerate(values)) | dict(zip(moving, some, strict=True))
+            return forward(*full.values())
 
-        return jax.vjp(forward, *[values[i] for i in moving])[1](cotangent)
+        return jax.vjp(moved, *[values[i] for i in moving])[1](cotangent)
 
     closed = jax.make_jaxpr(back)(out, *inputs)
     return None if closed.consts or hides_code(closed.jaxpr) else str(closed.jaxpr)
