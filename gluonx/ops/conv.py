@@ -7,6 +7,7 @@ come last; a deconvolution's weight has its input channels where a convolution h
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -206,6 +207,21 @@ def _transposed_shape(x: Shape, weight: Shape, geometry: Geometry, adj: Shape) -
     return (x[0], *space)
 
 
+def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Shape) -> Array:
+    """A deconvolution as a convolution of the data with zeros in between; `reach` is the dilated kernel's size."""
+    layout = geometry.layout
+    return lax.conv_general_dilated(
+        x,
+        _filters_first(weight, layout, geometry.groups),
+        window_strides=(1,) * len(reach),
+        padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, geometry.pad, adj, strict=True)],
+        lhs_dilation=geometry.stride,
+        rhs_dilation=geometry.dilate,
+        dimension_numbers=(layout, _weight_layout(layout), layout),
+        feature_group_count=geometry.groups,
+    )
+
+
 @register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True))
 def deconvolution(
     x: Array,
@@ -255,19 +271,7 @@ def deconvolution(
     if target_shape is not None and any(target_shape):
         pad, adj = _target_padding(x, layout, reach, stride, per_axis(target_shape, space, 0, name))
     x, weight = same_dtype(x, weight)
-
-    def native(x: Array, weight: Array) -> Array:
-        return lax.conv_general_dilated(
-            x,
-            _filters_first(weight, layout, num_group),
-            window_strides=(1,) * space,
-            padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pad, adj, strict=True)],
-            lhs_dilation=stride,
-            rhs_dilation=dilate,
-            dimension_numbers=(layout, _weight_layout(layout), layout),
-            feature_group_count=num_group,
-        )
-
     geometry = Geometry(layout, stride, dilate, pad, num_group)
+    native = functools.partial(_dilated, geometry=geometry, reach=reach, adj=adj)
     y = deconvolve(x, weight, geometry, _transposed_shape(x.shape, weight.shape, geometry, adj), native)
     return _with_bias(name, y, bias, no_bias, layout)
