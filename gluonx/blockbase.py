@@ -542,6 +542,7 @@ class Block(Checked, Fusible):
     def summary(self, *inputs: Any) -> None:
         """Run the block on `inputs`, without training anything, and print a table of its layers.
 
-        For each layer: the shape of what comes out, the number of parameters, and the bytes these take.
+        For each layer: the shape of what comes out, the number of parameters, the bytes these take, and the
+        floating-point operations on these inputs.
         """
         print(summarize(self, *inputs))
