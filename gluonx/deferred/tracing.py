@@ -272,23 +272,25 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
 MANY_TRACES = 64
 
 
-_HIDING = frozenset(["custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"])
+_DERIVED = frozenset(["custom_jvp_call", "custom_vjp_call"])
 _SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but named in full by the text
 
 
-def hides_code(value: Any) -> bool:
-    """Whether a jaxpr holds Python code (callbacks, hand-written gradients), which its text does not tell apart."""
+def hides_code(value: Any, derivatives: bool = True) -> bool:
+    """Whether a jaxpr holds Python code, which its text does not tell apart: callbacks, hand-written `derivatives`."""
     if hasattr(value, "jaxpr"):
-        return hides_code(value.jaxpr)
+        return hides_code(value.jaxpr, derivatives)
     if hasattr(value, "eqns"):
-        return any(
-            eqn.primitive.name in _HIDING
-            or any(hides_code(p) for name, p in eqn.params.items() if name not in _SHOWN)
-            for eqn in value.eqns
-        )
+        return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if isinstance(value, (tuple, list)):
-        return any(map(hides_code, value))
+        return any(hides_code(v, derivatives) for v in value)
     return callable(value) and not isinstance(value, type)
+
+
+def _hides(eqn: Any, derivatives: bool) -> bool:
+    if eqn.primitive.name in _DERIVED:
+        return derivatives or hides_code(eqn.params["call_jaxpr"], derivatives)
+    return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
 
 
 def _used(jaxpr: Any) -> set[Any]:

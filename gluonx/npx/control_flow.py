@@ -401,7 +401,7 @@ def _gradient_text(forward: Callable[..., Any], inputs: list[Any], out: Any) -> 
         return jax.vjp(moved, *[values[i] for i in moving])[1](cotangent)
 
     closed = jax.make_jaxpr(back)(out, *inputs)
-    return None if closed.consts or hides_code(closed.jaxpr) else str(closed.jaxpr)
+    return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
 
 
 def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:
