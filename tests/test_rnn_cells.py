@@ -13,6 +13,7 @@ from sweep import churn  # noqa: F401 - a fixture
 import gluonx
 from gluonx import autograd, engine, gluon, init, nn, np, rnn, serialize
 from gluonx.errors import FormatError, GluonxError, ShapeError
+from gluonx.exchange import serve
 
 HERE = pathlib.Path(__file__).parent / "oracle" / "rnn"
 cases = load_cases("rnn")
@@ -463,3 +464,15 @@ def test_mistakes_when_called():
     stack.add(rnn.LSTMCell(3))
     with pytest.raises(ValueError, match="has 2 states, but 1 came"):
         stack.unroll(2, x, begin_state=[np.zeros((4, 3))])
+
+
+@pytest.mark.parametrize(
+    "hybrid", [lambda: rnn.LSTM(4, 2, layout="NTC", bidirectional=True), lambda: Unrolled(rnn.GRUCell(4))]
+)
+def test_an_artifact_takes_any_batch(hybrid, tmp_path):
+    net = made(hybrid())
+    net.hybridize()
+    net(batch(2, 5, 6))
+    net.export(tmp_path / "net")
+    x = batch(7, 5, 6)
+    onp.testing.assert_allclose(serve.load(tmp_path / "net")(x.asnumpy()), net(x).asnumpy(), rtol=1e-5, atol=1e-6)
