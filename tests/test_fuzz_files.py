@@ -1,5 +1,6 @@
 """Every sample file with its bytes changed: the readers answer, or raise the library's own error, in bounded memory."""
 
+import json
 import re
 import struct
 import time
@@ -133,6 +134,22 @@ def test_graphs_with_other_values(name, edits):
     for at, token in edits:
         words[(2 * at + 1) % (len(words) - 1)] = token
     bounded(use, b"".join(words))
+
+
+VALUES = ["-1", "0", "1", "7", "(0,)", "(1000000000000, 3)", "(-1, -1)", "None", "nan", "inf", "99999999999", "()", "x"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(GRAPHS), st.lists(st.tuples(st.integers(0, 300), st.sampled_from(VALUES)), min_size=1, max_size=3)
+)
+def test_graphs_with_other_attributes(name, edits):
+    content = json.loads(SMALL[name])
+    places = [(n["attrs"], key) for n in content["nodes"] for key in n.get("attrs", {})]
+    for at, value in edits:
+        attrs, key = places[at % len(places)]
+        attrs[key] = value
+    bounded(use, json.dumps(content).encode())
 
 
 @pytest.mark.parametrize("name", PARAMETERS[::4] + STATES[:2])

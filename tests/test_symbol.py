@@ -406,6 +406,8 @@ BAD = [
     (graph(X, node("FullyConnected", "f", [0, 0], num_hidden="__import__('os')")), "node 'f'.*num_hidden"),
     (graph(X, node("FullyConnected", "f", [0], num_hidden="3")), "node 'f'.* has 1 inputs; it takes data, weight"),
     (graph(X, node("abs", "a", [0, 0])), "has 2 inputs; it takes data"),
+    (graph(X, node("SliceChannel", "s", [0], num_outputs="9999999999")), "would have 9999999999 outputs"),
+    (graph(X, node("SliceChannel", "s", [0], num_outputs="-1")), "would have -1 outputs"),
     (graph(X, node("null", "x")), "two variables are called 'x'"),
     (graph(X, node("null", "y", [0])), "is a variable, but has inputs"),
     (graph({"op": "null"}), "node 0 has no name"),

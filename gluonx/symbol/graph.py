@@ -19,6 +19,7 @@ __all__ = ["Entry", "Node", "aux_nodes", "entry_name", "is_hidden", "variables",
 _HIDDEN = frozenset(
     ["ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "storage_type", "wd_mult"]
 )
+_MAX_OUTPUTS = 1 << 16
 # How MXNet 2 writes some attributes, which it reads under another name.
 _RENAMED = {"decimal": "decimals", "is_ascend_s": "is_ascend"}
 
@@ -71,6 +72,8 @@ class Node:
                 raise FormatError(f"node '{name}': {error}") from None
             except OverflowError as error:
                 raise FormatError(f"node '{name}' ({op.name}): an attribute is out of range ({error})") from None
+            if not 1 <= self.nout <= _MAX_OUTPUTS:
+                raise FormatError(f"node '{name}' ({op.name}) would have {self.nout} outputs")
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ unknown shape learns it from a node, nodes before are looked at again, until not
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -93,18 +93,18 @@ class _Search:
         where = f"node '{node.name}' ({node.op.name})"
         inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
         if not all(map(complete, inputs)):
-            try:
-                completed = node.op.infer(inputs, node.parsed)
-            except DeferredInitializationError:
-                completed = inputs
-            except GluonxError as error:
-                error.add_note(f"In {where} of a symbol.")
-                raise
+            with _named(where):
+                try:
+                    completed = node.op.infer(inputs, node.parsed)
+                except DeferredInitializationError:
+                    completed = inputs
             for entry, shape in zip(node.inputs, completed, strict=True):
                 self.learn(entry, shape, f"an input of {where}")
             inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
         if all(map(complete, inputs)) and not complete(self.found.get((id(node), 0))):
-            for index, shape in enumerate(self.outputs(node, inputs)):
+            with _named(where):
+                found = self.outputs(node, inputs)
+            for index, shape in enumerate(found):
                 self.learn((node, index), shape, where)
 
     def outputs(self, node: Node, inputs: list[Any]) -> list[Shape]:
@@ -124,6 +124,18 @@ class _Search:
 
         infer(forward, structs)
         return found
+
+
+@contextlib.contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Say in which node an error arose; what operators and JAX raise on impossible attributes is a ShapeError."""
+    try:
+        yield
+    except GluonxError as error:
+        error.add_note(f"In {where} of a symbol.")
+        raise
+    except Exception as error:
+        raise ShapeError(f"{where}: its shapes cannot be found ({error})") from error
 
 
 def _declared(node: Node) -> Shape | None:
