@@ -299,7 +299,7 @@ class Unknowable(HybridBlock):
         self.scale = Parameter("scale", shape=(0,), init="ones", allow_deferred_init=True)
 
     def forward(self, x):
-        return x * self.scale.data()
+        return np.where(x > 0, x, self.scale.data())
 
 
 class Outer(HybridBlock):

@@ -159,6 +159,9 @@ def _mapped_member(source: Source, info: zipfile.ZipInfo, fail: Fail) -> np.ndar
     source.seek(source.pos + name + extra)
     if info.file_size > source.size - source.pos:
         raise fail(f"says it holds {info.file_size} bytes, more than there are")
+    with memoryview(source.mapped)[source.pos : source.pos + info.file_size] as stored:
+        if zlib.crc32(stored) != info.CRC:
+            raise fail("has another checksum than its bytes, so it is damaged")
     return read_npy(source, info.file_size, fail)
 
 

@@ -10,17 +10,22 @@ import numpy as np
 import gluonx
 from gluonx import nn
 
-folder = pathlib.Path(__file__).parent / gluonx.__version__
-folder_net = folder
-if folder.exists():
-    raise SystemExit(f"{folder} is there already, and is what users of that version have")
-gluonx.random.seed(0)
-net = nn.HybridSequential()
-net.add(nn.Conv2D(2, 3, padding=1, activation="relu"), nn.BatchNorm(), nn.GlobalAvgPool2D(), nn.Dense(3))
-net.initialize(gluonx.init.Xavier())
-images = np.random.default_rng(0).normal(size=(2, 1, 6, 6)).astype("float32")
-net.hybridize()
-outputs = net(gluonx.np.array(images)).asnumpy()
-folder.mkdir()
-net.export(folder / "net", vjp_order=1, platforms=("cpu", "cuda", "tpu"), constraints=["b <= 64"])
-np.savez(folder / "io.npz", images=images, outputs=outputs)
+
+def main():
+    folder = pathlib.Path(__file__).parent / gluonx.__version__
+    if folder.exists():
+        raise SystemExit(f"{folder} is there already, and is what users of that version have")
+    gluonx.random.seed(0)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(2, 3, padding=1, activation="relu"), nn.BatchNorm(), nn.GlobalAvgPool2D(), nn.Dense(3))
+    net.initialize(gluonx.init.Xavier())
+    images = np.random.default_rng(0).normal(size=(2, 1, 6, 6)).astype("float32")
+    net.hybridize()
+    outputs = net(gluonx.np.array(images)).asnumpy()
+    folder.mkdir()
+    net.export(folder / "net", vjp_order=1, platforms=("cpu", "cuda", "tpu"), constraints=["b <= 64"])
+    np.savez(folder / "io.npz", images=images, outputs=outputs)
+
+
+if __name__ == "__main__":
+    main()
