@@ -291,3 +291,59 @@ def test_custom_operators_are_checked():
         nd.Custom(nd.ones(2), op_type="nope")
     with pytest.raises(ShapeError, match=r"'test_softsign' takes the arrays \['data'\], but 2 came"):
         nd.Custom(nd.ones(2), nd.ones(2), op_type="test_softsign")
+
+
+PARAMETERS = {
+    "uniform": 2,
+    "normal": 2,
+    "gamma": 2,
+    "exponential": 1,
+    "poisson": 1,
+    "binomial": 2,
+    "negative_binomial": 2,
+    "generalized_negative_binomial": 2,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
+def test_every_distribution_draws_in_three_ways(name):
+    assert getattr(nd.random, name)(shape=(3, 2)).shape == (3, 2)
+    like = getattr(nd.random, f"{name}_like")(nd.ones((2, 2)))
+    assert (like.shape, like.dtype) == ((2, 2), onp.dtype("float32"))
+    parameters = [nd.array([0.25, 0.5])] * PARAMETERS[name]
+    drawn = getattr(nd, f"sample_{name}")(*parameters, shape=(2000,))
+    assert drawn.shape == (2, 2000)
+    p = 0.5
+    mean = {
+        "uniform": p,
+        "normal": p,
+        "gamma": p * p,
+        "exponential": 1 / p,
+        "poisson": p,
+        "binomial": 0.0,
+        "negative_binomial": p * (1 - p) / p,
+        "generalized_negative_binomial": p,
+    }[name]
+    assert abs(float(drawn.asnumpy()[1].mean()) - mean) < 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "attrs"),
+    [
+        ("random_brightness", (0.5, 1.5)),
+        ("random_contrast", (0.5, 1.5)),
+        ("random_saturation", (0.5, 1.5)),
+        ("random_hue", (0.5, 1.5)),
+        ("random_color_jitter", (0.1, 0.1, 0.1, 0.1)),
+        ("random_lighting", (0.05,)),
+        ("random_flip_left_right", ()),
+        ("random_flip_top_bottom", ()),
+    ],
+)
+def test_random_images(name, attrs):
+    image = nd.random.uniform(0, 255, (4, 4, 3))
+    out = getattr(nd.image, name)(image, *attrs)
+    assert out.shape == (4, 4, 3)
+    assert onp.isfinite(out.asnumpy()).all()
