@@ -428,7 +428,11 @@ def test_own_optimizer_by_formula():
     ("make", "error", "words"),
     [
         (lambda: optimizer.create("sdg"), ValueError, "No optimizer is called 'sdg'; there are adabelief"),
-        (lambda: optimizer.SGD(momentun=0.9), TypeError, "SGD got an unexpected keyword argument 'momentun'; did you mean 'momentum'"),
+        (
+            lambda: optimizer.SGD(momentun=0.9),
+            TypeError,
+            "SGD got an unexpected keyword argument 'momentun'; did you mean 'momentum'",
+        ),
         (lambda: optimizer.create(3), TypeError, "this is a int"),
         (lambda: optimizer.create(optimizer.SGD(), wd=0.1), TypeError, "settings already"),
         (lambda: optimizer.from_optax(optax.sgd(0.1), wd=0.1), ValueError, "optax.add_decayed_weights"),
