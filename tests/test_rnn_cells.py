@@ -287,17 +287,19 @@ def test_forms_of_inputs_and_outputs():
     merged, _ = cell.unroll(4, x, merge_outputs=True)
     listed, _ = cell.unroll(4, [x[:, t] for t in range(4)])
     assert isinstance(listed, list) and len(listed) == 4
-    onp.testing.assert_allclose(np.stack(listed, axis=1).asnumpy(), merged.asnumpy(), rtol=1e-6)
+    onp.testing.assert_allclose(np.stack(listed, axis=1).asnumpy(), merged.asnumpy(), rtol=1e-5, atol=1e-6)
     turned, _ = cell.unroll(4, x.swapaxes(0, 1), layout="TNC", merge_outputs=True)
-    onp.testing.assert_allclose(turned.swapaxes(0, 1).asnumpy(), merged.asnumpy(), rtol=1e-6)
+    onp.testing.assert_allclose(turned.swapaxes(0, 1).asnumpy(), merged.asnumpy(), rtol=1e-5, atol=1e-6)
     ragged, last = cell.unroll(4, x, valid_length=lengths)
     for row, length in enumerate(LENGTHS):
-        onp.testing.assert_allclose(ragged.asnumpy()[row, :length], merged.asnumpy()[row, :length], rtol=1e-6)
+        onp.testing.assert_allclose(
+            ragged.asnumpy()[row, :length], merged.asnumpy()[row, :length], rtol=1e-5, atol=1e-6
+        )
         assert not ragged.asnumpy()[row, length:].any()
-        onp.testing.assert_allclose(last[0].asnumpy()[row], merged.asnumpy()[row, length - 1], rtol=1e-6)
+        onp.testing.assert_allclose(last[0].asnumpy()[row], merged.asnumpy()[row, length - 1], rtol=1e-5, atol=1e-6)
     cell.hybridize()
     again, _ = cell.unroll(4, [x[:, t] for t in range(4)], begin_state=cell.begin_state(3))
-    onp.testing.assert_allclose(np.stack(again, axis=1).asnumpy(), merged.asnumpy(), rtol=1e-6)
+    onp.testing.assert_allclose(np.stack(again, axis=1).asnumpy(), merged.asnumpy(), rtol=1e-5, atol=1e-6)
     assert isinstance(rnn.DropoutCell(0.0).unroll(4, x)[0], np.ndarray)
 
 
