@@ -88,8 +88,8 @@ def load_arrays(source: Readable, *, max_expanded_bytes: int = 1 << 30, mapped: 
         ask for any amount. Stored arrays take what the file holds and are not limited.
     mapped : bool
         Whether arrays may be read-only views of the file, mapped into memory: nothing is read before it is used. The
-        file must stay as it is while they are (replacing it, as gluonx writes, is fine); npz checksums are not
-        compared. Booleans, compressed and sparse arrays are copies all the same.
+        file must stay as it is while they are (replacing it, as gluonx writes, is fine). Booleans, compressed and
+        sparse arrays are copies all the same.
 
     Returns
     -------
