@@ -303,3 +303,14 @@ def test_copies_have_their_own_parameters(named, tmp_path):
 )
 def test_hints(make, name, named):
     assert make().name == name
+
+
+def test_lambdas_of_mxnet_1():
+    x = np.array([[[-1.0, 2.0]]])
+    assert nn.HybridLambda(lambda F, x: F.reshape(x, shape=(0, -1)))(x).shape == (1, 2)
+    assert nn.HybridLambda("LeakyReLU")(x).asnumpy().tolist() == [[[-0.25, 2.0]]]
+    net = nn.HybridLambda(lambda F, x, y: F.broadcast_add(x, y))
+    net.hybridize()
+    assert type(net(x, x)) is ndarray
+    with pytest.raises(ValueError, match="There is no function 'no_such'"):
+        nn.HybridLambda("no_such")

@@ -7,15 +7,22 @@ keywords by the names of their attributes. Inputs and outputs are NDArrays insid
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gluonx.deferred.core import State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.legacy import nd
 from gluonx.legacy.array import NDArray, as_nd, nd_twin, uses_nd_arrays
 from gluonx.legacy.mode import Mode
 from gluonx.ndarray import ndarray
 
-__all__ = ["run_hybrid_forward"]
+__all__ = ["nd", "run_hybrid_forward", "with_namespace"]
+
+
+def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function(F, x, ...)``, as MXNet 1's HybridLambda took it, as a function of arrays."""
+    return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
 
 
 def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -26,19 +33,22 @@ def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     TypeError
         If a keyword of the call is the name of a parameter.
     """
-    from gluonx.legacy import nd
-
     params = {name: param.data() for name, param in block._reg_params.items()}
     if kwargs:
         twice = sorted(set(kwargs) & set(params))
         if twice:
             raise TypeError(f"{type(block).__name__} got the argument '{twice[0]}', which is its parameter's name.")
         params.update(kwargs)
+    return _in_scope(lambda *arrays: block.hybrid_forward(nd, *arrays, **params), args)
+
+
+def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """``function(*args)`` on NDArrays; who gives ``np.ndarray`` gets that back."""
     if uses_nd_arrays() or Mode.numpy or isinstance(current_state().trace, _Scope):
-        return block.hybrid_forward(nd, *args, **params)
+        return function(*args)
     plain = any(type(a) is ndarray for a in _leaves(args))
     with _Scope():
-        out = block.hybrid_forward(nd, *[nd_twin(a) for a in args], **params)
+        out = function(*[nd_twin(a) for a in args])
     return _given_back(out) if plain else out
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gluonx import np, npx
+from gluonx import late, np, npx
 from gluonx.block import Block, HybridBlock
 from gluonx.deferred import invoke
 from gluonx.ops import get
@@ -166,14 +167,26 @@ class Identity(HybridBlock):
         return x
 
 
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters; none where Python cannot tell."""
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
 def _find(function: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
     """The function meant, and its name."""
     if isinstance(function, str):
         for module in (np, npx):
             if hasattr(module, function):
                 return getattr(module, function), function
+        if function.isidentifier() and hasattr(late.wanted("legacy").nd, function):
+            return getattr(late.wanted("legacy").nd, function), function
         raise ValueError(f"There is no function '{function}' in gluonx.np or gluonx.npx.")
     if callable(function):
+        if next(iter(_parameters(function)), "") == "F":  # MXNet 1's signature, (F, x)
+            return late.wanted("legacy").with_namespace(function), getattr(function, "__name__", "F")
         return function, getattr(function, "__name__", type(function).__name__)
     raise ValueError(
         f"A lambda needs a function or the name of one, got {function!r} of type {type(function).__name__}."
