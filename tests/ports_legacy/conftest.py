@@ -1,3 +1,3 @@
-"""The programs here are run by tests/test_ports.py on a copy whose imports are changed, not collected by pytest."""
+"""The programs here are run by tests/test_compat.py through gluonx.compat, not collected by pytest."""
 
 collect_ignore_glob = ["*.py"]
