@@ -23,8 +23,8 @@ FLOORS = {
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
-        "initializer", "fused_initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms", "fused", "block",
-        "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export", "channels",
+        "initializer", "fused_initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms",
+        "fused", "block", "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export", "channels",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util",
         "utils", "probability"},
