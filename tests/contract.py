@@ -284,8 +284,9 @@ _TRANSFORMER = [
     _row("encoder-layer", lambda nn: nn.TransformerEncoderLayer(4, 6, 2, 0.0, 0.0), real(2, 3, 4), golden=False),
     _row(
         "decoder-layer",
-        lambda nn: nn.TransformerDecoderLayer(4, 6, 2, 0.0, 0.0, mem_units=5, pre_norm=True),
-        real(2, 3, 4),
+        # Normalizations of few numbers blow rounding up: eight units, not four.
+        lambda nn: nn.TransformerDecoderLayer(8, 6, 2, 0.0, 0.0, mem_units=5, pre_norm=True),
+        real(2, 3, 8),
         real(2, 4, 5),
         golden=False,
     ),

@@ -41,4 +41,5 @@ def main(path):
     print(json.dumps(found))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])
