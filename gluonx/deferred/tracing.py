@@ -278,10 +278,10 @@ _SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but na
 
 def hides_code(value: Any, derivatives: bool = True) -> bool:
     """Whether a jaxpr holds Python code, which its text does not tell apart: callbacks, hand-written `derivatives`."""
+    if hasattr(value, "eqns"):  # in jax 0.12 a closed one has them too
+        return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if hasattr(value, "jaxpr"):
         return hides_code(value.jaxpr, derivatives)
-    if hasattr(value, "eqns"):
-        return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if isinstance(value, (tuple, list)):
         return any(hides_code(v, derivatives) for v in value)
     return callable(value) and not isinstance(value, type)
