@@ -1,6 +1,6 @@
 """Convolutional cells in one, two and three dimensions: the products of a cell are convolutions (Shi et al. 2015).
 
-All nine are one cell, `_ConvCell`: a class says what its gates do, and what its default layout is.
+All nine are one cell, `_ConvCell`, with one of three kinds of gates and one of three signatures.
 """
 
 from __future__ import annotations
@@ -141,11 +141,8 @@ class _ConvGRUCell(_ConvCell):
         return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
 
 
-class Conv1DRNNCell(_ConvCell):
-    """A convolutional plain recurrent net in one dimension.
-
-    The parameters are those of `Conv2DLSTMCell`.
-    """
+class _Cell1D(_ConvCell):
+    """The signature of cells in one dimension."""
 
     _dims = 1
 
@@ -182,93 +179,8 @@ class Conv1DRNNCell(_ConvCell):
         )
 
 
-class Conv1DLSTMCell(_ConvLSTMCell):
-    """A convolutional LSTM in one dimension.
-
-    The parameters are those of `Conv2DLSTMCell`.
-    """
-
-    _dims = 1
-
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv1DGRUCell(_ConvGRUCell):
-    """A convolutional GRU in one dimension.
-
-    The parameters are those of `Conv2DLSTMCell`.
-    """
-
-    _dims = 1
-
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv2DRNNCell(_ConvCell):
-    """A convolutional plain recurrent net in two dimensions.
-
-    The parameters are those of `Conv2DLSTMCell`.
-    """
+class _Cell2D(_ConvCell):
+    """The signature of cells in two dimensions."""
 
     _dims = 2
 
@@ -305,7 +217,73 @@ class Conv2DRNNCell(_ConvCell):
         )
 
 
-class Conv2DLSTMCell(_ConvLSTMCell):
+class _Cell3D(_ConvCell):
+    """The signature of cells in three dimensions."""
+
+    _dims = 3
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        hidden_channels: int,
+        i2h_kernel: Any,
+        h2h_kernel: Any,
+        i2h_pad: Any = (0, 0, 0),
+        i2h_dilate: Any = (1, 1, 1),
+        h2h_dilate: Any = (1, 1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        conv_layout: str = "NCDHW",
+        activation: Any = "tanh",
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad,
+            i2h_dilate,
+            h2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            conv_layout,
+            activation,
+        )
+
+
+class Conv1DRNNCell(_Cell1D):
+    """A convolutional plain recurrent net in one dimension.
+
+    The parameters are those of `Conv2DLSTMCell`.
+    """
+
+
+class Conv1DLSTMCell(_Cell1D, _ConvLSTMCell):
+    """A convolutional LSTM in one dimension.
+
+    The parameters are those of `Conv2DLSTMCell`.
+    """
+
+
+class Conv1DGRUCell(_Cell1D, _ConvGRUCell):
+    """A convolutional GRU in one dimension.
+
+    The parameters are those of `Conv2DLSTMCell`.
+    """
+
+
+class Conv2DRNNCell(_Cell2D):
+    """A convolutional plain recurrent net in two dimensions.
+
+    The parameters are those of `Conv2DLSTMCell`.
+    """
+
+
+class Conv2DLSTMCell(_Cell2D, _ConvLSTMCell):
     """A convolutional LSTM in two dimensions (Shi et al. 2015, without peepholes).
 
     Parameters
@@ -339,200 +317,30 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     ((4, 5, 2, 8, 8), Conv2DLSTMCell(3 -> 8, tanh, NCHW))
     """
 
-    _dims = 2
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv2DGRUCell(_ConvGRUCell):
+class Conv2DGRUCell(_Cell2D, _ConvGRUCell):
     """A convolutional GRU in two dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
     """
 
-    _dims = 2
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv3DRNNCell(_ConvCell):
+class Conv3DRNNCell(_Cell3D):
     """A convolutional plain recurrent net in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
     """
 
-    _dims = 3
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv3DLSTMCell(_ConvLSTMCell):
+class Conv3DLSTMCell(_Cell3D, _ConvLSTMCell):
     """A convolutional LSTM in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
     """
 
-    _dims = 3
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
-
-
-class Conv3DGRUCell(_ConvGRUCell):
+class Conv3DGRUCell(_Cell3D, _ConvGRUCell):
     """A convolutional GRU in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
     """
-
-    _dims = 3
-
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
