@@ -133,7 +133,7 @@ def main() -> None:
     args = parser.parse_args()
     fused, start = gluon_side("fused", args.layers, True)
     apart, _ = gluon_side("not fused", args.layers, False)
-    for result in compare(hand_side(args.layers, start), [fused, apart], args.rounds, 1.0):
+    for result in compare(hand_side(args.layers, start), [fused, apart], args.rounds, 1.0)[1:]:
         low, middle, high = result.ratio
         print(f"{args.layers} layers, {result.name}: {middle:.3f} ({low:.3f} to {high:.3f}) of the step by hand")
     for scan in (True, False):

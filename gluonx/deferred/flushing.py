@@ -315,7 +315,7 @@ def _spares(graph: Any, program: Program) -> list[Any]:
     for slot, aval in program.spares:
         old = graph.spares.pop(slot, None)
         if type(old) is Pending and references(old) == _ONE_REFERENCE:
-            old = [old.value].pop()
+            old = old.value
         if not isinstance(old, jax.Array) or references(old) > _ONE_REFERENCE or aval_of(old) is not aval:
             old = jnp.zeros(aval.shape, aval.dtype)
         found.append(old)
