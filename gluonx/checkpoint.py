@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -65,11 +65,17 @@ class Options:
 def load_parameters(block: Any, filename: str | PathLike[str], options: Options) -> None:
     """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
     # Views of the file, which _staged copies: the only copy in memory is the one that computes.
-    load_dict(block, serialize.load_arrays(filename, mapped=True), f"file '{os.fspath(filename)}'", options)
+    # Their checksums are compared meanwhile.
+    with serialize.arriving(filename) as (arrays, checks):
+        load_dict(block, arrays, f"file '{os.fspath(filename)}'", options, checks.settle)
 
 
-def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Options) -> None:
+def load_dict(
+    block: Any, arrays: Mapping[str, Any], source: str, options: Options, settle: Callable[[], None] = lambda: None
+) -> None:
     """Set the parameters of `block` from arrays by structured name, all or none; see ``Block.load_parameters``.
+
+    `settle` is called when copies have been made, before any of them is taken; what it raises ends the loading.
 
     Raises
     ------
@@ -100,6 +106,7 @@ def load_dict(block: Any, arrays: Mapping[str, Any], source: str, options: Optio
     hosts, dtypes = joined(hosts, dtypes)
     places = {param: param._place_for(options.device) for param in hosts}
     staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
+    settle()
     before = [_remembered(param) for param in dict.fromkeys(param._home or param for param in staged)]
     try:
         for param, fresh in staged.items():

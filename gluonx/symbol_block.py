@@ -17,7 +17,7 @@ from gluonx.blocktools import listed
 from gluonx.errors import FormatError, ShapeError
 from gluonx.ndarray import ndarray
 from gluonx.parameter import Parameter
-from gluonx.serialize import load_arrays
+from gluonx.serialize import arriving
 from gluonx.symbol import infer
 from gluonx.symbol.graph import Node, aux_nodes, variables, walk
 from gluonx.symbol.run import LABELS, plan, run
@@ -137,11 +137,14 @@ class SymbolBlock(HybridBlock):
         """
         graph = sym.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        arrays = None if param_file is None else load_arrays(param_file, mapped=True)
-        block = cls(graph, [sym.var(name) for name in names], _declared(arrays))
-        if arrays is not None:
-            what = f"'{os.fspath(param_file or '')}'"
-            block._take(arrays, what, device if device is not None else ctx, allow_missing, ignore_extra)
+        inputs = [sym.var(name) for name in names]
+        if param_file is None:
+            return cls(graph, inputs)
+        with arriving(param_file) as (arrays, _):
+            block = cls(graph, inputs, _declared(arrays))
+            block._take(
+                arrays, f"'{os.fspath(param_file)}'", device if device is not None else ctx, allow_missing, ignore_extra
+            )
         return block
 
     def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: Any, allow: bool, ignore: bool) -> None:
@@ -224,9 +227,9 @@ def _plain(name: str) -> str:
     return name[4:] if name.startswith(("arg:", "aux:")) else name
 
 
-def _declared(arrays: Mapping[str, np.ndarray] | None) -> dict[str, Any]:
+def _declared(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Stand-ins that say which variables a file has values for."""
-    return {} if arrays is None else {_plain(name): array for name, array in arrays.items()}
+    return {_plain(name): array for name, array in arrays.items()}
 
 
 def _free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 
 import ml_dtypes
 import numpy as np
@@ -14,6 +15,7 @@ from gluonx import autograd, convert, gluon, nn, rnn
 from gluonx import np as np_
 from gluonx.errors import FormatError
 from gluonx.serialize import (
+    arriving,
     load_arrays,
     load_ndarrays,
     load_trainer_states,
@@ -72,6 +74,71 @@ def test_mapping_an_empty_file_or_one_that_is_cut_short(tmp_path):
             path.write_bytes(data[:size])
             with pytest.raises(FormatError):
                 load_arrays(path, mapped=True)
+
+
+def large_npz(path, members=5, numbers=1 << 16):
+    arrays = {f"{i}": np.arange(numbers, dtype=np.float32) + i for i in range(members)}
+    save_arrays(path, arrays, "npz")
+    return arrays
+
+
+def flip_a_bit(path, place):
+    with open(path, "r+b") as file:
+        file.seek(place)
+        byte = file.read(1)[0]
+        file.seek(place)
+        file.write(bytes([byte ^ 16]))
+
+
+@pytest.mark.parametrize("member", [0, 3, 4])
+def test_members_that_threads_read_are_compared_with_their_checksums(tmp_path, member):
+    path = tmp_path / "a.params"
+    arrays = large_npz(path)
+    size = path.stat().st_size
+    same(load_arrays(path), arrays)
+    flip_a_bit(path, size // 5 * member + 5000)
+    told = rf"member '{member}\.npy' has another checksum"
+    for load in (load_arrays, lambda p: load_arrays(p.read_bytes()), lambda p: load_arrays(p, mapped=True)):
+        with pytest.raises(FormatError, match=told):
+            load(path)
+    with pytest.raises(FormatError, match=told), arriving(path) as (found, checks):
+        assert list(found) == list(arrays)
+        checks.settle()
+
+
+def test_damage_that_is_found_late_leaves_the_block_as_it_was(tmp_path):
+    net = nn.Dense(256, in_units=256, use_bias=False)
+    net.initialize()
+    before = net.weight.data().asnumpy()
+    save_arrays(tmp_path / "a.params", {"weight": np.ones((256, 256), np.float32)})
+    flip_a_bit(tmp_path / "a.params", 100_000)
+    with pytest.raises(FormatError, match="another checksum"):
+        net.load_parameters(tmp_path / "a.params")
+    np.testing.assert_array_equal(net.weight.data().asnumpy(), before)
+
+
+def test_a_member_named_otherwise_in_its_own_header_is_refused(tmp_path):
+    path = tmp_path / "a.params"
+    save_arrays(path, ARRAYS)
+    path.write_bytes(path.read_bytes().replace(b"half.npy", b"hale.npy", 1))
+    for mapped in (False, True):
+        with pytest.raises(FormatError, match="its own header"):
+            load_arrays(path, mapped=mapped)
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors", "mxnet"])
+def test_loading_takes_memory_for_one_copy(tmp_path, kind):
+    arrays = {str(i): np.full(1 << 18, i, np.float32) for i in range(8)}
+    save_arrays(tmp_path / "a", arrays, kind)
+    size = sum(a.nbytes for a in arrays.values())
+    tracemalloc.start()
+    try:
+        found = load_arrays(tmp_path / "a")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    same(found, arrays)
+    assert peak < 1.1 * size
 
 
 def test_lists_and_dicts():

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from gluonx.serialize.atomic import atomic_directory as atomic_directory
 from gluonx.serialize.atomic import atomic_write as atomic_write
+from gluonx.serialize.files import arriving as arriving
 from gluonx.serialize.files import load_arrays as load_arrays
 from gluonx.serialize.files import load_metadata as load_metadata
 from gluonx.serialize.files import load_ndarrays as load_ndarrays
@@ -31,6 +32,7 @@ from gluonx.serialize.states import load_trainer_states as load_trainer_states
 
 __all__ = [
     "TrainerStates",
+    "arriving",
     "atomic_directory",
     "atomic_write",
     "is_pickle",

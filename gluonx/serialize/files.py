@@ -14,11 +14,20 @@ import numpy as np
 
 from gluonx.serialize.atomic import PathLike, atomic_write
 from gluonx.serialize.mxnet_list import MAGIC, read_items, read_list, write_list
-from gluonx.serialize.npz import opened_zip, read_npy, read_npz, write_npy, write_npz
+from gluonx.serialize.npz import Checks, opened_zip, read_npy, read_npz, write_npy, write_npz
 from gluonx.serialize.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.serialize.source import Source
 
-__all__ = ["Readable", "load_arrays", "load_metadata", "load_ndarrays", "opened", "save_arrays", "save_ndarrays"]
+__all__ = [
+    "Readable",
+    "arriving",
+    "load_arrays",
+    "load_metadata",
+    "load_ndarrays",
+    "opened",
+    "save_arrays",
+    "save_ndarrays",
+]
 
 Readable = PathLike | bytes | bytearray | memoryview
 
@@ -113,10 +122,49 @@ def load_arrays(source: Readable, *, max_expanded_bytes: int = 1 << 30, mapped: 
     {'dense.weight': ((2, 3), 'float32')}
     """
     with opened(source, max_expanded_bytes, mapped) as file:
+        return _arrays_of(_container(file), file)
+
+
+def _arrays_of(kind: str, file: Source) -> dict[str, np.ndarray]:
+    if kind != "npy":
+        return _READERS[kind](file)
+    return {"arr_0": read_npy(file, file.size, lambda reason: file.fail("it " + reason, 0))}
+
+
+@contextlib.contextmanager
+def arriving(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> Iterator[tuple[dict[str, Any], Checks]]:
+    """As ``load_arrays(mapped=True)``, while other threads still compare the arrays with the checksums of the file.
+
+    Who copies the arrays meanwhile has waited for nothing. The copies count for nothing before ``settle()``.
+
+    Parameters
+    ----------
+    source, max_expanded_bytes
+        As for :func:`load_arrays`.
+
+    Yields
+    ------
+    dict of str to numpy.ndarray
+        Perhaps of a damaged file.
+    Checks
+        Its ``settle()`` waits, and raises FormatError where the file is damaged. Leaving the context does it too.
+
+    Raises
+    ------
+    FormatError, OSError
+        As :func:`load_arrays`.
+    """
+    checks = Checks()
+    with opened(source, max_expanded_bytes, True) as file:
         kind = _container(file)
-        if kind != "npy":
-            return _READERS[kind](file)
-        return {"arr_0": read_npy(file, file.size, lambda reason: file.fail("it " + reason, 0))}
+        arrays = read_npz(file, checks) if kind == "npz" else _arrays_of(kind, file)
+    try:
+        yield arrays, checks
+    except BaseException:
+        with contextlib.suppress(Exception):
+            checks.settle()
+        raise
+    checks.settle()
 
 
 def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> list[np.ndarray] | dict[str, np.ndarray]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from gluonx.errors import FormatError
 from gluonx.serialize.source import BFLOAT16, Fail, Source, byte_count, fill_array, write_data
 from gluonx.serialize.sparse import densify
 
-__all__ = ["opened_zip", "read_npy", "read_npz", "write_npy", "write_npz"]
+__all__ = ["Checks", "opened_zip", "read_npy", "read_npz", "write_npy", "write_npz"]
 
+_SMALL = 1 << 16  # bytes of a member for which a thread does not pay
 _MAX_HEADER = 64 << 10  # of one .npy; a real one has about a hundred bytes
 _SPARSE_PARTS = ("format.npy", "shape.npy", "data.npy", "indices.npy", "indptr.npy")
 _NPY_PAIR = re.compile(r"'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([\d,\sL]*\)),?")
@@ -133,17 +135,13 @@ def opened_zip(source: Source) -> Iterator[dict[str, tuple[zipfile.ZipFile, zipf
 
 
 def _read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: bool = False) -> Any:
-    def fail(reason: str) -> FormatError:
-        return source.fail(f"member {info.filename!r} {reason}", info.header_offset)
-
+    fail = _failing(source, info)
     if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise fail("is encrypted or compressed in a way other than deflate")
     if info.compress_type == zipfile.ZIP_DEFLATED:
         source.spend(info.file_size, f"member {info.filename!r}")
     elif info.file_size != info.compress_size or info.file_size > source.size:
         raise fail(f"says it holds {info.file_size} bytes, more than there are")
-    if source.mapped is not None and info.compress_type == zipfile.ZIP_STORED and not raw:
-        return _mapped_member(source, info, fail)
     with archive.open(info) as stream:
         result = stream.read() if raw else read_npy(stream, info.file_size, fail)
         if stream.read(1):  # reaching the end is also what makes zipfile compare the checksum
@@ -151,64 +149,167 @@ def _read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo
     return result
 
 
+def _failing(source: Source, info: zipfile.ZipInfo) -> Fail:
+    return lambda reason: source.fail(f"member {info.filename!r} {reason}", info.header_offset)
+
+
 def _place(source: Source, info: zipfile.ZipInfo) -> int:
     """Where the bytes of a stored member begin; its local header tells."""
-
-    def fail(reason: str) -> FormatError:
-        return source.fail(f"member {info.filename!r} {reason}", info.header_offset)
-
+    fail = _failing(source, info)
     source.seek(info.header_offset)
     head = source.take(30, "the header of a member")
     if head[:4] != b"PK\x03\x04":
         raise fail("has no header")
     name, extra = struct.unpack("<HH", head[26:])
-    begin = source.pos + name + extra
+    spelling = source.take(name, "the name of a member")
+    if spelling.decode("utf-8" if info.flag_bits & 0x800 else "cp437", "replace") != info.orig_filename:
+        raise fail(f"has the name {spelling[:80]!r} in its own header")
+    begin = source.pos + extra
     if info.file_size != info.compress_size or info.file_size > source.size - begin:
         raise fail(f"says it holds {info.file_size} bytes, more than there are")
     return begin
 
 
-def _check_stored(source: Source, infos: list[zipfile.ZipInfo]) -> None:
-    """Compare the checksums of mapped members, several at a time: it takes as long as reading them does."""
-    places = [(info, _place(source, info)) for info in infos]
-    with memoryview(source.mapped) as whole, ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1))) as pool:
-
-        def checksum(place: tuple[zipfile.ZipInfo, int]) -> int:
-            info, begin = place
-            with whole[begin : begin + info.file_size] as stored:
-                return zlib.crc32(stored)
-
-        for (info, _), found in zip(places, pool.map(checksum, places), strict=True):
-            if found != info.CRC:
-                reason = f"member {info.filename!r} has another checksum than its bytes, so it is damaged"
-                raise source.fail(reason, info.header_offset)
+# -- stored members: read, or mapped, and compared with their checksums by several threads -----------------------------
 
 
-def _mapped_member(source: Source, info: zipfile.ZipInfo, fail: Fail) -> np.ndarray:
-    """A stored member where it lies."""
-    source.seek(_place(source, info))
-    return read_npy(source, info.file_size, fail)
+@functools.cache
+def _crc32() -> Callable[[Any, int], int]:
+    """CRC-32; zlib-ng's where it is installed (the extra 'fast'), which is several times as fast."""
+    try:
+        from zlib_ng.zlib_ng import crc32  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return zlib.crc32
+    return crc32
 
 
-def read_npz(source: Source) -> dict[str, np.ndarray]:
-    """All arrays of the archive in its order; sparse ones of MXNet 2 as dense ones."""
+class _Span:
+    """A stored member as a stream that knows its own place, so that several can be read at once."""
+
+    def __init__(self, source: Source, begin: int, size: int) -> None:
+        self.source, self.pos, self.left, self.crc = source, begin, size, 0
+
+    def read(self, size: int) -> bytes:
+        data = bytearray(min(size, self.left))
+        return bytes(memoryview(data)[: self.readinto(data)])
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)[: self.left]
+        count = self.source.read_at(self.pos, view)
+        self.crc = _crc32()(view[:count], self.crc)
+        self.pos, self.left = self.pos + count, self.left - count
+        return count
+
+
+def _read_stored(source: Source, info: zipfile.ZipInfo, begin: int) -> np.ndarray:
+    fail = _failing(source, info)
+    stream = _Span(source, begin, info.file_size)
+    array = read_npy(stream, info.file_size, fail)
+    if stream.crc != info.CRC:
+        raise fail(_DAMAGED)
+    return array
+
+
+def _map_stored(source: Source, info: zipfile.ZipInfo, begin: int) -> np.ndarray:
+    source.seek(begin)
+    return read_npy(source, info.file_size, _failing(source, info))
+
+
+def _check_mapped(source: Source, info: zipfile.ZipInfo, begin: int) -> None:
+    with memoryview(source.mapped) as whole, whole[begin : begin + info.file_size] as stored:
+        if _crc32()(stored, 0) != info.CRC:
+            raise _failing(source, info)(_DAMAGED)
+
+
+_DAMAGED = "has another checksum than its bytes, so it is damaged"
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+class Checks:
+    """Work that other threads do: reading and comparing checksums, which takes as long as copying the arrays does.
+
+    Threads are there until `settle`, which raises what they found wrong, the first in the order of the file.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting: list[Future[Any]] = []
+
+    def start(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Have a thread call ``work(*args)``."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max(1, min(4, _cores())))
+        future = self._pool.submit(work, *args)
+        self._waiting.append(future)
+        return future
+
+    def settle(self) -> None:
+        """Wait for all of it.
+
+        Raises
+        ------
+        FormatError
+            If a member is damaged.
+        """
+        waiting, self._waiting = self._waiting, []
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+        for future in waiting:
+            future.result()
+
+
+def read_npz(source: Source, checks: Checks | None = None) -> dict[str, np.ndarray]:
+    """All arrays of the archive in its order; sparse ones of MXNet 2 as dense ones.
+
+    With `checks`, mapped members are still being compared with their checksums when this returns.
+    """
+    own = checks if checks is not None and source.mapped is not None else Checks()
+    try:
+        result = _read_all(source, own)
+    except BaseException:
+        with contextlib.suppress(Exception):  # what was found first is told
+            own.settle()
+        raise
+    if own is not checks:
+        own.settle()
+    return result
+
+
+def _read_all(source: Source, checks: Checks) -> dict[str, np.ndarray]:
     with opened_zip(source) as members:
         if members and not any(name.endswith(".npy") for name in members):
             raise source.fail("it is a zip archive without arrays (a torch file, or a wheel?)")
-        if source.mapped is not None:
-            stored = [info for _, info in members.values() if info.compress_type == zipfile.ZIP_STORED]
-            _check_stored(source, [info for info in stored if not info.flag_bits & 1])
-        result: dict[str, np.ndarray] = {}
+        result: dict[str, Any] = {}
         for name, (archive, info) in members.items():
             key, _, part = name.rpartition("/")
             sparse = part in _SPARSE_PARTS and {f"{key}/{p}" for p in _SPARSE_PARTS[:4]} <= members.keys()
             if not name.endswith(".npy"):
                 raise source.fail(f"member {name!r} is not an array")
             if not sparse:
-                result[name.removesuffix(".npy")] = _read_member(source, archive, info)
+                plain = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
+                found = _start_stored(source, info, checks) if plain else _read_member(source, archive, info)
+                result[name.removesuffix(".npy")] = found
             elif part == "format.npy":
                 result[key] = _read_npz_sparse(source, key, members)
-        return result
+        return {name: value.result() if isinstance(value, Future) else value for name, value in result.items()}
+
+
+def _start_stored(source: Source, info: zipfile.ZipInfo, checks: Checks) -> Any:
+    begin = _place(source, info)
+    start = checks.start if info.file_size > _SMALL else _at_once
+    if source.mapped is None:
+        return start(_read_stored, source, info, begin)
+    start(_check_mapped, source, info, begin)
+    return _map_stored(source, info, begin)
+
+
+def _at_once(work: Callable[..., Any], *args: Any) -> Any:
+    return work(*args)
 
 
 def _read_npz_sparse(source: Source, key: str, members: dict[str, Any]) -> np.ndarray:

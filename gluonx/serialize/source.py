@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any, BinaryIO
 
@@ -32,6 +34,11 @@ class Source(io.RawIOBase):
         self.file, self.name, self.budget, self.mapped = file, name, budget, mapped
         self.size = file.seek(0, io.SEEK_END)
         self.pos = 0
+        self._lock = threading.Lock()
+        try:
+            self._number = file.fileno() if hasattr(os, "preadv") else None
+        except io.UnsupportedOperation:  # bytes
+            self._number = None
 
     def fail(self, reason: str, offset: int | None = None) -> FormatError:
         """Make the error to raise: names the file, the byte where known, and the reason."""
@@ -65,6 +72,14 @@ class Source(io.RawIOBase):
         count = self.file.readinto(buffer)  # type: ignore[attr-defined]
         self.pos += count
         return count
+
+    def read_at(self, offset: int, buffer: Any) -> int:
+        """Fill a buffer from `offset` on, as far as there are bytes; several threads may at once."""
+        if self._number is not None:
+            return os.preadv(self._number, [buffer], offset)
+        with self._lock:
+            self.file.seek(offset)
+            return self.file.readinto(buffer)  # type: ignore[attr-defined]
 
     def take(self, size: int, what: str) -> bytes:
         """The next `size` bytes, or a FormatError that says what they should have been."""
