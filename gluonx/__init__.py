@@ -155,6 +155,7 @@ def __dir__() -> list[str]:
 
 
 late.provide("export_mxnet", lambda: importlib.import_module("gluonx.symbol.exporting").export_mxnet)
+late.provide("export_onnx", lambda: importlib.import_module("gluonx.onnx.export").export_onnx)
 late.provide("get_symbol", lambda: importlib.import_module("gluonx.symbol.exporting").get_symbol)
 late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
 late.provide("methods", lambda: importlib.import_module("gluonx.methods"))

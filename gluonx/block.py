@@ -205,17 +205,17 @@ class HybridBlock(Block):
         dynamic_batch: bool = True,
         platforms: Any = None,
         vjp_order: int = 0,
-        format: str = "stablehlo",
+        format: str | None = None,
         constraints: Any = (),
         layout: str | None = None,
     ) -> Any:
-        """Write the net as a StableHLO artifact, a folder that serves where gluonx is not installed, or for MXNet.
+        """Write the net as a StableHLO artifact, a folder that serves without gluonx, or for ONNX or MXNet.
 
         Parameters
         ----------
         path : str or path
-            The folder; see docs/export.md for what it holds. For MXNet the beginning of the files' names:
-            ``PATH-symbol.json`` and ``PATH-0000.params``.
+            The folder; see docs/export.md for what it holds. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
+            of the files' names: ``PATH-symbol.json`` and ``PATH-0000.params``.
         epoch : int
             The number in the name of MXNet's file of parameters.
         remove_amp_cast
@@ -228,8 +228,10 @@ class HybridBlock(Block):
             What to compile for; this machine's platform and the CPU by default.
         vjp_order : int
             How often the loaded net can be differentiated.
-        format : {'stablehlo', 'mxnet'}
-            ``'mxnet'`` writes what ``SymbolBlock.imports`` of MXNet 2 reads; the other options have no meaning there.
+        format : {'stablehlo', 'onnx', 'mxnet'}, optional
+            ``'stablehlo'`` by default, and ``'mxnet'`` in a program that runs on `gluonx.compat`. ``'onnx'`` writes one
+            file for ONNX runtimes, and heeds `inputs`, `dynamic_batch` and `constraints`. ``'mxnet'`` writes what
+            ``SymbolBlock.imports`` of MXNet 2 reads, and heeds `inputs`.
         constraints : sequence of str
             Bounds of symbolic dimensions, such as ``'b <= 64'`` (the batch is called ``b``), checked before each call.
         layout : {'NHWC'}, optional
@@ -238,14 +240,14 @@ class HybridBlock(Block):
         Returns
         -------
         pathlib.Path
-            The folder; for MXNet the two files.
+            The folder; for ONNX the file, for MXNet the two files.
 
         Raises
         ------
         UninitializedError
             If parameters have no value yet, or nothing tells what goes in.
         GraphError
-            If MXNet has no operator for something that the net does; the message names it.
+            If ONNX or MXNet has no operator for something that the net does; the message names it.
         """
         from gluonx.export import export_block  # export.py builds on this module
 

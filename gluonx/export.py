@@ -27,6 +27,12 @@ _NO_SIGNATURE = (
 )
 
 
+class Format:
+    """What ``export`` writes when it is not told; `gluonx.compat` sets it, for its programs read back what they wrote."""
+
+    default = "stablehlo"
+
+
 def export_block(
     block: HybridBlock,
     path: str | PathLike[str],
@@ -34,16 +40,19 @@ def export_block(
     dynamic_batch: bool = True,
     platforms: Sequence[str] | None = None,
     vjp_order: int = 0,
-    format: str = "stablehlo",
+    format: str | None = None,
     epoch: int = 0,
     constraints: Sequence[str] = (),
     layout: str | None = None,
 ) -> Any:
     """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
+    format = format or Format.default
     if format == "mxnet":
         return late.wanted("export_mxnet")(block, path, _given(block, inputs), epoch)
+    if format == "onnx":
+        return late.wanted("export_onnx")(block, path, _specs(block, inputs, dynamic_batch), constraints)
     if format != "stablehlo":
-        raise ValueError(f"format must be 'stablehlo' or 'mxnet', got {format!r}")
+        raise ValueError(f"format must be 'stablehlo', 'onnx' or 'mxnet', got {format!r}")
     specs = _specs(block, inputs, dynamic_batch)
     pure = functional(block)
     if layout not in (None, "NHWC"):
@@ -86,7 +95,14 @@ def _given(block: HybridBlock, inputs: Sequence[Any] | None) -> Sequence[Any]:
 def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool) -> list[Any]:
     inputs = _given(block, inputs)
     names = ["data"] if len(inputs) == 1 else [f"data{i}" for i in range(len(inputs))]
-    return [x if _is_spec(x) else _spec(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
+    return [x if _is_spec(x) else _all_specs(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
+
+
+def _all_specs(name: str, value: Any, dynamic_batch: bool) -> Any:
+    """Descriptions in the place of arrays, also in lists and tuples of them, such as begin states."""
+    if isinstance(value, list | tuple) and not hasattr(value, "shape"):
+        return [_all_specs(f"{name}_{i}", x, dynamic_batch) for i, x in enumerate(value)]
+    return _spec(name, value, dynamic_batch)
 
 
 def _last(spec: InputSpec) -> InputSpec:

@@ -122,7 +122,7 @@ def symbol_of(program: Program) -> tuple[list[Entry], dict[str, np.ndarray]]:
     import gluonx.symbol.rules_np  # noqa: F401 - both fill RULES
 
     emit = Emit(program)
-    needed = _needed(program)
+    needed = program.needed()
     missing = sorted({s.op.name for i, s in enumerate(program.steps) if i in needed and _rule(s) is None})
     if missing:
         raise GraphError(
@@ -167,15 +167,3 @@ def _constant(emit: Emit, step: Step) -> Any:
         emit.program.leaves.append((None, value))
         entries.append(emit.leaf(len(emit.program.leaves) - 1))
     return entries
-
-
-def _needed(program: Program) -> set[int]:
-    """The steps that the outputs depend on."""
-    needed: set[int] = set()
-    stack = [ref for ref in program.outputs if isinstance(ref, Ref)]
-    while stack:
-        ref = stack.pop()
-        if ref.step is not None and ref.step not in needed:
-            needed.add(ref.step)
-            stack += [arg for arg in program.steps[ref.step].args if isinstance(arg, Ref)]
-    return needed

@@ -18,13 +18,15 @@ from jax.extend.core import jaxpr_as_fun
 from gluonx.deferred.core import Handle, Pending, State, Tracer, current_state, new_handle, set_state
 from gluonx.deferred.graph import settle
 from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.deferred.where import block_path
 from gluonx.errors import GraphError, TracedValueError
+from gluonx.symbol.run import running_node
 
 __all__ = ["Program", "Ref", "Step", "record_forward", "recorded"]
 
 _FOREIGN = (
-    "{what} cannot be written as a symbol: it was computed by JAX itself (gluonx.from_jax, or jax.numpy in a forward), "
-    "and MXNet has no operator for it. Write it with gluonx.np and gluonx.npx."
+    "{what} cannot be written in this format: it was computed by JAX itself (gluonx.from_jax, or jax.numpy in a "
+    "forward), and not by an operator with a name. Write it with gluonx.np and gluonx.npx, or export StableHLO."
 )
 
 
@@ -48,12 +50,15 @@ class Step:
     shapes : list of jax.ShapeDtypeStruct or None
         Of the arguments that are values.
     outs : list of jax.ShapeDtypeStruct
+    path : str
+        The block whose forward ran it, such as ``Net.features.0``; where a symbol ran, its node as well.
     """
 
     op: Any
     args: list[Any]
     shapes: list[Any]
     outs: list[Any]
+    path: str = ""
 
 
 @dataclasses.dataclass
@@ -71,6 +76,17 @@ class Program:
     steps: list[Step]
     leaves: list[tuple[str | None, Any]]
     outputs: list[Ref]
+
+    def needed(self) -> set[int]:
+        """The numbers of the steps that the outputs depend on."""
+        needed: set[int] = set()
+        stack = [ref for ref in self.outputs if isinstance(ref, Ref)]
+        while stack:
+            ref = stack.pop()
+            if ref.step is not None and ref.step not in needed:
+                needed.add(ref.step)
+                stack += [arg for arg in self.steps[ref.step].args if isinstance(arg, Ref)]
+        return needed
 
 
 def _struct(value: Any) -> jax.ShapeDtypeStruct:
@@ -102,7 +118,8 @@ class _Recorder(Trace):
         refs = [self.ref(a, op.name) for a in plain]
         shapes = [_struct(a) if hasattr(a, "shape") and not isinstance(a, np.generic) else None for a in plain]
         values = [handle.value for handle in (out if type(out) is tuple else (out,))]
-        step = Step(op, refs, shapes, [_struct(v) for v in values])
+        path = ".".join(filter(None, (block_path(), running_node.get())))
+        step = Step(op, refs, shapes, [_struct(v) for v in values], path)
         for index, value in enumerate(values):
             if id(value) not in self.refs:  # an operator that has nothing to do gives its input
                 self.refs[id(value)] = Ref(len(self.steps), index)
@@ -182,16 +199,23 @@ def record_forward(
 
 def _resolve(closed: Any, program: Program, unknown: list[tuple[str, int]]) -> None:
     """Give the leaves that JAX made their values, if they depend on nothing; else it was JAX that computed."""
-    touched = set(closed.jaxpr.invars)
+    touched, free = set(closed.jaxpr.invars), []
     for eqn in closed.jaxpr.eqns:
         if any(not hasattr(v, "val") and v in touched for v in eqn.invars):
             touched.update(eqn.outvars)
+        else:
+            free.append(eqn)
     for var, (what, _) in zip(closed.jaxpr.outvars, unknown, strict=True):
         if not hasattr(var, "val") and var in touched:
             raise TracedValueError(_FOREIGN.format(what=f"an input of {what}"))
     if unknown:
-        zeros = [np.zeros(a.shape, a.dtype) for a in closed.in_avals]
-        for value, (_, index) in zip(jaxpr_as_fun(closed)(*zeros), unknown, strict=True):
+        run = jaxpr_as_fun(closed.replace(jaxpr=closed.jaxpr.replace(eqns=free)))
+        unused = [np.zeros((), a.dtype) for a in closed.in_avals]
+        try:
+            values = run(*unused)
+        except Exception as error:  # what JAX makes of a symbolic size is a matter of the operation
+            raise TracedValueError(_FOREIGN.format(what=f"an input of {unknown[0][0]}")) from error
+        for value, (_, index) in zip(values, unknown, strict=True):
             program.leaves[index] = (None, np.asarray(value))
 
 

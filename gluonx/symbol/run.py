@@ -7,6 +7,7 @@ differentiated as any block is: as one function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from gluonx import np
@@ -14,7 +15,10 @@ from gluonx.block import HybridBlock
 from gluonx.errors import GluonxError
 from gluonx.symbol.graph import Entry, Node, walk
 
-__all__ = ["CONTROL", "LABELS", "GraphBlock", "plan", "run"]
+__all__ = ["CONTROL", "LABELS", "GraphBlock", "plan", "run", "running_node"]
+
+running_node: ContextVar[str] = ContextVar("gluonx_symbol_node", default="")
+"""The name of the node that runs; empty outside of graphs."""
 
 LABELS = {
     "LinearRegressionOutput": 1,
@@ -70,11 +74,14 @@ def run(order: Sequence[Node], outputs: Sequence[Entry], values: Mapping[int, An
     known: dict[tuple[int, int], Any] = {(i, 0): value for i, value in values.items()}
     for node in order:
         inputs = [known[id(source), index] for source, index in node.inputs]
+        token = running_node.set(node.name)
         try:
             out = _step(node, inputs)
         except Exception as error:
             error.add_note(f"In node '{node.name}' ({node.op.name if node.op else 'variable'}) of a symbol.")
             raise
+        finally:
+            running_node.reset(token)
         for index, value in enumerate(out):
             known[id(node), index] = value
     return [known[id(node), index] for node, index in outputs]
@@ -95,13 +102,28 @@ def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
         ]
     label = LABELS.get(op.name)
     if label is not None and inputs[label] is None:
-        shapes = op.infer([None if x is None else tuple(x.shape) for x in inputs], attrs)
-        found = shapes[label]
+        found = _inferred(op, inputs, attrs)[label]
         if found is None or any(n <= 0 for n in found):
             raise GluonxError(f"node '{node.name}': the shape of its label is not known")
         inputs[label] = np.zeros(found)
     out = op.run(inputs, attrs)
     return out if isinstance(out, tuple | list) else (out,)
+
+
+def _inferred(op: Any, inputs: list[Any], attrs: Any) -> list[Any]:
+    """The inputs' shapes; for the time of finding them, large numbers stand for symbolic sizes."""
+    stands: dict[str, int] = {}
+    real: dict[int, Any] = {}
+
+    def plain(size: Any) -> int:
+        if isinstance(size, int):
+            return size
+        number = stands.setdefault(str(size), (1 << 20) + 2 * len(stands) + 1)
+        real[number] = size
+        return number
+
+    shapes = op.infer([None if x is None else tuple(map(plain, x.shape)) for x in inputs], attrs)
+    return [None if shape is None else tuple([real.get(n, n) for n in shape]) for shape in shapes]
 
 
 CONTROL: dict[str, Callable[[Node, list[Any]], Sequence[Any]]] = {}
