@@ -29,6 +29,7 @@ from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
 from gluonx.forms import apart
 from gluonx.optimizer import Optimizer, create
+from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
@@ -435,12 +436,28 @@ class Trainer(Checked):
     def load_states(self, fname: str | PathLike[str]) -> None:
         """Reads what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
+        From a file of MXNet come, as there, the optimizer's settings and its learning rate scheduler too.
+
         Raises
         ------
         FormatError
             If the file is damaged, or was written for another optimizer or other parameters.
         """
-        arrays, meta = _read_states(fname, self._names)
+        if not serialize.is_pickle(fname):
+            arrays = serialize.load_arrays(fname)
+            return self._take_states(fname, arrays, _meta(arrays.pop("__meta__", None), fname))
+        found = serialize.load_trainer_states(fname)
+        same = found.optimizer == type(self._optimizer).__name__
+        undo = adopt(self._optimizer, found.settings, found.scheduler) if same else None
+        try:
+            self._take_states(fname, *found.by_name(self._names, self._optimizer.multi_precision), free="/seed")
+        except BaseException:
+            if undo is not None:
+                undo()
+            raise
+
+    def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any], free: str = "\0") -> None:
+        """All of the states, or nothing; those whose name ends as `free` may be missing."""
         self._plan_for_states()
         mine = type(self._optimizer).__name__
         if meta["optimizer"] != mine:
@@ -448,7 +465,8 @@ class Trainer(Checked):
         assert self._rule is not None, "made by the plan"
         rule, units = self._rule.rule, self._units
         shapes = units.shapes_by_name(self._keys, rule.owners, self._rule.shapes)
-        wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
+        wanted = {k: shape for k, shape in shapes.items() if k in arrays or not k.endswith(free)}
+        wrong = [k for k, shape in wanted.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
         if wrong or extra:
@@ -557,13 +575,6 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def _give_up(grads: list[Any]) -> None:
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
-
-
-def _read_states(fname: Any, names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    if serialize.is_pickle(fname):
-        return serialize.load_trainer_states(fname).by_name(names)
-    arrays = serialize.load_arrays(fname)
-    return arrays, _meta(arrays.pop("__meta__", None), fname)
 
 
 def _meta(raw: Any, fname: Any) -> dict[str, Any]:

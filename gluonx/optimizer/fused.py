@@ -136,9 +136,9 @@ class Units:
     def leaf_keys(self, rule: Any, names: Sequence[str]) -> list[Any]:
         """A name for each state: the piece's in place of its number; for one of a fused array a tuple of names."""
         keys: list[Any] = []
-        for leaf, owner in zip(rule.leaf_names, rule.owners, strict=True):
+        for leaf, owner, place in zip(rule.leaf_names, rule.owners, rule.places, strict=True):
             if owner is None:
-                keys.append(leaf)
+                keys.append(leaf if place is None else f"{names[place]}/{kind_of(leaf, place)}")
                 continue
             kind = kind_of(leaf, owner)
             numbers = self.members[owner] if isinstance(rule, UnitRule) else (owner,)

@@ -239,6 +239,8 @@ def per_parameter(
     def init(params: Any) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
 
+    init.by_parameter = True  # the last number in a state's path is the parameter's
+
     def update(
         updates: Any,
         state: Any,
@@ -303,6 +305,8 @@ def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTrans
         master = tuple(next(narrow) if _is_narrow(w) else None for w in weights)
         return MasterState(master, inner.init(jax.tree.unflatten(treedef, _first(master, weights))))
 
+    init.by_parameter = getattr(inner.init, "by_parameter", False)
+
     def update(updates: Any, state: MasterState, params: Any = None, **extra: Any) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
         grads = [g.astype(jnp.float32) if _is_narrow(w) else g for g, w in zip(treedef.flatten_up_to(updates), weights)]
@@ -352,6 +356,8 @@ class FlatRule:
         A name per state leaf, such as ``"0/mean"``, stable between processes: what to save a state under.
     owners : tuple of (int or None)
         Per state leaf the weight whose shape and placement it shares, None where it belongs to no one.
+    places : tuple of (int or None)
+        Per state leaf the weight that it is a state of, of its shape or not; None where nobody can tell.
 
     Examples
     --------
@@ -363,7 +369,7 @@ class FlatRule:
     ([0.5, 0.5], ('0/momentum',))
     """
 
-    __slots__ = ("__weakref__", "_bound", "count", "leaf_names", "owners", "treedef", "tx")
+    __slots__ = ("__weakref__", "_bound", "count", "leaf_names", "owners", "places", "treedef", "tx")
 
     def __init__(self, tx: optax.GradientTransformation, weights: Sequence[Any]) -> None:
         import optax
@@ -375,6 +381,8 @@ class FlatRule:
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
         self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
         self.owners = tuple(_owner(path, leaf, abstract) for path, leaf in paths)
+        last = tuple(_last_number(path) for path, _ in paths)
+        self.places = last if getattr(self.tx.init, "by_parameter", False) else self.owners
         self._bound: DerivedOp | None = None
 
     @property
@@ -443,6 +451,10 @@ class FlatRule:
 def _add(weight: Any, change: Any) -> Any:
     dtype = jnp.promote_types(weight.dtype, change.dtype)
     return (weight.astype(dtype) + change.astype(dtype)).astype(weight.dtype)
+
+
+def _last_number(path: Sequence[Any]) -> int | None:
+    return next((key.idx for key in reversed(path) if hasattr(key, "idx")), None)
 
 
 def _owner(path: Sequence[Any], leaf: Any, weights: Sequence[Any]) -> int | None:

@@ -38,14 +38,20 @@ _CLASSES = {
 }
 _SLOTS = {
     **dict.fromkeys(("SGD", "NAG", "Signum", "LARS"), ("momentum",)),
-    **dict.fromkeys(("Adam", "AdamW", "LAMB", "LANS", "Adamax", "AdaBelief"), ("mean", "var")),
+    **dict.fromkeys(("Adam", "AdamW", "LAMB", "LANS", "Adamax", "AdaBelief", "Nadam"), ("mean", "var")),
     **dict.fromkeys(("AdaGrad", "GroupAdaGrad"), ("history",)),
     "AdaDelta": ("mean_square_grad", "mean_square_change"),
+    "DCASGD": ("momentum", "previous_weight"),
     "FTML": ("d", "v", "z"),
     "Ftrl": ("z", "n"),
     "RMSProp": ("var",),
+    "SGLD": (),
+    "Test": ("zeros",),
 }
 """What an optimizer keeps of each parameter, in the order in which MXNet does."""
+_CENTERED = {True: ("var", "mean", "momentum"), False: ("mean", "var", "momentum")}
+"""What a centered RMSProp keeps: in MXNet 1, and in MXNet 2."""
+_MASTER_LAST = ("SGD", "NAG", "LARS")  # in MXNet 1, where the others have the float32 copy of the weight first
 _NAMES = frozenset(
     [
         ("mxnet.ndarray.ndarray", "NDArray"),
@@ -73,19 +79,27 @@ class TrainerStates:
         The class of the optimizer, ``"Adam"``; empty where the file does not say.
     settings : dict of str to object
         The optimizer's attributes, as far as they are numbers, strings, None, or lists, tuples and dicts of these.
+    scheduler : tuple of (str, dict), or None
+        The class of its learning rate scheduler, and that one's attributes.
+    older : bool
+        Whether MXNet 1 wrote the file.
     """
 
     states: dict[int, Any]
     optimizer: str
     settings: dict[str, Any]
+    scheduler: tuple[str, dict[str, Any]] | None = None
+    older: bool = False
 
-    def by_name(self, names: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def by_name(self, names: Sequence[str], masters: bool = False) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The states as a Trainer of gluonx keeps them.
 
         Parameters
         ----------
         names : sequence of str
             Of the parameters, sorted: MXNet's numbers are places in this list.
+        masters : bool
+            Whether the optimizer of the Trainer has ``multi_precision``.
 
         Returns
         -------
@@ -99,18 +113,18 @@ class TrainerStates:
         FormatError
             If the states are of another number of parameters, or of an optimizer whose states have no names here.
         """
-        words = _SLOTS.get(self.optimizer)
-        if words is None:
+        if self.optimizer not in _SLOTS:
             raise FormatError(f"the trainer states are of the optimizer '{self.optimizer}', which cannot be taken over")
         strange = [i for i in self.states if not 0 <= i < len(names)]
         if strange:
             raise FormatError(f"the trainer states have a parameter number {strange[0]}, but there are {len(names)}")
         arrays: dict[str, np.ndarray] = {}
         for number, state in self.states.items():
-            parts = () if state is None else state if isinstance(state, tuple) else (state,)
-            if parts and (len(parts) != len(words) or any(not isinstance(p, np.ndarray) for p in parts)):
-                raise FormatError(f"the trainer states of parameter {number} are not {', '.join(words)}")
-            arrays.update({f"{names[number]}/{word}": part for word, part in zip(words, parts, strict=False)})
+            master, parts = self._apart(number, state)
+            inner = "inner/" if masters else ""
+            arrays.update({f"{names[number]}/{inner}{word}": part for word, part in parts.items()})
+            if master is not None:
+                arrays[f"{names[number]}/master"] = master
         counts = self.settings.get("_index_update_count")
         counts = counts if isinstance(counts, dict) else {}
         known = {names[i]: c for i, c in counts.items() if type(i) is int and 0 <= i < len(names) and type(c) is int}
@@ -118,6 +132,39 @@ class TrainerStates:
         update = update if type(update) is int and update >= 0 else max(known.values(), default=0)
         rate = rate if type(rate) in (int, float) else None
         return arrays, {"optimizer": self.optimizer, "num_update": update, "counts": known, "learning_rate": rate}
+
+    def _apart(self, number: int, state: Any) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+        """The float32 copy of a weight, where there is one, and what the optimizer keeps beside it, by its words."""
+        words: tuple[str, ...] = _SLOTS[self.optimizer]
+        master: Any = None
+        if isinstance(state, tuple) and len(state) == 2:
+            inner = next((i for i, part in enumerate(state) if isinstance(part, tuple)), None)
+            if inner is None and len(words) == 1:  # two where one is kept: that one, and a copy of the weight
+                inner = 0 if self.older and self.optimizer in _MASTER_LAST else 1
+            if inner is not None:
+                state, master = state[inner], state[1 - inner]
+        parts = () if state is None else state if isinstance(state, tuple) else (state,)
+        if self.optimizer == "RMSProp" and len(parts) == 3:
+            words = _CENTERED[self.older]
+        found: dict[str, Any] = dict(zip(words, parts, strict=True)) if len(parts) == len(words) else {}
+        if self.optimizer == "DCASGD" and found.get("momentum", ()) is None:  # no momentum
+            del found["momentum"]
+        if (parts and not found) or any(not isinstance(p, np.ndarray) for p in (*found.values(), *_there(master))):
+            raise FormatError(f"the trainer states of parameter {number} are not {', '.join(words) or 'none'}")
+        if self.optimizer == "Nadam" and found:
+            found["schedule"] = self._schedule()
+        return master, found
+
+    def _schedule(self) -> np.ndarray:
+        """Nadam's product of momenta, of one parameter: MXNet multiplies one number once for each of them."""
+        product, count = self.settings.get("m_schedule"), len(self.states)
+        if not isinstance(product, (int, float)) or not 0 <= product <= 1:
+            raise FormatError("the trainer states of Nadam have no m_schedule between 0 and 1")
+        return np.array(product ** (1 / count), np.float32)
+
+
+def _there(value: Any) -> tuple[Any, ...]:
+    return () if value is None else (value,)
 
 
 class _Name:
@@ -333,8 +380,20 @@ def _interpret(machine: _Machine, content: Any) -> TrainerStates:
     if optimizer is None:
         return TrainerStates(found, "", {})
     attributes = optimizer.state if isinstance(optimizer.state, dict) else {}
-    settings = {str(key): value for key, value in attributes.items() if _is_plain(value)}
-    return TrainerStates(found, optimizer.name.name, settings)
+    scheduler = attributes.get("lr_scheduler")
+    return TrainerStates(
+        found,
+        optimizer.name.name,
+        _plain(attributes),
+        (scheduler.name.name, _plain(scheduler.state)) if isinstance(scheduler, _Record) else None,
+        optimizer.name.module == "mxnet.optimizer.optimizer" and optimizer.name.name != "Test",
+    )
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    """The attributes that are numbers and texts."""
+    items = attributes.items() if isinstance(attributes, dict) else ()
+    return {str(key): value for key, value in items if _is_plain(value)}
 
 
 def _state(machine: _Machine, value: Any, arrays: dict[int, np.ndarray], depth: int) -> Any:
