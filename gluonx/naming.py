@@ -159,7 +159,7 @@ def adopt(block: Any, param: Parameter, name: str) -> Parameter:
     if found is None:
         scope.params[full] = param
         if param.name in (name, "weight", "const") or not param.name.startswith(scope.params.prefix):
-            param._name = full
+            param._name, param._prefixed = full, True
         return param
     if param.shape is not None:
         found.shape = param.shape

@@ -104,6 +104,7 @@ class Parameter:
         self._handle: Any = None
         self._awaiting: Any = None  # in the deferred state: the initializer to run once the shape is known
         self._home: Any = None  # the FusedParameter that this is a piece of
+        self._prefixed = False  # whether its name is MXNet 1's, unique in a program
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._stype, self._grad_stype = stype, grad_stype
@@ -114,7 +115,8 @@ class Parameter:
         self.init = init
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} (shape={self._shape}, dtype={self._dtype})"
+        kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
+        return f"{kind} (shape={self._shape}, dtype={self._dtype})"
 
     # ---------------------------------------------------------------- what it is
 
@@ -232,9 +234,7 @@ class Parameter:
         assert self._shape is not None, "only a known shape can be filled"
         # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
         desc = initializer.InitDesc(self._structured_name, {"__init__": init})
-        # A user's initializer may compute with arrays; it does so at once, whatever is being recorded or traced
-        # around it.
-        before = current_state()
+        before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
         set_state(at_once())
         try:
             with jax.ensure_compile_time_eval():
@@ -244,8 +244,8 @@ class Parameter:
 
     @property
     def _structured_name(self) -> str:
-        """The path without the class of the outermost block."""
-        return self._path.partition(".")[2] or self._name
+        """The path without the class of the outermost block; MXNet 1's name where there is one."""
+        return self._name if self._prefixed else self._path.partition(".")[2] or self._name
 
     def _make_handle(self) -> Any:
         if self._handle is None:

@@ -15,6 +15,7 @@ from typing import Any
 from gluonx.compat.absent import Absent
 from gluonx.compat.own import OWN
 from gluonx.compat.where import known_modules, known_names, target
+from gluonx.export import Format
 from gluonx.legacy.array import use_nd_arrays
 from gluonx.legacy.mode import Mode
 from gluonx.naming import Naming, reset_names
@@ -147,8 +148,15 @@ def install_as_mxnet() -> None:
     _saved = (use_nd_arrays(True), Naming.active, Mode.numpy, others)
     Naming.active, Mode.numpy = True, False
     reset_names()
+    _legacy_defaults(True)
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
+
+
+def _legacy_defaults(on: bool) -> None:
+    """What MXNet 1 made of a name, or of an argument left out, where gluonx makes something else of it."""
+    importlib.import_module("gluonx.legacy.training").use_legacy_registries(on)
+    Format.default = "mxnet" if on else "stablehlo"
 
 
 def uninstall() -> None:
@@ -162,6 +170,7 @@ def uninstall() -> None:
     nd_arrays, Naming.active, Mode.numpy, others = _saved
     use_nd_arrays(nd_arrays)
     sys.modules.update(others)
+    _legacy_defaults(False)
     _finder = _saved = None
 
 

@@ -22,6 +22,7 @@ def _set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None
     _real("gluonx.npx").set_np(shape, array, dtype)
     use_nd_arrays(not array)
     Mode.numpy, Naming.active = array, not array
+    _real("gluonx.legacy.training").use_legacy_registries(not array)
 
 
 def _reset_np() -> None:
@@ -46,6 +47,13 @@ def _name(module: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(_real(module), name)
 
 
+def _either(module: str, table: str, name: str) -> Callable[[], Any]:
+    """MXNet 1's class of a name, or gluonx's once ``set_np()`` was called."""
+    return lambda: (
+        getattr(_real("gluonx.legacy.training"), table)[name] if Naming.active else getattr(_real(module), name)
+    )
+
+
 def _logger(name: str | None = None, filename: str | None = None, filemode: str = "a", level: int = 30) -> Any:
     """A logger of the standard library."""
     logger = logging.getLogger(name)
@@ -65,7 +73,29 @@ _BASE = {
     "py_str": lambda text: text.decode("utf-8") if isinstance(text, bytes) else text,
 }
 
+_OPTIMIZERS = [
+    "SGD",
+    "NAG",
+    "SGLD",
+    "DCASGD",
+    "FTML",
+    "LARS",
+    "AdaDelta",
+    "RMSProp",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "Nadam",
+]
+_METRICS = ["MAE", "MSE", "RMSE", "F1", "MCC", "PearsonCorrelation", "CustomMetric", "NegativeLogLikelihood", "Caffe"]
+
 OWN: dict[str, Callable[[], Any]] = {
+    **{
+        f"mxnet.{module}.{name}": _either("gluonx.optimizer", "OPTIMIZERS", name)
+        for module in ("optimizer", "optimizer.optimizer")
+        for name in _OPTIMIZERS
+    },
+    **{f"mxnet.metric.{name}": _either("gluonx.metric", "METRICS", name) for name in _METRICS},
     **{f"mxnet.{m}.{name}": _value(fn) for m in ("npx", "numpy_extension", "util") for name, fn in _SWITCHES.items()},
     **{f"mxnet.{name}": _value(fn) for name, fn in _SWITCHES.items()},
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},

@@ -208,7 +208,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
     if callable(metric):
-        return CustomMetric(metric, *args, **kwargs)
+        return _REGISTRY["custommetric"](metric, *args, **kwargs)
     if isinstance(metric, str) and metric[:1] == "{":
         return create(json.loads(metric), *args, **kwargs)
     if isinstance(metric, str) and metric[:1] == "[":
@@ -354,7 +354,7 @@ def np(
         return numpy_feval(label, pred)
 
     feval.__name__ = numpy_feval.__name__
-    return CustomMetric(feval, name, allow_extra_outputs)
+    return _REGISTRY["custommetric"](feval, name, allow_extra_outputs)
 
 
 def predict_with_threshold(pred: Any, threshold: Any = 0.5) -> Any:

@@ -105,10 +105,18 @@ def _fit(threshold: Array, pred: Array) -> Array:
 
 
 @register(level=4)
-def metric_error(state: Array, label: Array, pred: Array, *, power: int = 1) -> Array:
-    """Add each sample's mean absolute (``power=1``) or squared (``power=2``) difference."""
+def metric_error(
+    state: Array, label: Array, pred: Array, *, power: int = 1, whole: bool = False, root: bool = False
+) -> Array:
+    """Add each sample's mean absolute (``power=1``) or squared (``power=2``) difference; a vector is one column.
+
+    With `whole` it is the mean over the batch that is added, or the root of it (`root`).
+    """
+    label, pred = [x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred)]
     _same_shape(label, pred)
     gap = jnp.abs(_float(label) - _float(pred)) ** power
+    if whole:
+        return _add(state, jnp.sqrt(gap.mean()) if root else gap.mean())
     return _add(state, gap.mean(tuple(range(1, gap.ndim))).sum())
 
 

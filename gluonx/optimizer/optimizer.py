@@ -12,6 +12,7 @@ imperative code on ndarrays, as in MXNet; then `rule` is None and the Trainer ru
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Iterable, Sequence
@@ -378,7 +379,12 @@ class Optimizer:
         masters = [self._has_master(w) for w in weights]
         full = [s[0] if m else w for m, w, s in zip(masters, weights, states, strict=True)]
         grads = [g.astype("float32") if m else g for m, g in zip(masters, grads, strict=True)]
-        self.update(indices, full, grads, [s[1] if m else s for m, s in zip(masters, states, strict=True)])
+        inner = [s[1] if m else s for m, s in zip(masters, states, strict=True)]
+        if _takes_one(type(self).update):
+            for one in zip(indices, full, grads, inner, strict=True):
+                self.update(*one)
+        else:
+            self.update(indices, full, grads, inner)
         for has_master, weight, master in zip(masters, weights, full, strict=True):
             if has_master:
                 weight[:] = master.astype(weight.dtype)
@@ -400,6 +406,12 @@ class Optimizer:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
         own = [f"{name}={getattr(self, name)!r}" for name in self.setting_names]
         return f"{type(self).__name__}({', '.join([rate, *own, f'wd={self.wd}'])})"
+
+
+@functools.cache
+def _takes_one(update: Any) -> bool:
+    """Whether a user's ``update`` is that of MXNet 1, ``update(self, index, weight, grad, state)``, for one weight."""
+    return list(inspect.signature(update).parameters)[1:2] == ["index"]
 
 
 def _all_equal(values: list[Any]) -> bool:
