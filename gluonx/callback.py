@@ -60,12 +60,16 @@ def save_checkpoint(
     ...     sorted(mx.npx.load(f"{folder}/net-0003.params"))
     ['arg:w']
     """
-    from gluonx import npx
+    import numpy
+
+    from gluonx import serialize
 
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json")
     named = {f"arg:{name}": value for name, value in arg_params.items()}
-    npx.save(f"{prefix}-{epoch:04d}.params", {**named, **{f"aux:{name}": v for name, v in aux_params.items()}})
+    named.update({f"aux:{name}": value for name, value in aux_params.items()})
+    arrays = {name: numpy.asarray(value) for name, value in named.items()}
+    serialize.save_arrays(f"{prefix}-{epoch:04d}.params", arrays, format="mxnet")
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:

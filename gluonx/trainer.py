@@ -8,7 +8,6 @@ weight decay, counts, ``1 / batch_size``) travels in that vector, so it never co
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,6 @@ from typing import Any
 from weakref import ref
 
 import jax
-import numpy as np
 
 from gluonx import serialize
 from gluonx.arguments import Checked
@@ -33,6 +31,7 @@ from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
+from gluonx.optimizer.statefile import by_place, described, description
 from gluonx.parameter import Parameter
 from gluonx.pieces import FusedParameter
 
@@ -48,7 +47,6 @@ _NO_VALUE = (
     "Parameter '{path}' has no value yet; initialize the net and run it once on real input before trainer.step()"
 )
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
-_FORMAT = "gluonx-trainer-1"
 
 
 _UPDATES: dict[Any, DerivedOp] = {}
@@ -341,6 +339,7 @@ class Trainer(Checked):
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
             op = home[key] = DerivedOp("update", update)
+            op.steady = home is _UPDATES
         return op
 
     def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
@@ -422,15 +421,7 @@ class Trainer(Checked):
         if self._scaler is not None:
             self._scaler.settle(self._optimizer)
         arrays = self._states()
-        counts = {self._names[i]: n for i, n in self._optimizer._index_update_count.items()}
-        meta = {
-            "format": _FORMAT,
-            "optimizer": type(self._optimizer).__name__,
-            "num_update": self._optimizer.num_update,
-            "counts": counts,
-            "learning_rate": self._optimizer.lr,
-        }
-        arrays["__meta__"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+        arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
 
     def load_states(self, fname: str | PathLike[str]) -> None:
@@ -445,7 +436,10 @@ class Trainer(Checked):
         """
         if not serialize.is_pickle(fname):
             arrays = serialize.load_arrays(fname)
-            return self._take_states(fname, arrays, _meta(arrays.pop("__meta__", None), fname))
+            meta = described(arrays.pop("__meta__", None), fname)
+            if all(p._prefixed for p in self._params):
+                arrays, meta = by_place(arrays, meta, self._names)
+            return self._take_states(fname, arrays, meta)
         found = serialize.load_trainer_states(fname)
         same = found.optimizer == type(self._optimizer).__name__
         undo = adopt(self._optimizer, found.settings, found.scheduler) if same else None
@@ -575,25 +569,3 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def _give_up(grads: list[Any]) -> None:
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
-
-
-def _meta(raw: Any, fname: Any) -> dict[str, Any]:
-    try:
-        meta = json.loads(bytes(raw)) if raw is not None else {}
-    except ValueError:
-        meta = {}
-    if not _is_meta(meta):
-        raise FormatError(f"{fname}: not a file of trainer states written by gluonx")
-    return meta
-
-
-def _is_meta(meta: Any) -> bool:
-    if not isinstance(meta, dict) or meta.get("format") != _FORMAT or not isinstance(meta.get("counts"), dict):
-        return False
-    counts = [meta.get("num_update"), *meta["counts"].values()]
-    rate = meta.get("learning_rate")
-    return (
-        isinstance(meta.get("optimizer"), str)
-        and all(type(c) is int and c >= 0 for c in counts)
-        and (rate is None or isinstance(rate, (int, float)))
-    )

@@ -664,6 +664,7 @@ def test_the_file_of_states_is_plain_arrays(tmp_path):
         "num_update": 1,
         "counts": {"a": 1, "b": 1, "c": 1},
         "learning_rate": 0.25,
+        "names": ["a", "b", "c"],
     }
     assert {k: v.shape for k, v in arrays.items()} == {
         "a/momentum": (2, 3),

@@ -1,0 +1,81 @@
+"""What `Trainer.save_states` writes beside the arrays: of which optimizer and which parameters they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonx.errors import FormatError
+
+__all__ = ["by_place", "described", "description"]
+
+_FORMAT = "gluonx-trainer-1"
+
+
+def description(optimizer: Any, names: Sequence[str]) -> np.ndarray:
+    """The optimizer's name, rate and counts, and the parameters' names, as bytes."""
+    meta = {
+        "format": _FORMAT,
+        "optimizer": type(optimizer).__name__,
+        "num_update": optimizer.num_update,
+        "counts": {names[i]: n for i, n in optimizer._index_update_count.items()},
+        "learning_rate": optimizer.lr,
+        "names": list(names),
+    }
+    return np.frombuffer(json.dumps(meta).encode(), np.uint8)
+
+
+def described(raw: Any, fname: Any) -> dict[str, Any]:
+    """What `description` wrote.
+
+    Raises
+    ------
+    FormatError
+        If the bytes are something else.
+    """
+    try:
+        meta = json.loads(bytes(raw)) if raw is not None else {}
+    except (ValueError, RecursionError):
+        meta = {}
+    if not _is_meta(meta):
+        raise FormatError(f"{fname}: not a file of trainer states written by gluonx")
+    return meta
+
+
+def _is_meta(meta: Any) -> bool:
+    if not isinstance(meta, dict) or meta.get("format") != _FORMAT or not isinstance(meta.get("counts"), dict):
+        return False
+    counts, names = [meta.get("num_update"), *meta["counts"].values()], meta.get("names", [])
+    rate = meta.get("learning_rate")
+    return (
+        isinstance(meta.get("optimizer"), str)
+        and all(type(c) is int and c >= 0 for c in counts)
+        and (rate is None or isinstance(rate, (int, float)))
+        and isinstance(names, list)
+        and all(isinstance(name, str) for name in names)
+    )
+
+
+def by_place(
+    arrays: dict[str, Any], meta: dict[str, Any], names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """States under the names of another net of the same kind, the first parameter's to the first, and so on.
+
+    MXNet 1 names parameters anew in every net (``dense0_weight``, then ``dense1_weight``), and goes by places.
+
+    Examples
+    --------
+    >>> states, meta = {"dense0_bias/mean": 0}, {"names": ["dense0_bias"], "counts": {"dense0_bias": 3}}
+    >>> by_place(states, meta, ["dense7_bias"])[0]
+    {'dense7_bias/mean': 0}
+    """
+    written = meta.get("names", names)
+    if len(written) != len(names) or set(written) & set(names):
+        return arrays, meta
+    now = dict(zip(written, names, strict=True))
+    split = [(key.partition("/"), array) for key, array in arrays.items()]
+    arrays = {f"{now.get(name, name)}{bar}{rest}": array for (name, bar, rest), array in split}
+    return arrays, {**meta, "counts": {now.get(name, name): n for name, n in meta["counts"].items()}}
