@@ -14,6 +14,7 @@ from jax.test_util import check_grads
 from gluonx import autograd, np, npx
 from gluonx.errors import ShapeError
 from gluonx.ops import get
+from gluonx.ops.recurrence import Form, form_of
 from gluonx.ops.rnn import GATES, input_size_of, packing
 
 TIME, BATCH, INPUTS, SIZE = 4, 3, 2, 3
@@ -77,8 +78,21 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "layers", "both", "projection", "ragged"), FORMS)
-def test_numbers_and_gradients(mode, layers, both, projection, ragged):
+def use_form(monkeypatch, columns):
+    """How the arrays of a step lie, whatever the shapes."""
+    monkeypatch.setattr("gluonx.ops.rnn.form_of", lambda batch, size: Form(columns))
+
+
+# Columns where something differs: each mode, masks, both directions, the projection.
+COLUMNS = [*FORMS[:4], ("gru", 1, True, None, True), ("rnn_tanh", 1, False, None, True), ("lstm", 1, True, 2, True)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "mode", "layers", "both", "projection", "ragged"),
+    [*((False, *form) for form in FORMS), *((True, *form) for form in COLUMNS)],
+)
+def test_numbers_and_gradients(monkeypatch, columns, mode, layers, both, projection, ragged):
+    use_form(monkeypatch, columns)
     count = layers * (2 if both else 1)
     size = sum(math.prod(shape) for _, shape in packing(mode, INPUTS, SIZE, layers, both, projection))
     arrays = (
@@ -110,9 +124,12 @@ def test_numbers_and_gradients(mode, layers, both, projection, ragged):
         onp.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("mode", ["rnn_tanh", "lstm", "gru"])
-def test_gradient_of_the_gradient(mode):
+@pytest.mark.parametrize(
+    ("columns", "mode"), [(False, "rnn_tanh"), (False, "lstm"), (False, "gru"), (True, "lstm"), (True, "gru")]
+)
+def test_gradient_of_the_gradient(monkeypatch, columns, mode):
     """Reverse over reverse; and under vmap and in another dtype."""
+    use_form(monkeypatch, columns)
     size = sum(math.prod(shape) for _, shape in packing(mode, 2, 2, 1))
     op = get("rnn").bind(mode=mode, state_size=2, num_layers=1)
     check_grads(lambda x, flat: op(x, flat), (uniform(0, 2, 1, 2), uniform(1, size)), 2, ["rev"], atol=0.02, rtol=0.02)
@@ -123,7 +140,9 @@ def test_gradient_of_the_gradient(mode):
     onp.testing.assert_allclose(half.astype("float32"), op(uniform(0, 3, 2, 2), uniform(1, size)), atol=0.03)
 
 
-def test_clipped_cell():
+@pytest.mark.parametrize("columns", [False, True])
+def test_clipped_cell(monkeypatch, columns):
+    use_form(monkeypatch, columns)
     size = sum(math.prod(shape) for _, shape in packing("lstm", 2, 3, 1))
     attrs = {"mode": "lstm", "state_size": 3, "num_layers": 1, "state_outputs": True}
     x, flat = uniform(0, 5, 2, 2), jnp.full((size,), 0.9)
@@ -153,6 +172,11 @@ def test_npx_rnn_drops_between_layers_only_in_training():
     y, *last = npx.rnn(x, flat, h, h, **attrs, state_outputs=True)
     assert len(last) == 2
     onp.testing.assert_array_equal(last[0][1].asnumpy(), y[-1].asnumpy())
+
+
+def test_which_form():
+    (batch,) = jax.export.symbolic_shape("b")
+    assert [form_of(*sizes).columns for sizes in ((32, 650), (16, 64), (4, 650), (batch, 650))] == [True, *[False] * 3]
 
 
 def test_input_size_of_a_flat_vector():

@@ -1,14 +1,19 @@
 """The loops over time of recurrent nets, with hand-written gradients: `lstm_loop`, `gru_loop` and `simple_loop`.
 
-A loop takes what the inputs contribute to the gates at every step (one product outside) and walks over time with
-``lax.scan``. Four things make it faster than the same scan left to autodiff, and each was measured on a CPU:
+A loop walks over time with ``lax.scan``. What makes it faster than the same scan left to autodiff was measured on a
+CPU, one thing at a time (docs/rnn.md has the numbers):
 
 - Gates pass through one tanh: ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``, so a step is one pass over contiguous memory in
   place of three functions on slices.
 - No step holds a tanh of a tanh in one fusion, which would not be vectorized: the loop of the GRU is turned for that.
-- The recurrent weight is transposed once, before the loop. A product that transposes its operand packs it at each step.
-- The backward loop carries the gradient of the state only. The weight's gradient is one product of all steps' gate
+- The backward loop carries the gradient of the state only. A weight's gradient is one product of all steps' gate
   gradients with all steps' states afterwards, in place of one small product and one addition over the weight a step.
+- XLA's product on a CPU packs its second operand at each call and reads the first as it lies. So a large weight
+  is the first, and the states are columns, (features, batch); then the product with the inputs is cheaper inside of the
+  loop, where its result is still in the cache. With a small weight, or few samples, the states are rows, (batch,
+  features), the weight is transposed once before the loop, and one product before it serves the inputs of all steps.
+- Left to itself XLA turns the transpose of a product into the product with its operands exchanged; for the gradient of
+  a weight that is the slow one of the two. A barrier stands between.
 
 What the backward needs (the gates after their functions, and the states) is saved by the forward; the tanh of an LSTM's
 cell is computed again.
@@ -19,14 +24,17 @@ A loop runs backwards in time if `reverse`. Where `mask` (time, batch, 1) is Fal
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["gru_loop", "lstm_loop", "simple_loop"]
+__all__ = ["Form", "form_of", "gru_loop", "lstm_loop", "simple_loop"]
+
+_FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and with so many times as many units
 
 
 def _dot(a: Array, b: Array, i: int, j: int) -> Array:
@@ -34,9 +42,68 @@ def _dot(a: Array, b: Array, i: int, j: int) -> Array:
     return lax.dot_general(a, b, (((i,), (j,)), ((), ())))
 
 
-def _row(values: list[tuple[int, float]], dtype: Any) -> Array:
-    """A row to be broadcast over the batch: each value so many times."""
-    return jnp.asarray(np.concatenate([np.full(n, v) for n, v in values])[None], dtype)
+class Form(NamedTuple):
+    """How the arrays of a step lie: as rows, (batch, features), or as columns, (features, batch)."""
+
+    columns: bool
+
+    def seq(self, x: Any) -> Any:
+        """An array of all steps, or None, from (time, batch, features) to how it lies in the loop, or back."""
+        return jnp.swapaxes(x, 1, 2) if self.columns and x is not None else x
+
+    def state(self, x: Array) -> Array:
+        """A state from (batch, features), or back."""
+        return x.T if self.columns else x
+
+    def ahead(self, weight: Array) -> Array:
+        """A weight (out, in), made ready for `product`."""
+        return weight if self.columns else weight.T
+
+    def back(self, weight: Array) -> Array:
+        """The same for the product that leads from the gradient of what it gives to that of what it takes."""
+        return weight.T if self.columns else weight
+
+    def product(self, weight: Array, x: Array) -> Array:
+        """A step's product with a weight that is ready."""
+        return _dot(weight, x, 1, 0) if self.columns else _dot(x, weight, 1, 0)
+
+    def row(self, values: Array) -> Array:
+        """One number a feature, to be broadcast over the batch."""
+        return values[:, None] if self.columns else values[None]
+
+    def cut(self, x: Array, start: int, stop: int) -> Array:
+        """Some features."""
+        return lax.slice_in_dim(x, start, stop, axis=x.ndim - (2 if self.columns else 1))
+
+    def split(self, x: Array, parts: int) -> list[Array]:
+        """The gates."""
+        size = x.shape[x.ndim - (2 if self.columns else 1)] // parts
+        return [self.cut(x, k * size, (k + 1) * size) for k in range(parts)]
+
+    def cat(self, gates: list[Array]) -> Array:
+        """The gates of a step together."""
+        return jnp.concatenate(gates, 0 if self.columns else 1)
+
+    def inputs(self, x: Array, weight: Array, bias: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """What a step is given of the inputs, and what makes of it what they contribute to the gates."""
+        if self.columns:
+            column = bias[:, None]
+            return self.seq(x), lambda xt: _dot(weight, xt, 1, 0) + column
+        time, batch, size = x.shape
+        y = _dot(x.reshape(time * batch, size), weight, 1, 1) + bias[None]
+        return y.reshape(time, batch, -1), lambda xt: xt
+
+    def rows(self, dz: Array) -> Array:
+        """The gradients of all steps as (time * batch, features)."""
+        if self.columns:
+            dz = lax.optimization_barrier(jnp.swapaxes(dz, 1, 2))
+        return dz.reshape(-1, dz.shape[-1])
+
+
+def form_of(batch: Any, size: Any) -> Form:
+    """The form for states (batch, size), which may be symbolic. It is for CPUs; elsewhere XLA chooses the layout."""
+    known = isinstance(batch, int) and isinstance(size, int)
+    return Form(known and batch >= _FEWEST and size >= _SHARE * batch and jax.default_backend() == "cpu")
 
 
 def _before(first: Array, all_states: Array, reverse: bool) -> Array:
@@ -46,14 +113,14 @@ def _before(first: Array, all_states: Array, reverse: bool) -> Array:
     return jnp.concatenate([first[None], all_states[:-1]])
 
 
-def _weight_gradient(gates: Array, states: Array) -> Array:
-    """The sum over time and batch of gates x states, of shape (gates, states)."""
-    return _dot(states.reshape(-1, states.shape[-1]), gates.reshape(-1, gates.shape[-1]), 0, 0).T
+def _weight_gradient(z: Array, states: Array) -> Array:
+    """The sum over time and batch of gates (time * batch, gates) x states, of shape (gates, states)."""
+    return lax.optimization_barrier(_dot(states.reshape(-1, states.shape[-1]), z, 0, 0)).T
 
 
-def _split(x: Array, parts: int) -> list[Array]:
-    size = x.shape[-1] // parts
-    return [x[..., k * size : (k + 1) * size] for k in range(parts)]
+def _input_gradients(z: Array, x: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """The gradients of inputs, input weight and bias."""
+    return _dot(z, weight, 1, 0).reshape(x.shape), _weight_gradient(z, x), z.sum(0)
 
 
 def _held(mask: Array | None, new: Array, old: Array) -> Array:
@@ -85,31 +152,39 @@ def _clip_passes(c: Array, gradient: Array, clip: tuple[float | None, float | No
     return gradient if high is None else jnp.where(c < high, gradient, 0)
 
 
-def _lstm_scan(static: Any, x: Array, w: Array, wr: Array | None, h: Array, c: Array, mask: Any, save: bool) -> Any:
-    reverse, clip = static
+def _each(values: list[tuple[int, float]], dtype: Any) -> Array:
+    """Each value so many times."""
+    return jnp.asarray(np.concatenate([np.full(n, v) for n, v in values]), dtype)
+
+
+def _lstm_scan(static: Any, arrays: Any, h: Array, c: Array, mask: Any, save: bool) -> Any:
+    """The last cell, and of all steps the states, (time, batch, state), and as they lie in the loop cells and gates."""
+    form, reverse, clip = static
+    x, wx, bias, w, wr = arrays
     n = c.shape[1]
-    scale = _row([(2 * n, 0.5), (n, 1), (n, 0.5)], x.dtype)
-    shift = _row([(2 * n, 0.5), (n, 0), (n, 0.5)], x.dtype)
-    wt, wrt = w.T, None if wr is None else wr.T
+    scale = form.row(_each([(2 * n, 0.5), (n, 1), (n, 0.5)], x.dtype))
+    shift = form.row(_each([(2 * n, 0.5), (n, 0), (n, 0.5)], x.dtype))
+    wt, wrt = form.ahead(w), None if wr is None else form.ahead(wr)
+    along, contribute = form.inputs(x, wx, bias)
 
     def step(state: Any, given: Any) -> Any:
         (h, c), (xt, m) = state, given
-        gates = jnp.tanh((xt + _dot(h, wt, 1, 0)) * scale) * scale + shift
-        i, f, g, o = _split(gates, 4)
+        gates = jnp.tanh((contribute(xt) + form.product(wt, h)) * scale) * scale + shift
+        i, f, g, o = form.split(gates, 4)
         c = _held(m, _clipped(f * c + i * g, clip), c)
         new = o * jnp.tanh(c)
-        h = _held(m, new if wrt is None else _dot(new, wrt, 1, 0), h)
+        h = _held(m, new if wrt is None else form.product(wrt, new), h)
         return (h, c), (h, c, gates) if save else h
 
-    return lax.scan(step, (h, c), (x, mask), reverse=reverse)
+    (_, last), found = lax.scan(step, (form.state(h), form.state(c)), (along, form.seq(mask)), reverse=reverse)
+    hs, *saved = found if save else (found,)
+    return form.state(last), form.seq(hs), saved
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def lstm_loop(
-    static: tuple[bool, tuple[float | None, float | None, bool]],
-    x: Array,
-    w: Array,
-    wr: Array | None,
+    static: tuple[Form, bool, tuple[float | None, float | None, bool]],
+    arrays: tuple[Array, Array, Array, Array, Array | None],
     h: Array,
     c: Array,
     mask: Array | None,
@@ -119,12 +194,11 @@ def lstm_loop(
     Parameters
     ----------
     static : tuple
-        ``(reverse, (clip_min, clip_max, clip_nan))``; the clips are of the cell's state.
-    x : array, shape (time, batch, 4 * size)
-        The inputs' part of the gates i, f, g, o, biases included.
-    w : array, shape (4 * size, state)
-    wr : array, shape (state, size), or None
-        The projection.
+        ``(form, reverse, (clip_min, clip_max, clip_nan))``; the clips are of the cell's state.
+    arrays : tuple of array
+        The inputs, shape (time, batch, inputs); their weight, (4 * size, inputs), whose rows are the gates i, f, g, o;
+        both biases together, (4 * size,); the recurrent weight, (4 * size, state); and the projection, (state, size),
+        or None.
     h : array, shape (batch, state)
     c : array, shape (batch, size)
     mask : bool array, shape (time, batch, 1), or None
@@ -134,39 +208,44 @@ def lstm_loop(
     (all h, last c)
         Shapes (time, batch, state) and (batch, size).
     """
-    (_, last), hs = _lstm_scan(static, x, w, wr, h, c, mask, False)
+    last, hs, _ = _lstm_scan(static, arrays, h, c, mask, False)
     return hs, last
 
 
-def _lstm_forward(static: Any, x: Any, w: Any, wr: Any, h: Any, c: Any, mask: Any) -> Any:
-    (_, last), (hs, cs, gates) = _lstm_scan(static, x, w, wr, h, c, mask, True)
-    return (hs, last), (w, wr, h, c, mask, hs, cs, gates)
+def _lstm_forward(static: Any, arrays: Any, h: Any, c: Any, mask: Any) -> Any:
+    last, hs, saved = _lstm_scan(static, arrays, h, c, mask, True)
+    return (hs, last), (arrays, h, c, mask, hs, *saved)
 
 
 def _lstm_backward(static: Any, kept: Any, given: Any) -> Any:
-    reverse, clip = static
-    w, wr, h0, c0, mask, hs, cs, gates = kept
+    form, reverse, clip = static
+    (x, wx, _, w, wr), h0, c0, mask, hs, cs, gates = kept
     d_hs, d_last = given
+    wt, wrt = form.back(w), None if wr is None else form.back(wr)
 
     def step(state: Any, given: Any) -> Any:
         (dh, dc), (dy, c, before, gates, m) = state, given
-        i, f, g, o = _split(gates, 4)
+        i, f, g, o = form.split(gates, 4)
         dh, past_h = _parted(m, dh + dy)
         dr = dh
-        if wr is not None:
-            dh = _dot(dr, wr, 1, 0)
+        if wrt is not None:
+            dh = form.product(wrt, dr)
         dc, past_c = _parted(m, dc)
         t = jnp.tanh(c)
         dc = _clip_passes(c, dc + dh * o * (1 - t * t), clip)
-        dz = jnp.concatenate(
-            [dc * g * i * (1 - i), dc * before * f * (1 - f), dc * i * (1 - g * g), dh * t * o * (1 - o)], 1
-        )
-        return (_dot(dz, w, 1, 0) + past_h, dc * f + past_c), (dz, None if wr is None else dr)
+        dz = form.cat([dc * g * i * (1 - i), dc * before * f * (1 - f), dc * i * (1 - g * g), dh * t * o * (1 - o)])
+        return (form.product(wt, dz) + past_h, dc * f + past_c), (dz, None if wr is None else dr)
 
-    along = (d_hs, cs, _before(c0, cs, reverse), gates, mask)
-    (dh, dc), (dz, dr) = lax.scan(step, (jnp.zeros_like(h0), d_last), along, reverse=not reverse)
-    d_wr = None if wr is None else _weight_gradient(dr, _split(gates, 4)[3] * jnp.tanh(cs))
-    return dz, _weight_gradient(dz, _before(h0, hs, reverse)), d_wr, dh, dc, None
+    along = (form.seq(d_hs), cs, _before(form.state(c0), cs, reverse), gates, form.seq(mask))
+    first = (form.state(jnp.zeros_like(h0)), form.state(d_last))
+    (dh, dc), (dz, dr) = lax.scan(step, first, along, reverse=not reverse)
+    z = form.rows(dz)
+    d_wr = None
+    if wr is not None:
+        d_wr = _weight_gradient(form.rows(dr), form.seq(form.split(gates, 4)[3] * jnp.tanh(cs)))
+    dx, d_wx, d_bias = _input_gradients(z, x, wx)
+    d_w = _weight_gradient(z, _before(h0, hs, reverse))
+    return (dx, d_wx, d_bias, d_w, d_wr), form.state(dh), form.state(dc), None
 
 
 lstm_loop.defvjp(_lstm_forward, _lstm_backward)
@@ -175,14 +254,17 @@ lstm_loop.defvjp(_lstm_forward, _lstm_backward)
 # ---------------------------------------------------------------- GRU
 
 
-def _gru_scan(reverse: bool, x: Array, w: Array, bn: Array, h: Array, mask: Any) -> Any:
-    """All states, the states that the steps began with, and r and z, the inner product, what n is the tanh of.
+def _gru_scan(static: tuple[Form, bool], arrays: Any, h: Array, mask: Any) -> Any:
+    """All states, (time, batch, size); and as they lie in the loop the states that the steps began with, and r and z,
+    the inner product, and what n is the tanh of.
 
     The loop is turned: a step begins with the second half of the step before. In one piece XLA would fuse the tanh of n
     with those of r and z that it depends on, and such a loop is not vectorized (2.5 times slower on a CPU).
     """
-    n = h.shape[1]
-    wt, bias = w.T, bn[None]
+    x, wx, bias, w, bn = arrays
+    (form, reverse), n = static, h.shape[1]
+    wt, inner_bias = form.ahead(w), form.row(bn)
+    along, contribute = form.inputs(x, wx, bias)
 
     def finished(h: Array, z: Array, arg: Array) -> Array:
         return (1 - z) * jnp.tanh(arg) + z * h
@@ -190,32 +272,36 @@ def _gru_scan(reverse: bool, x: Array, w: Array, bn: Array, h: Array, mask: Any)
     def step(state: Any, given: Any) -> Any:
         xt, m = given
         h = finished(*state)
-        rec = _dot(h, wt, 1, 0)
-        rz = jnp.tanh((xt[:, : 2 * n] + rec[:, : 2 * n]) * 0.5) * 0.5 + 0.5
-        inner = rec[:, 2 * n :] + bias
-        arg = xt[:, 2 * n :] + rz[:, :n] * inner
-        z = _held(m, rz[:, n:], jnp.ones_like(h))  # z = 1 leaves the state as it is
+        x, rec = contribute(xt), form.product(wt, h)
+        rz = jnp.tanh((form.cut(x, 0, 2 * n) + form.cut(rec, 0, 2 * n)) * 0.5) * 0.5 + 0.5
+        r, z = form.split(rz, 2)
+        inner = form.cut(rec, 2 * n, 3 * n) + inner_bias
+        arg = form.cut(x, 2 * n, 3 * n) + r * inner
+        z = _held(m, z, jnp.ones_like(h))  # z = 1 leaves the state as it is
         return (h, z, arg), (h, rz, inner, arg)
 
-    first = (h, jnp.ones_like(h), jnp.zeros_like(h))
-    last, (starts, rz, inner, arg) = lax.scan(step, first, (x, mask), reverse=reverse)
+    start = form.state(h)
+    first = (start, jnp.ones_like(start), jnp.zeros_like(start))
+    last, (starts, rz, inner, arg) = lax.scan(step, first, (along, form.seq(mask)), reverse=reverse)
     end = finished(*last)[None]
     hs = jnp.concatenate([end, starts[:-1]] if reverse else [starts[1:], end])
-    return hs, (starts, rz, inner, arg)
+    return form.seq(hs), (starts, rz, inner, arg)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def gru_loop(reverse: bool, x: Array, w: Array, bn: Array, h: Array, mask: Array | None) -> Array:
+def gru_loop(
+    static: tuple[Form, bool], arrays: tuple[Array, Array, Array, Array, Array], h: Array, mask: Array | None
+) -> Array:
     """A GRU whose reset gate acts after the recurrent product, as cuDNN's does.
 
     Parameters
     ----------
-    reverse : bool
-    x : array, shape (time, batch, 3 * size)
-        The inputs' part of the gates r, z, n: their biases, and the recurrent biases of r and z, included.
-    w : array, shape (3 * size, size)
-    bn : array, shape (size,)
-        The recurrent bias of n.
+    static : tuple
+        ``(form, reverse)``.
+    arrays : tuple of array
+        The inputs, shape (time, batch, inputs); their weight, (3 * size, inputs), whose rows are the gates r, z, n; the
+        biases, (3 * size,), with the recurrent ones of r and z; the recurrent weight, (3 * size, size); and the
+        recurrent bias of n, (size,).
     h : array, shape (batch, size)
     mask : bool array, shape (time, batch, 1), or None
 
@@ -223,32 +309,35 @@ def gru_loop(reverse: bool, x: Array, w: Array, bn: Array, h: Array, mask: Array
     -------
     array, shape (time, batch, size)
     """
-    return _gru_scan(reverse, x, w, bn, h, mask)[0]
+    return _gru_scan(static, arrays, h, mask)[0]
 
 
-def _gru_forward(reverse: bool, x: Any, w: Any, bn: Any, h: Any, mask: Any) -> Any:
-    hs, saved = _gru_scan(reverse, x, w, bn, h, mask)
-    return hs, (w, mask, *saved)
+def _gru_forward(static: Any, arrays: Any, h: Any, mask: Any) -> Any:
+    hs, saved = _gru_scan(static, arrays, h, mask)
+    return hs, (arrays, h, mask, *saved)
 
 
-def _gru_backward(reverse: bool, kept: Any, d_hs: Any) -> Any:
-    w, mask, starts, rz, inner, arg = kept
+def _gru_backward(static: Any, kept: Any, d_hs: Any) -> Any:
+    (x, wx, _, w, _), h0, mask, starts, rz, inner, arg = kept
+    form, reverse = static
+    wt = form.back(w)
 
     def step(dh: Any, given: Any) -> Any:
         dy, before, rz, inner, new, m = given
-        r, z = _split(rz, 2)
+        r, z = form.split(rz, 2)
         z = _held(m, z, jnp.ones_like(dh))
         dh = dh + dy
         dn = dh * (1 - z) * (1 - new * new)
         d_inner = dn * r
-        dz = jnp.concatenate([dn * inner * r * (1 - r), dh * (before - new) * z * (1 - z), d_inner], 1)
-        return _dot(dz, w, 1, 0) + dh * z, (dz, dn)
+        dz = form.cat([dn * inner * r * (1 - r), dh * (before - new) * z * (1 - z), d_inner])
+        return form.product(wt, dz) + dh * z, (dz, dn)
 
-    along = (d_hs, starts, rz, inner, jnp.tanh(arg), mask)
+    along = (form.seq(d_hs), starts, rz, inner, jnp.tanh(arg), form.seq(mask))
     dh, (dz, dn) = lax.scan(step, jnp.zeros_like(starts[0]), along, reverse=not reverse)
-    two = 2 * dn.shape[2]
-    d_bn = dz[:, :, two:].sum((0, 1))
-    return jnp.concatenate([dz[:, :, :two], dn], 2), _weight_gradient(dz, starts), d_bn, dh, None
+    z, two = form.rows(dz), 2 * h0.shape[1]
+    dx, d_wx, d_bias = _input_gradients(jnp.concatenate([z[:, :two], form.rows(dn)], 1), x, wx)
+    d_w, d_bn = _weight_gradient(z, form.seq(starts)), z[:, two:].sum(0)
+    return (dx, d_wx, d_bias, d_w, d_bn), form.state(dh), None
 
 
 gru_loop.defvjp(_gru_forward, _gru_backward)
@@ -258,16 +347,18 @@ gru_loop.defvjp(_gru_forward, _gru_backward)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def simple_loop(static: tuple[bool, str], x: Array, w: Array, h: Array, mask: Array | None) -> Array:
+def simple_loop(
+    static: tuple[Form, bool, str], arrays: tuple[Array, Array, Array, Array], h: Array, mask: Array | None
+) -> Array:
     """The net ``h = act(x + w h)``.
 
     Parameters
     ----------
     static : tuple
-        ``(reverse, 'tanh' or 'relu')``.
-    x : array, shape (time, batch, size)
-        With all biases.
-    w : array, shape (size, size)
+        ``(form, reverse, 'tanh' or 'relu')``.
+    arrays : tuple of array
+        The inputs, shape (time, batch, inputs); their weight, (size, inputs); both biases together, (size,); and the
+        recurrent weight, (size, size).
     h : array, shape (batch, size)
     mask : bool array, shape (time, batch, 1), or None
 
@@ -275,35 +366,41 @@ def simple_loop(static: tuple[bool, str], x: Array, w: Array, h: Array, mask: Ar
     -------
     array, shape (time, batch, size)
     """
-    reverse, act = static
-    wt = w.T
+    form, reverse, act = static
+    x, wx, bias, w = arrays
+    wt = form.ahead(w)
+    along, contribute = form.inputs(x, wx, bias)
 
     def step(h: Array, given: Any) -> Any:
         xt, m = given
-        new = xt + _dot(h, wt, 1, 0)
+        new = contribute(xt) + form.product(wt, h)
         h = _held(m, jnp.tanh(new) if act == "tanh" else jnp.maximum(new, 0), h)
         return h, h
 
-    return lax.scan(step, h, (x, mask), reverse=reverse)[1]
+    return form.seq(lax.scan(step, form.state(h), (along, form.seq(mask)), reverse=reverse)[1])
 
 
-def _simple_forward(static: Any, x: Any, w: Any, h: Any, mask: Any) -> Any:
-    hs = simple_loop(static, x, w, h, mask)
-    return hs, (w, h, mask, hs)
+def _simple_forward(static: Any, arrays: Any, h: Any, mask: Any) -> Any:
+    hs = simple_loop(static, arrays, h, mask)
+    return hs, (arrays, h, mask, hs)
 
 
 def _simple_backward(static: Any, kept: Any, d_hs: Any) -> Any:
-    reverse, act = static
-    w, h0, mask, hs = kept
+    form, reverse, act = static
+    (x, wx, _, w), h0, mask, hs = kept
+    wt = form.back(w)
 
     def step(dh: Any, given: Any) -> Any:
         dy, h, m = given
         dh, past = _parted(m, dh + dy)
         dz = dh * (1 - h * h) if act == "tanh" else jnp.where(h > 0, dh, 0)
-        return _dot(dz, w, 1, 0) + past, dz
+        return form.product(wt, dz) + past, dz
 
-    dh, dz = lax.scan(step, jnp.zeros_like(h0), (d_hs, hs, mask), reverse=not reverse)
-    return dz, _weight_gradient(dz, _before(h0, hs, reverse)), dh, None
+    along = (form.seq(d_hs), form.seq(hs), form.seq(mask))
+    dh, dz = lax.scan(step, form.state(jnp.zeros_like(h0)), along, reverse=not reverse)
+    z = form.rows(dz)
+    dx, d_wx, d_bias = _input_gradients(z, x, wx)
+    return (dx, d_wx, d_bias, _weight_gradient(z, _before(h0, hs, reverse))), form.state(dh), None
 
 
 simple_loop.defvjp(_simple_forward, _simple_backward)

@@ -20,7 +20,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
-from gluonx.ops.recurrence import gru_loop, lstm_loop, simple_loop
+from gluonx.ops.recurrence import form_of, gru_loop, lstm_loop, simple_loop
 from gluonx.ops.registry import Shape, register
 
 __all__ = ["GATES", "input_size_of", "packing", "rnn"]
@@ -168,26 +168,19 @@ def _mask(data: Array, lengths: Array | None) -> Array | None:
     return times < lengths.astype(jnp.int32)[None, :, None]
 
 
-def _gate_inputs(x: Array, weight: Array, bias: Array) -> Array:
-    """What the inputs give to the gates at all times: one product."""
-    time, batch, size = x.shape
-    y = lax.dot_general(x.reshape(time * batch, size), weight, (((1,), (1,)), ((), ()))) + bias[None]
-    return y.reshape(time, batch, -1)
-
-
 def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: Any, attrs: Any) -> list[Array]:
     """One layer in one direction: all outputs, and the last cell of an LSTM."""
-    reverse, mode = name[0] == "r", attrs["mode"]
+    walk, mode = (form_of(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
     wx, wh = piece[f"{name}_i2h_weight"], piece[f"{name}_h2h_weight"]
     bx, bh = piece[f"{name}_i2h_bias"], piece[f"{name}_h2h_bias"]
     if mode == "gru":
         two = 2 * attrs["state_size"]
-        pre = _gate_inputs(x, wx, bx + jnp.where(lax.iota(jnp.int32, len(bh)) < two, bh, 0))
-        return [gru_loop(reverse, pre, wh, bh[two:], states[0], mask)]
-    pre = _gate_inputs(x, wx, bx + bh)
+        both = bx + jnp.where(lax.iota(jnp.int32, len(bh)) < two, bh, 0)
+        return [gru_loop(walk, (x, wx, both, wh, bh[two:]), states[0], mask)]
     if mode == "lstm":
-        return list(lstm_loop((reverse, attrs["clip"]), pre, wh, piece.get(f"{name}_h2r_weight"), *states, mask))
-    return [simple_loop((reverse, mode[4:]), pre, wh, states[0], mask)]
+        arrays = (x, wx, bx + bh, wh, piece.get(f"{name}_h2r_weight"))
+        return list(lstm_loop((*walk, attrs["clip"]), arrays, states[0], states[1], mask))
+    return [simple_loop((*walk, mode[4:]), (x, wx, bx + bh, wh), states[0], mask)]
 
 
 def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
