@@ -7,7 +7,7 @@ with ``emit.node(...)`` and returns the entries of its outputs. An operator with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -43,6 +43,7 @@ class Emit:
         self.entries: dict[Ref, Entry] = {}
         self.constants: dict[str, np.ndarray] = {}
         self.leaves: dict[int, Entry] = {}
+        self.named: set[str] = set()  # names of nodes that are those of layers
         self.count = 0
 
     def node(self, op: str, *inputs: Any, nout: int | None = None, **attrs: Any) -> Any:
@@ -61,9 +62,19 @@ class Emit:
         texts = {name: as_text(value) for name, value in attrs.items() if value is not None}
         if row.variadic:
             texts["num_args"] = str(len(inputs))
-        node = Node(f"node_{self.count}", row, inputs, texts)
+        node = Node(self._name(inputs), row, inputs, texts)
         self.count += 1
         return (node, 0) if nout is None else [(node, i) for i in range(nout)]
+
+    def _name(self, inputs: Sequence[Entry]) -> str:
+        """A layer's main operator is called after its weight, ``dense0_fwd``, so that a net can be cut there."""
+        for source, _ in inputs:
+            stem = source.name.removesuffix("weight").removesuffix("gamma")
+            name = f"{stem[:-1].replace('.', '_')}_fwd"
+            if source.op is None and stem != source.name and stem[-1:] in ("_", ".") and name not in self.named:
+                self.named.add(name)
+                return name
+        return f"node_{self.count}"
 
     def array(self, value: Any) -> Entry:
         """The entry of an argument that must be an array; a number becomes a constant."""
