@@ -15,6 +15,7 @@ from gluonx.legacy import random as random
 from gluonx.legacy import reduce as reduce
 from gluonx.legacy import sequence as sequence
 from gluonx.legacy import shape as shape
+from gluonx.legacy import updates as updates
 from gluonx.legacy import vision as vision
 from gluonx.legacy.row import TABLE as TABLE
 from gluonx.legacy.row import LegacyOp as LegacyOp

@@ -28,6 +28,7 @@ from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce
 from gluonx.ops import rnn as rnn
 from gluonx.ops import tensor as tensor
+from gluonx.ops import updates as updates
 from gluonx.ops import vision as vision
 from gluonx.ops import warp as warp
 from gluonx.ops.registry import HINTS as HINTS

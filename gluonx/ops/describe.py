@@ -20,6 +20,7 @@ from gluonx.ops.registry import Op
 __all__ = ["BROADCAST", "REDUCED", "SAME", "gradient", "page", "shape_rule", "stands_for"]
 
 SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
+_UPDATED = "as `weight`; then the states"
 LEVELS = {
     1: "fully connected nets",
     2: "convolution",
@@ -56,6 +57,9 @@ _SHAPES: Mapping[str, str] = {
     **_each("image.random_hue image.random_lighting image.random_saturation image.flip_left_right box_nms", SAME),
     **_each("image.flip_top_bottom image.normalize image.random_flip_left_right image.random_flip_top_bottom", SAME),
     **_each("sldwin_atten_mask_like", SAME),
+    **_each("sgd_update signsgd_update lamb_update_phase2 multi_lars", SAME),
+    **_each("sgd_mom_update nag_mom_update signum_update adam_update adamw_update adabelief_update", _UPDATED),
+    **_each("ftml_update ftrl_update rmsprop_update rmspropalex_update lamb_update_phase1 lans_update", _UPDATED),
     "quantized_flatten": "that of `batch_flatten`; then the ends of its range",
     "dequantize": SAME,
     "intgemm_fully_connected": "that of `fully_connected`",

@@ -48,9 +48,13 @@ def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: Any =
 
 
 def __getattr__(name: str) -> Any:
-    found = globals()[name] = lookup(name, "contrib")
+    from gluonx.legacy.nd.updates import MADE
+
+    found = globals()[name] = MADE.get(name) or lookup(name, "contrib")
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *public_names("contrib")})
+    from gluonx.legacy.nd.updates import MADE
+
+    return sorted({*globals(), *public_names("contrib"), *MADE})

@@ -1,0 +1,389 @@
+"""One step of an optimizer for one weight: MXNet's update operators, pure.
+
+Each takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new weight
+and the new states. All numbers are operands, so that none that changes from step to step compiles anew. A
+`clip_gradient`, `clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none. The rules of a
+Trainer are in `gluonx.optimizer`; these here are for programs that call the operators themselves.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from gluonx.ops.registry import register
+
+__all__ = [
+    "adabelief_update",
+    "adam_update",
+    "adamw_update",
+    "ftml_update",
+    "ftrl_update",
+    "lamb_update_phase1",
+    "lamb_update_phase2",
+    "lans_update",
+    "multi_lars",
+    "nag_mom_update",
+    "rmsprop_update",
+    "rmspropalex_update",
+    "sgd_mom_update",
+    "sgd_update",
+    "signsgd_update",
+    "signum_update",
+]
+
+
+Number = Array | float
+
+
+def _clipped(x: Array, bound: Number) -> Array:
+    return jnp.where(bound >= 0, jnp.clip(x, -jnp.abs(bound), jnp.abs(bound)), x)
+
+
+def _scaled(grad: Array, rescale_grad: Number, clip_gradient: Number) -> Array:
+    return _clipped(grad * rescale_grad, clip_gradient)
+
+
+def _average(old: Array, new: Array, decay: Number) -> Array:
+    return decay * old + (1 - decay) * new
+
+
+def _start(beta: Number, t: Number) -> Array:
+    """``1 - beta**t``, which an average that began at zero is divided by."""
+    return -jnp.expm1(jnp.asarray(t, jnp.float32) * jnp.log(jnp.asarray(beta, jnp.float32)))
+
+
+@register(level=3)
+def sgd_update(
+    weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
+) -> Array:
+    """Gradient descent: ``(1 - lr * wd) * weight - lr * grad``.
+
+    Parameters
+    ----------
+    weight, grad : array
+        Of one shape.
+    lr, wd : number
+        Learning rate and weight decay.
+    rescale_grad : number
+        What the gradient is multiplied with.
+    clip_gradient : number
+        Afterwards it is clipped to ``[-clip_gradient, clip_gradient]``, unless that is negative.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> sgd_update(jnp.ones(2), jnp.ones(2), 0.5)
+    Array([0.5, 0.5], dtype=float32)
+    """
+    return (1 - lr * wd) * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
+
+
+@register(level=3, nout=2)
+def sgd_mom_update(
+    weight: Array,
+    grad: Array,
+    mom: Array,
+    lr: Number,
+    momentum: Number = 0.0,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array]:
+    """Gradient descent with momentum: the new weight and the new `mom`; see `sgd_update`."""
+    mom = momentum * mom - lr * wd * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
+    return weight + mom, mom
+
+
+@register(level=3, nout=2)
+def nag_mom_update(
+    weight: Array,
+    grad: Array,
+    mom: Array,
+    lr: Number,
+    momentum: Number = 0.0,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array]:
+    """Nesterov's accelerated gradient: the new weight and the new `mom`; see `sgd_update`."""
+    step = lr * (_scaled(grad, rescale_grad, clip_gradient) + wd * weight)
+    mom = momentum * mom - step
+    return weight + momentum * mom - step, mom
+
+
+@register(level=3)
+def signsgd_update(
+    weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
+) -> Array:
+    """A step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign."""
+    return (1 - lr * wd) * weight - lr * jnp.sign(_scaled(grad, rescale_grad, clip_gradient))
+
+
+@register(level=3, nout=2)
+def signum_update(
+    weight: Array,
+    grad: Array,
+    mom: Array,
+    lr: Number,
+    momentum: Number = 0.0,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+    wd_lh: Number = 0.0,
+) -> tuple[Array, Array]:
+    """A step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight."""
+    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
+    mom = momentum * mom - (1 - momentum) * grad
+    return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom
+
+
+@register(level=3, nout=4)
+def ftml_update(
+    weight: Array,
+    grad: Array,
+    d: Array,
+    v: Array,
+    z: Array,
+    lr: Number,
+    t: Number,
+    beta1: Number = 0.6,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_grad: Number = -1.0,
+) -> tuple[Array, Array, Array, Array]:
+    """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`."""
+    grad = _scaled(grad, rescale_grad, clip_grad) + wd * weight
+    v = _average(v, jnp.square(grad), beta2)
+    new = _start(beta1, t) / lr * (jnp.sqrt(v / _start(beta2, t)) + epsilon)
+    z = _average(z, grad, beta1) - (new - beta1 * d) * weight
+    return -z / new, new, v, z
+
+
+@register(level=3, nout=3)
+def adam_update(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    lr: Number,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array, Array]:
+    """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`."""
+    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
+    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
+
+
+@register(level=3, nout=3)
+def adamw_update(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    rescale_grad: Number,
+    lr: Number,
+    eta: Number,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array, Array]:
+    """Adam with decoupled weight decay and the schedule's factor `eta`: the new weight, `mean` and `var`.
+
+    A `rescale_grad` that is 0, infinite or NaN, as a loss scaler gives it, leaves everything as it is.
+    """
+    skip, rescale_grad = _refused(rescale_grad)
+    grad = _scaled(grad, rescale_grad, clip_gradient)
+    new_mean, new_var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon) + wd * weight)
+    return jnp.where(skip, weight, new), jnp.where(skip, mean, new_mean), jnp.where(skip, var, new_var)
+
+
+@register(level=3, nout=3)
+def adabelief_update(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    rescale_grad: Number,
+    lr: Number,
+    eta: Number,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array, Array]:
+    """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`."""
+    skip, rescale_grad = _refused(rescale_grad)
+    grad = _clipped(grad * rescale_grad + wd * weight, clip_gradient)
+    new_mean = _average(mean, grad, beta1)
+    new_var = _average(var, jnp.square(grad - new_mean), beta2) + epsilon
+    new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon))
+    return jnp.where(skip, weight, new), jnp.where(skip, mean, new_mean), jnp.where(skip, var, new_var)
+
+
+def _refused(rescale_grad: Number) -> tuple[Array, Array]:
+    """Whether a scale says to skip the step, and one that computes."""
+    scale = jnp.reshape(jnp.asarray(rescale_grad, jnp.float32), ())
+    skip = ~jnp.isfinite(scale) | (scale == 0)
+    return skip, jnp.where(skip, 1.0, scale)
+
+
+@register(level=3, nout=2)
+def rmsprop_update(
+    weight: Array,
+    grad: Array,
+    n: Array,
+    lr: Number,
+    gamma1: Number = 0.95,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+    clip_weights: Number = -1.0,
+) -> tuple[Array, Array]:
+    """RMSProp: the new weight, and `n`, the average of squared gradients."""
+    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
+    n = _average(n, jnp.square(grad), gamma1)
+    return _clipped(weight - lr * grad / (jnp.sqrt(n) + epsilon), clip_weights), n
+
+
+@register(level=3, nout=4)
+def rmspropalex_update(
+    weight: Array,
+    grad: Array,
+    n: Array,
+    g: Array,
+    delta: Array,
+    lr: Number,
+    gamma1: Number = 0.95,
+    gamma2: Number = 0.9,
+    epsilon: Number = 1e-8,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+    clip_weights: Number = -1.0,
+) -> tuple[Array, Array, Array, Array]:
+    """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum)."""
+    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
+    n, g = _average(n, jnp.square(grad), gamma1), _average(g, grad, gamma1)
+    delta = gamma2 * delta - lr * grad / jnp.sqrt(n - jnp.square(g) + epsilon)
+    return _clipped(weight + delta, clip_weights), n, g, delta
+
+
+@register(level=3, nout=3)
+def ftrl_update(
+    weight: Array,
+    grad: Array,
+    z: Array,
+    n: Array,
+    lr: Number,
+    lamda1: Number = 0.01,
+    beta: Number = 1.0,
+    wd: Number = 0.0,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+) -> tuple[Array, Array, Array]:
+    """Follow the regularized leader: the new weight, `z` and `n`."""
+    grad = _scaled(grad, rescale_grad, clip_gradient)
+    new = n + jnp.square(grad)
+    z = z + grad - (jnp.sqrt(new) - jnp.sqrt(n)) * weight / lr
+    shrunk = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0)
+    return -shrunk / ((beta + jnp.sqrt(new)) / lr + wd), z, new
+
+
+@register(level=3, nout=3)
+def lamb_update_phase1(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    t: Number,
+    wd: Number,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-6,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+    *,
+    bias_correction: bool = True,
+) -> tuple[Array, Array, Array]:
+    """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`."""
+    grad = _scaled(grad, rescale_grad, clip_gradient)
+    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    m, v = (mean / _start(beta1, t), var / _start(beta2, t)) if bias_correction else (mean, var)
+    return m / (jnp.sqrt(v) + epsilon) + wd * weight, mean, var
+
+
+@register(level=3)
+def lamb_update_phase2(
+    weight: Array, g: Array, r1: Array, r2: Array, lr: Number, lower_bound: Number = -1.0, upper_bound: Number = -1.0
+) -> Array:
+    """LAMB's step along the direction `g`, scaled by the norms `r1` of the weight and `r2` of the direction."""
+    return weight - lr * _trust(r1, r2, lower_bound, upper_bound) * g
+
+
+def _trust(r1: Array, r2: Array, lower: Number, upper: Number) -> Array:
+    r1, r2 = jnp.reshape(r1, ()), jnp.reshape(r2, ())
+    r1 = jnp.where(lower >= 0, jnp.maximum(r1, lower), r1)
+    r1 = jnp.where(upper >= 0, jnp.minimum(r1, upper), r1)
+    zero = (r1 == 0) | (r2 == 0)
+    return jnp.where(zero, 1.0, r1 / jnp.where(zero, 1.0, r2))
+
+
+@register(level=3, nout=3)
+def lans_update(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    t: Number,
+    lr: Number,
+    wd: Number,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-6,
+    rescale_grad: Number = 1.0,
+    clip_gradient: Number = -1.0,
+    lower_bound: Number = -1.0,
+    upper_bound: Number = -1.0,
+) -> tuple[Array, Array, Array]:
+    """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead."""
+    grad = grad * rescale_grad
+    grad = _clipped(grad / jnp.linalg.norm(grad), clip_gradient)
+    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    root = jnp.sqrt(var / _start(beta2, t)) + epsilon
+    behind, ahead = mean / _start(beta1, t) / root + wd * weight, grad / root + wd * weight
+    norm = jnp.linalg.norm(weight)
+    scales = [_trust(norm, jnp.linalg.norm(g), lower_bound, upper_bound) for g in (behind, ahead)]
+    return weight - lr * (scales[0] * beta1 * behind + scales[1] * (1 - beta1) * ahead), mean, var
+
+
+@register(level=3)
+def multi_lars(
+    lrs: Array,
+    weights_sum_sq: Array,
+    grads_sum_sq: Array,
+    wds: Array,
+    eta: Number,
+    eps: Number,
+    rescale_grad: Number = 1.0,
+) -> Array:
+    """The learning rates of LARS from the sums of squares of weights and gradients, one each of many."""
+    weights, grads = jnp.sqrt(weights_sum_sq), jnp.sqrt(grads_sum_sq) * rescale_grad
+    scaled = lrs * eta * weights / (grads + wds * weights + eps)
+    return jnp.where((weights > 0) & (grads > 0), scaled, lrs)
