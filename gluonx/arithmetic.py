@@ -18,7 +18,7 @@ from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 
-__all__ = ["OPERANDS", "Arithmetic"]
+__all__ = ["OPERANDS", "Arithmetic", "comparable"]
 
 OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
 _POWERS: dict[int, DerivedOp] = {}
@@ -48,15 +48,36 @@ def _unary(name: str) -> Any:
     return operator
 
 
+def comparable(number: Any, array: Any) -> Any:
+    """A Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
+    if type(number) is not int or 0 <= number < 128:
+        return number
+    dtype = array.dtype
+    if dtype.kind not in "iu":
+        return number
+    limits = np.iinfo(dtype)
+    return float("inf") if number > limits.max else -float("inf") if number < limits.min else number
+
+
 def _compare(name: str) -> Any:
-    return _binary(name)[0]
+    op = ops.get(name).bind()
+
+    def operator(self: Any, other: Any) -> Any:
+        return invoke(op, (self, comparable(other, self))) if isinstance(other, OPERANDS) else NotImplemented
+
+    return operator
+
+
+def _raised(x: Any, exponent: int) -> Any:
+    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # of which jax.numpy takes no inverse
+    return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
 
 
 def _power(self: Any, exponent: Any) -> Any:
     if type(exponent) is int and abs(exponent) <= 64:
         op = _POWERS.get(exponent)
         if op is None:
-            made = DerivedOp(f"power({exponent})", lambda x: jnp.power(x, exponent), extra=("power", exponent))
+            made = DerivedOp(f"power({exponent})", lambda x: _raised(x, exponent), extra=("power", exponent))
             op = _POWERS[exponent] = adaptable(made)
         return invoke(op, (self,))
     return _pow(self, exponent)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
-__all__ = ["bfloat16", "canonical", "is_inexact", "standard", "wide_default"]
+__all__ = ["bfloat16", "canonical", "is_inexact", "refuse_cut", "standard", "wide_default"]
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 if os.environ.get("GLUONX_X64", "").lower() in ("1", "true", "on", "yes"):
@@ -72,3 +72,19 @@ _NARROW = {
 def is_inexact(dtype: np.dtype) -> bool:
     """Whether gradients flow through values of `dtype` (real and complex floats, bfloat16 and the 8-bit floats)."""
     return dtype.kind in "fc" or (dtype.kind == "V" and jnp.issubdtype(dtype, np.inexact))
+
+
+def refuse_cut(what: str, into: np.dtype, found: np.dtype) -> None:
+    """Raises where numbers of dtype `found` would lose their kind in `into`, as NumPy does for ``out=``.
+
+    Raises
+    ------
+    TypeError
+        For floats that are to become integers, and integers that are to become booleans or to lose their sign.
+    """
+    if "buifc".find(_kind(found)) > "buifc".find(_kind(into)):
+        raise TypeError(f"{what} is of dtype {into}, which cannot hold results of dtype {found}; use .astype on them.")
+
+
+def _kind(dtype: np.dtype) -> str:
+    return "f" if dtype.kind == "V" else dtype.kind

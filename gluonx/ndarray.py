@@ -37,7 +37,7 @@ from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.shapes import Unknown, Zeros
 from gluonx.deferred.tape import backward
 from gluonx.deferred.tracing import READ_IN_TRACE
-from gluonx.dtype import canonical, is_inexact
+from gluonx.dtype import canonical, is_inexact, refuse_cut
 from gluonx.errors import DeviceError, GraphError, ShapeError, TracedValueError
 
 __all__ = ["View", "is_readable", "ndarray"]
@@ -416,12 +416,13 @@ class ndarray(Arithmetic, Handle):
         self.value, self.aval, self.tape = value, new.aval, new.tape
 
     def _become(self, new: Any, reshaped: bool = False) -> ndarray:
-        """In-place operators: `new` must have this array's shape and is cast to its dtype."""
+        """In-place operators: `new` must have this array's shape, and its dtype or one that it can be cast to."""
         if new is NotImplemented:
             return new
         if new.shape != self.shape and not reshaped:
             raise ShapeError(f"an in-place operation cannot change the shape: {self.shape} expected, {new.shape} came")
         if new.dtype != self.dtype:
+            refuse_cut("an in-place operation: the array", self.dtype, new.dtype)
             new = new.astype(self.dtype)
         self._assign(new)
         return self
@@ -435,10 +436,14 @@ class ndarray(Arithmetic, Handle):
             value = settle(value)
         self._assign(new_handle(jnp.array(value, dtype=canonical(value.dtype), copy=True)))
 
-    def _assign_host(self, value: np.ndarray, device: Any = None) -> None:
-        """Rebinds this handle to a device copy of a NumPy array, also while something is traced."""
+    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = True) -> None:
+        """Rebinds this handle to a device copy of a NumPy array, also while something is traced.
+
+        With ``copy=None`` the array is the handle's own from now on.
+        """
         with jax.ensure_compile_time_eval():
-            self.value = jax.device_put(np.array(value, dtype=canonical(value.dtype)), _device.resolve(device))
+            own = np.array(value, dtype=canonical(value.dtype), copy=copy)
+            self.value = jax.device_put(own, _device.resolve(device))
         self.aval, self.tape = None, None
 
     @classmethod

@@ -154,6 +154,38 @@ _TIES = _each(
     ],
     "picture",
 )  # fmt: skip
+_KINKS = _each(
+    [  # where a gradient jumps, and where both sides are equal
+     "npx.relu(x)", "npx.softsign(x)", "npx.smooth_l1(x, scalar=1.0)", "npx.activation(x, 'softrelu')",
+     "npx.leaky_relu(x, act_type='leaky')", "npx.leaky_relu(x, act_type='elu')", "npx.round_ste(x)", "npx.sign_ste(x)",
+     "np.abs(x)", "np.fabs(x)", "np.sign(x)", "np.square(x)", "np.maximum(x, 0)", "np.maximum(0, x)",
+     "np.minimum(x, 0.5)", "np.minimum(0.5, x)", "np.fmax(x, 0)", "np.fmin(0.5, x)", "np.maximum(x, y)",
+     "np.minimum(x, y)", "np.fmax(x, y)", "np.fmin(x, y)", "np.clip(x, -0.5, 1.0)", "np.clip(x, 0, 2)",
+     "np.where(x > y, x, y)", "x % y", "x ** 2", "np.linalg.norm(x, ord=1, axis=1)", "npx.norm(x, ord=1, axis=1)",
+     "np.max(x, axis=1)", "np.min(x, axis=0)", "np.max(x)", "np.amin(x)", "x.max(axis=-1)", "np.sum(x, axis=0)",
+     "loss.L1Loss()(x, y)", "loss.HuberLoss()(x, y)", "loss.HuberLoss(rho=0.5)(x, y)", "loss.HingeLoss()(x, y)",
+     "loss.SquaredHingeLoss()(x, y)", "loss.SigmoidBCELoss()(x, y)", "loss.LogisticLoss()(x, y)",
+     "loss.TripletLoss()(x, y, y)", "nn.LeakyReLU(0.1)(x)", "nn.ELU()(x)"
+    ],
+    "kinks", "level",
+)  # fmt: skip
+INPUTS |= {
+    "kinks": onp.array([[0.0, -0.0, 1.0, -1.0], [0.5, -0.5, 2.0, 2.0], [1.0, 1.0, 1.0, -2.0]], "float32"),
+    "level": onp.array([[0.0, 1.0, 1.0, -1.0], [0.5, 1.0, 3.0, -1.0], [-1.0, 2.0, 1.0, 1.0]], "float32"),
+}
+_NUMBERS = [  # as NumPy before version 2, or as MXNet alone has it
+    *_each(["np.power(x, -1)", "x ** -1", "x ** -3", "np.power(x, abs(y))"], "divisor", "whole", grad=False),
+    *_each(["x // 2", "x == 300", "x < -300", "np.greater(300, x)", "x != -1",
+            "np.roll(x, -1)", "np.roll(x, 300, axis=1)", "np.where(x > 0, 1, 2)", "np.where(x > 0, True, False)"],
+           "small", grad=False),
+    *_each(["x == -1", "x < 300", "x != 300", "np.less(-1, x)", "np.roll(x, -1)"], "bytes", grad=False),
+    *_each(["np.split(x, [3])[1]", "np.array_split(x, [1, 5])[1]", "np.hsplit(x, [9])[1]", "np.vsplit(x, [1])[0]",
+            "np.tril(x[0])", "np.triu(x[0], 1)", "np.reshape(x, (2, 2, 3), order='A')",
+            "np.unique(np.array([[3.0, 1.0], [2.0, 1.0]]), return_inverse=True)[1]",
+            "np.partition(x, 2, axis=None)[2]"],
+           "matrix", grad=False),
+    Edge("np.linalg.solve(x @ x.swapaxes(1, 2) + 4 * np.eye(3), x[:, :, 0])", "plain", tol=1e-4),
+]  # fmt: skip
 _BATCHLESS = [
     Edge("npx.fully_connected(x, y, num_hidden=5, no_bias=True)", "empty", "weight", grad=False),
     Edge("npx.layer_norm(x, y, y)", "empty", "vector4", grad=False),
@@ -326,7 +358,21 @@ def helpers(np):
     return {"layer": layer, "measured": measured}
 
 
-ROWS = [*_OBJECTS, *_PLAIN, *_ELEMENTWISE, *_HUGE, *_REDUCED, *_AXES, *_ONES, *_TIES, *_BATCHLESS, *_INDICES, *_TYPES]
+ROWS = [
+    *_OBJECTS,
+    *_PLAIN,
+    *_ELEMENTWISE,
+    *_HUGE,
+    *_REDUCED,
+    *_AXES,
+    *_ONES,
+    *_TIES,
+    *_KINKS,
+    *_NUMBERS,
+    *_BATCHLESS,
+    *_INDICES,
+    *_TYPES,
+]
 
 _AS_NUMPY = {"out": "NaN stays NaN, and -0.0 keeps its sign, as in NumPy"}
 _AT_NAN = {"grad": "at NaN and infinity JAX's gradient, not MXNet's"}
@@ -334,7 +380,22 @@ _AT_NAN = {"grad": "at NaN and infinity JAX's gradient, not MXNet's"}
 _ABOUT_MEANS = {"dtype": "means of float16 stay float16"}
 _WILD_SCORES = {"out": "the loss of a class of infinite distance is infinite, MXNet's is NaN"}
 
+_SIGMOID_AT_0 = {"grad": "MXNet takes the sigmoid of 0 to be 0"}
+
 KNOWN = {
+    **{
+        f"{compared} of {x}": {"out": "MXNet wraps the number round to fit"}
+        for compared, x in (
+            ("x == 300", "small"),
+            ("x < -300", "small"),
+            ("np.greater(300, x)", "small"),
+            ("x < 300", "bytes"),
+            ("np.less(-1, x)", "bytes"),
+        )
+    },
+    "x % y of kinks, level": {"out": "NaN where it is divided by 0, as in NumPy", "grad": "that of the same"},
+    "loss.SigmoidBCELoss()(x, y) of kinks, level": _SIGMOID_AT_0,
+    "loss.LogisticLoss()(x, y) of kinks, level": _SIGMOID_AT_0,
     "layer(nn.LayerNorm(), x) of image16": {"grad": "that of a sum is 0: MXNet's is rounding in half precision"},
     **{f"layer(nn.SELU(), x) of {x}": {"grad": "MXNet's is wrong below zero"} for x in ("image64", "image16")},
     **{f"loss.{name}(x, y) of scores16, targets16": _ABOUT_MEANS for name in _LOSSES},

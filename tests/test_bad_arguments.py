@@ -185,6 +185,59 @@ def test_sizes_that_do_not_exist(make, mode):
         make(x)
 
 
+@pytest.mark.parametrize("mode", ["deferred", "naive", "recorded"])
+@pytest.mark.parametrize("number", [-1, 256, 2**40])
+def test_numbers_that_the_dtype_does_not_have(number, mode):
+    """Arithmetic raises, whether it runs at once or in a program; a comparison knows the answer."""
+    x = np.array([0, 255], dtype="uint8")
+    scope = autograd.record() if mode == "recorded" else engine.mode("naive" if mode == "naive" else "deferred")
+    with scope:
+        for compute in (lambda: x + number, lambda: number * x, lambda: np.maximum(x, number)):
+            with pytest.raises(OverflowError, match=rf"{number} is out of bounds for uint8"):
+                compute()
+        assert (x == number).tolist() == [False, False] and (number != x).tolist() == [True, True]
+        assert (x < number).tolist() == [number > 0] * 2 and np.greater(number, x).tolist() == [number > 0] * 2
+
+
+@pytest.mark.parametrize("name", ["percentile", "quantile", "nanpercentile", "nanquantile"])
+def test_shares_out_of_range(name):
+    for bad in (-1, 101, [0.5, -0.1]):
+        with pytest.raises(ValueError, match=f"np.{name}: q must be between 0 and 1"):
+            getattr(np, name)(np.ones((3,)), bad)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: np.repeat(x, -1), "negative lengths are not allowed"),
+        (lambda x: np.inner(x, np.ones((2,))), r"the axes to sum over differ: \(3,\) and \(2,\)"),
+        (lambda x: np.full((2, 2), np.ones((3,))), r"shape \(3\) cannot be broadcast to \(2,2\)"),
+        (lambda x: x[:0][[0, 1]], "an axis of length 0 has nothing to take"),
+        (lambda x: np.diff(np.array(1.0)), r"at least one dimensional; got float32\[\]"),
+        (lambda x: np.linalg.cond(x[0]), "np.linalg.cond: input array must be at least 2D"),
+    ],
+)
+def test_errors_speak_of_arrays(call, said):
+    """What JAX says of primitives and tracers is put into the words of NumPy."""
+    with autograd.record(), pytest.raises(ValueError, match=said) as caught:
+        call(np.ones((2, 3)))
+    for word in ("jnp", "jax", "Tracer", "broadcast_in_dim", "dot_general", "gather"):
+        assert word not in str(caught.value)
+
+
+def test_reflections_longer_than_the_axis():
+    for bad in (4, (0, 0, 0, 0, 0, 0, 5, 0)):
+        layer = nn.ReflectionPad2D(bad)
+        with pytest.raises(ValueError, match="further elements to reflect"):
+            layer(np.ones((1, 2, 4, 5)))
+
+
+@pytest.mark.parametrize(("name", "least"), [("hsplit", 1), ("vsplit", 2), ("dsplit", 3)])
+def test_splits_of_too_few_axes(name, least):
+    with pytest.raises(ValueError, match=f"{name}: an array of {least} or more axes"):
+        getattr(np, name)(np.ones((2,) * (least - 1)), 2)
+
+
 @pytest.mark.parametrize("name", ["max", "min", "amax", "amin", "argmax", "argmin", "nanmax", "nanmin", "ptp"])
 def test_reductions_without_an_identity(name):
     reduce = getattr(np, name)

@@ -411,8 +411,16 @@ def test_in_place_operators_change_this_array(name, make):
 
 def test_in_place_keeps_dtype_and_shape():
     n = np.array([5, 7], dtype="int32")
-    n *= 1.5
-    assert n.dtype == onp.int32 and n.tolist() == [7, 10]
+    n += np.array([1, 1], dtype="uint8")
+    assert n.dtype == onp.int32 and n.tolist() == [6, 8]
+    for other in (1.5, np.ones((2,))):
+        with pytest.raises(TypeError, match="int32, which cannot hold results of dtype float32"):
+            n *= other
+    with pytest.raises(TypeError, match="cannot hold"):
+        n /= 2
+    with pytest.raises(TypeError, match="`out` is of dtype int32"):
+        np.exp(np.ones((2,)), out=n)
+    assert n.tolist() == [6, 8]
     h = np.ones((2,), dtype="float16")
     h += np.ones((2,), dtype="float32")
     assert h.dtype == onp.float16

@@ -200,7 +200,7 @@ CASES: dict[str, list] = {
     "nonzero": [((I > 2,), {})],
     "argwhere": [((I > 2,), {})],
     "flatnonzero": [((I > 2,), {})],
-    "unique": [((J,), {}), ((J,), {"return_counts": True, "return_inverse": True}), ((J,), {"axis": 0})],
+    "unique": [((J,), {}), ((J,), {"return_counts": True}), ((J,), {"axis": 0})],
     "bincount": [((K,), {}), ((K,), {"weights": V[:3], "minlength": 5})],
     "extract": [((B, X), {})],
     "compress": [((B[0], X, 1), {})],

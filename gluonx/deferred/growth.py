@@ -7,6 +7,7 @@ gradients flow.
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -58,7 +59,21 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
     if kind == "b":
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
-    return whole[0] if whole else canonical(np.int64)
+    if not whole:
+        return canonical(np.int64)
+    if not 0 <= scalar < 128:
+        _check_room(int(scalar), whole[0])
+    return whole[0]
+
+
+def _check_room(number: int, dtype: np.dtype) -> None:
+    """Raises for integers that an array's dtype does not have, which a compiled program would wrap round."""
+    limits = np.iinfo(dtype)
+    if not limits.min <= number <= limits.max:
+        raise OverflowError(
+            f"the integer {number} is out of bounds for {dtype}, the dtype of the array beside it, which goes from "
+            f"{limits.min} to {limits.max}; cast the array first."
+        )
 
 
 def _is_key(value: Any) -> bool:
@@ -203,7 +218,25 @@ def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> Exception:
     if isinstance(error, AttributeError) and None in avals:
         return TypeError(f"{op}{at}: an array or a number was expected as an operator's input, got None")
     inputs = ", ".join("none" if a is None else repr(a) for a in avals)
-    return ShapeError(f"{op}{at} cannot take inputs ({inputs}): {str(error).strip() or type(error).__name__}")
+    return ShapeError(f"{op}{at} cannot take inputs ({inputs}): {_plain(str(error)) or type(error).__name__}")
+
+
+_PLAIN = [
+    (r"broadcast_in_dim shape must have every element be nonnegative, got", "negative lengths are not allowed, got"),
+    (r"dot_general requires contracting dimensions to have the same shape, got", "the axes to sum over differ:"),
+    (r"Incompatible types for broadcasting: input type=\w+\[(.*?)\] and requested type=\w+\[(.*?)\]",
+     r"shape (\1) cannot be broadcast to (\2)"),
+    (r"Slice size at index \d+ in gather op is out of range.*", "an axis of length 0 has nothing to take"),
+    (r"\w*Tracer\((.*?)\)", r"\1"),
+    (r"\b(?:jax\.numpy|jnp)\.", "np."),
+]  # fmt: skip
+
+
+def _plain(told: str) -> str:
+    """What JAX says of an operator's inputs, in the words of arrays."""
+    for pattern, words in _PLAIN:
+        told = re.sub(pattern, words, told)
+    return told.strip()
 
 
 def fill(handle: Handle, op: Any, args: Any) -> None:

@@ -4,12 +4,14 @@ with.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
+from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
 from gluonx.np.rules import OWN, RENAMED, RULES, SHOWN
@@ -156,6 +158,39 @@ def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
     return elementwise
 
 
+_SHARES = {"percentile": 100, "nanpercentile": 100, "quantile": 1, "nanquantile": 1}
+
+
+def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., Any]:
+    """The front, which refuses numbers as `q` that are not between 0 and `top`; arrays are not looked into."""
+
+    @functools.wraps(front)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        q = args[1] if len(args) > 1 else kwargs.get("q")
+        if isinstance(q, (int, float, list, tuple)):
+            parts = q if isinstance(q, (list, tuple)) else [q]
+            bad = [p for p in parts if isinstance(p, (int, float)) and not 0 <= p <= top]
+            if bad:
+                raise ValueError(f"np.{name}: q must be between 0 and {top}, got {bad[0]}.")
+        return front(*args, **kwargs)
+
+    return checked
+
+
+def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
+    """The front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
+
+    @functools.wraps(front)
+    def rolled(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1 and type(args[1]) is int:
+            args = (args[0], Index(args[1]), *args[2:])
+        elif type(kwargs.get("shift")) is int:
+            kwargs["shift"] = Index(kwargs["shift"])
+        return front(*args, **kwargs)
+
+    return rolled
+
+
 def fill(namespace: dict[str, Any]) -> list[str]:
     """Put every function of the table into `namespace`; a name that this ``jax.numpy`` lacks is left out."""
     made: dict[str, Any] = {}
@@ -164,5 +199,7 @@ def fill(namespace: dict[str, Any]) -> list[str]:
     for name, text in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), text, listed=name in table.LISTS)
+    made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
+    made["roll"] = _by_places(made["roll"])
     namespace.update(made)
     return list(made)

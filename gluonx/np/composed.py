@@ -106,7 +106,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("np.where: give both x and y, or neither.")
     if onp.isscalar(x) and onp.isscalar(y):
-        return _where(condition, x, y)
+        return _where(
+            condition, *[float(v) if isinstance(v, (bool, int)) else v for v in (x, y)]
+        )  # float32, as in MXNet
     condition = as_leaf(condition)
     if condition.dtype != bool:
         condition = condition != 0
@@ -350,7 +352,11 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 
 @core("fill_diagonal")
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
-    return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=wrap, inplace=False)
+    if not wrap or a.ndim != 2:
+        return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
+    places = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal begins anew below a row that it leaves out
+    values = jnp.resize(jnp.asarray(val, a.dtype), places.shape)
+    return a.reshape(-1).at[places].set(values).reshape(a.shape)
 
 
 def put(a: ndarray, ind: Any, v: Any, mode: str | None = None) -> None:

@@ -69,15 +69,20 @@ def on_host(name: str, value: Any) -> Any:
         raise
 
 
-def to_device(result: Any) -> Any:
-    """NumPy's result as ndarrays; tuples and lists keep their kind, float64 becomes float32."""
+def to_device(result: Any, wide: bool = False) -> Any:
+    """NumPy's result as ndarrays; tuples and lists keep their kind, float64 becomes float32 unless `wide`."""
     if isinstance(result, (tuple, list)):
-        parts = [to_device(r) for r in result]
+        parts = [to_device(r, wide) for r in result]
         return tuple(parts) if isinstance(result, tuple) else parts
     host = onp.asarray(result)
-    if host.dtype.kind == "f" and host.dtype.itemsize == 8:
+    if host.dtype.kind == "f" and host.dtype.itemsize == 8 and not wide:
         host = host.astype(onp.float32)
     return new_handle(jax.device_put(host))
+
+
+def is_wide(*values: Any) -> bool:
+    """Whether an array of float64 is among them."""
+    return any(isinstance(v, ndarray) and v.dtype == onp.float64 for v in values)
 
 
 def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -88,7 +93,7 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None) -> Calla
         if kwargs:
             refuse(f"np.{name}", set(kwargs).difference(signature.parameters), signature.parameters)
         read = {k: on_host(name, v) for k, v in kwargs.items()}
-        return to_device(compute(*[on_host(name, a) for a in args], **read))
+        return to_device(compute(*[on_host(name, a) for a in args], **read), is_wide(*args, *kwargs.values()))
 
     front.__name__ = front.__qualname__ = name
     front.__signature__ = signature  # type: ignore[attr-defined]
@@ -112,7 +117,19 @@ setdiff1d = _hosted("setdiff1d", "The sorted values of one array that another do
 setxor1d = _hosted("setxor1d", "The sorted values that just one of two arrays holds.")
 trim_zeros = _hosted("trim_zeros", "A vector without the zeros at its ends.")
 union1d = _hosted("union1d", "The sorted values that either of two arrays holds.")
-unique = _hosted("unique", "The sorted values of an array, each once.")
+
+
+def _unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None
+) -> Any:
+    found = onp.unique(ar, return_index, return_inverse, return_counts, axis)
+    if not return_inverse:
+        return found
+    where = 2 if return_index else 1  # one axis, also of an array of more (NumPy 2 keeps its shape)
+    return (*found[:where], found[where].reshape(-1), *found[where + 1 :])
+
+
+unique = _hosted("unique", "The sorted values of an array, each once.", _unique)
 
 
 def _bincount(x: onp.ndarray, weights: Any = None, minlength: int = 0) -> onp.ndarray:

@@ -15,7 +15,8 @@ from jax import Array
 
 from gluonx.arguments import named
 from gluonx.np.building import make
-from gluonx.np.hosted import on_host, to_device
+from gluonx.np.hosted import is_wide, on_host, to_device
+from gluonx.ops.elementwise import absolute
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
@@ -100,7 +101,13 @@ def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
 
 
 def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    if ord == 1 and (isinstance(axis, int) or (axis is None and x.ndim == 1)):
+        return _sum_of_sizes(_square(x), axis, keepdims)
     return jnp.linalg.norm(_square(x), ord=ord, axis=axis, keepdims=keepdims)
+
+
+def _sum_of_sizes(x: Array, axis: Any, keepdims: bool) -> Array:
+    return jnp.sum(absolute(x), axis=axis, keepdims=keepdims)
 
 
 def pinv(a: Array, rtol: Any = None, hermitian: bool = False) -> Array:
@@ -110,6 +117,13 @@ def pinv(a: Array, rtol: Any = None, hermitian: bool = False) -> Array:
 def qr(a: Array, mode: str = "reduced") -> Any:
     result = jnp.linalg.qr(_square(a), mode)
     return tuple(result) if isinstance(result, tuple) else result
+
+
+def solve(a: Array, b: Array) -> Array:
+    a, b = _square(a), _square(b)
+    if b.ndim == a.ndim - 1 and b.ndim > 1:  # a stack of vectors, as before NumPy 2
+        return jnp.linalg.solve(a, b[..., None])[..., 0]
+    return jnp.linalg.solve(a, b)
 
 
 def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
@@ -126,14 +140,16 @@ def vecdot(a: Array, b: Array, axis: int | None = None) -> Array:
 
 
 def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    if ord == 1:
+        return _sum_of_sizes(_square(x), axis, keepdims)
     return jnp.linalg.vector_norm(_square(x), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
 _RULES: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        cholesky, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr, svd,
-        trace, vecdot, vector_norm,
+        cholesky, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr, solve,
+        svd, trace, vecdot, vector_norm,
     )
 }  # fmt: skip
 
@@ -149,16 +165,19 @@ def eig(a: Any) -> tuple[Any, Any]:
     The matrix is read: outside traced blocks only, and no gradient flows.
     """
     values, vectors = onp.linalg.eig(onp.asarray(on_host("linalg.eig", a), onp.float64))
-    return to_device((_real(values), _real(vectors)))
+    return to_device((_real(values, is_wide(a)), _real(vectors, is_wide(a))), is_wide(a))
 
 
 def eigvals(a: Any) -> Any:
     """The eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
-    return to_device(_real(onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))))
+    values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
+    return to_device(_real(values, is_wide(a)), is_wide(a))
 
 
-def _real(found: Any) -> onp.ndarray:
-    return found.real.astype(onp.float32) if not onp.any(found.imag) else found.astype(onp.complex64)
+def _real(found: Any, wide: bool) -> onp.ndarray:
+    if onp.any(found.imag):
+        return found.astype(onp.complex128 if wide else onp.complex64)
+    return found.real.astype(onp.float64 if wide else onp.float32)
 
 
 named(globals(), ["eig", "eigvals"], "np.linalg")

@@ -7,11 +7,16 @@ float); JAX wants a concrete value where MXNet is content with a traced one; or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
+
+from gluonx.errors import ShapeError
+from gluonx.ops.common import axes_of, axis_of, index_dtype
+from gluonx.ops.tensor import cut
 
 __all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
 
@@ -121,12 +126,13 @@ def sometrue(a: Array, axis: Any = None, keepdims: bool = False, out: None = Non
     return jnp.any(a, axis, keepdims=keepdims)
 
 
-def partition(a: Array, kth: int, axis: int = -1, kind: str = "introselect", order: None = None) -> Array:
-    return jnp.partition(a, kth, axis)
+def partition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+    return jnp.partition(a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
 
 
-def argpartition(a: Array, kth: int, axis: int = -1, kind: str = "introselect", order: None = None) -> Array:
-    return jnp.argpartition(a, kth, axis)
+def argpartition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+    found = jnp.argpartition(a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
+    return found.astype(index_dtype())
 
 
 def stack(arrays: Sequence[Array], axis: int = 0, out: None = None, *, dtype: Any = None) -> Array:
@@ -177,6 +183,27 @@ def roll(a: Array, shift: Array, axis: Any = None) -> Array:
     return jnp.roll(a, whole(shift), axis)
 
 
+def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    if isinstance(indices_or_sections, int):
+        return jnp.array_split(ary, indices_or_sections, axis)
+    return list(cut(ary, indices_or_sections, axis_of(axis, ary.ndim, "array_split")))
+
+
+def _split_along(name: str, axis: int, least: int) -> Callable[..., list[Array]]:
+    def split(ary: Array, indices_or_sections: Any) -> list[Array]:
+        if ary.ndim < least:
+            raise ShapeError(f"{name}: an array of {least} or more axes was expected, got one of shape {ary.shape}.")
+        along = min(axis, ary.ndim - 1)
+        if isinstance(indices_or_sections, int):
+            return jnp.split(ary, indices_or_sections, along)
+        return list(cut(ary, indices_or_sections, along))
+
+    return split
+
+
+hsplit, vsplit, dsplit = _split_along("hsplit", 1, 1), _split_along("vsplit", 0, 2), _split_along("dsplit", 2, 3)
+
+
 # -- indices ----------------------------------------------------------------------------------------------------------
 
 
@@ -194,6 +221,14 @@ def unravel_index(indices: Array, shape: Any, order: str = "C") -> tuple[Array, 
 def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     parts = [whole(part) for part in arrays]
     return jnp.ravel_multi_index(parts, dims, mode="clip" if mode == "raise" else mode, order=order)
+
+
+def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None) -> Array:
+    return jnp.searchsorted(a, v, side, None if sorter is None else whole(sorter)).astype(index_dtype())
+
+
+def digitize(x: Array, bins: Array, right: bool = False) -> Array:
+    return jnp.digitize(x, bins, right).astype(index_dtype())
 
 
 def ix_(*args: Array) -> tuple[Array, ...]:
@@ -233,6 +268,37 @@ def corrcoef(
     return jnp.corrcoef(x, y, rowvar, dtype=dtype)
 
 
+def median(
+    a: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
+    return _middle(jnp.median, a, axis, keepdims)
+
+
+def nanmedian(
+    a: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
+    return _middle(jnp.nanmedian, a, axis, keepdims)
+
+
+def _middle(compute: Callable[..., Array], a: Array, axis: Any, keepdims: bool) -> Array:
+    kept = range(a.ndim) if axis is None else axes_of(axis, a.ndim, "median")
+    compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # which is NaN
+    return compute(a, axis=axis, keepdims=keepdims)
+
+
+def _quantiles(name: str) -> Callable[..., Array]:
+    compute = getattr(jnp, name)
+
+    def quantile(
+        a: Array, q: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+        keepdims: bool = False,
+    ) -> Array:  # fmt: skip
+        found = compute(a, q.reshape(-1) if q.ndim else q, axis, method=method, keepdims=keepdims)
+        return found.reshape(q.shape + found.shape[1:]) if q.ndim else found
+
+    return quantile
+
+
 def polyder(p: Array, order: int = 1) -> Array:
     return jnp.polyder(p, order)
 
@@ -270,7 +336,7 @@ def histogram(
     """Counts a bin, and the edges; without `edges` there are `bins` equal ones."""
     at = histogram_edges(a, edges, weights, bins=bins, range=range)
     counts, at = jnp.histogram(a, at, None, weights, density)
-    return (counts if density or weights is not None else counts.astype(jnp.int32)), at
+    return (counts if density or weights is not None else counts.astype(index_dtype())), at
 
 
 _OLD_NAMES: dict[str, Callable[..., Any]] = {
@@ -285,10 +351,13 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
-        argpartition, argsort, average, concatenate, copy, corrcoef, dot, gradient, in1d, isin, ix_,
-        lexsort, matmul, msort, pad, partition, permute_dims, polyder, polyint, polyval, ptp, ravel, ravel_multi_index,
-        roll, sometrue, sort, stack, std, take_along_axis, trace, unravel_index, var, vecmat, vstack,
+        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot, gradient, in1d, isin,
+        ix_, lexsort, matmul, median, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval, ptp,
+        ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, stack, std, take_along_axis, trace,
+        unravel_index, var, vecmat, vstack,
     )},
+    **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
+    "hsplit": hsplit, "vsplit": vsplit, "dsplit": dsplit,
     **_OLD_NAMES,
 }  # fmt: skip
 """The functions that stand in for ``jax.numpy``'s, by name."""

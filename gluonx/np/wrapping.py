@@ -23,8 +23,9 @@ import jax
 import numpy as onp
 
 from gluonx.arguments import unexpected
+from gluonx.arithmetic import comparable
 from gluonx.deferred import invoke
-from gluonx.dtype import canonical
+from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError
 from gluonx.ndarray import ndarray
 from gluonx.np import table
@@ -199,7 +200,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     Raises
     ------
     TypeError
-        If `out` is not an ndarray (or a tuple of as many as there are results).
+        If `out` is not an ndarray (or a tuple of as many as there are results), or if a result would be cut off to fit:
+        floats into integers, integers into booleans or into integers without sign.
     ShapeError
         If the shapes differ.
     """
@@ -215,6 +217,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise TypeError(f"{name}: `out` must be an ndarray, got {type(out).__name__}.")
     if out.shape != result.shape:
         raise ShapeError(f"{name}: `out` has shape {out.shape}, but the result has shape {result.shape}.")
+    refuse_cut(f"{name}: `out`", out.dtype, result.dtype)
     out[...] = result
     return out
 
@@ -257,6 +260,14 @@ def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], ou
     return result if out is None else write_out(f"np.{name}", out, result)
 
 
+_COMPARISONS = frozenset({"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"})
+_EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
+
+
+def _comparable(x1: Any, x2: Any) -> tuple[Any, Any]:
+    return (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
+
+
 def unary(op: Op, name: str) -> Front:
     """The front of an elementwise function of one array."""
     bound, host = op.bind(), getattr(onp, name, None)
@@ -274,9 +285,14 @@ def unary(op: Op, name: str) -> Front:
 def binary(op: Op, name: str) -> Front:
     """The front of an elementwise function of two arrays."""
     bound, host = op.bind(), getattr(onp, name, None)
+    compares, symmetric = name in _COMPARISONS, name in _EXTREMES
 
     def front(x1: Any = _MISSING, x2: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
         if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
+            if compares:
+                x1, x2 = _comparable(x1, x2)
+            elif symmetric and x1.__class__ in (int, float):
+                x1, x2 = x2, x1  # a tie with a number gives the array the gradient
             try:
                 return invoke(bound, (x1, x2))
             except TypeError:

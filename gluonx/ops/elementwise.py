@@ -20,6 +20,7 @@ from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, na
 from gluonx.ops.registry import Shape, register
 
 __all__ = [
+    "absolute",
     "activation",
     "around",
     "clip",
@@ -137,10 +138,34 @@ def _minimum(x: Array, y: Array) -> Array:
     return jnp.where((x <= y) | (x != x), x, y)
 
 
+def _fmax(x: Array, y: Array) -> Array:
+    return jnp.where((x >= y) | (y != y), x, y)
+
+
+def _fmin(x: Array, y: Array) -> Array:
+    return jnp.where((x <= y) | (y != y), x, y)
+
+
 def _divide(x: Array, y: Array) -> Array:
     if not (jnp.issubdtype(x.dtype, jnp.inexact) or jnp.issubdtype(y.dtype, jnp.inexact)):
         x, y = x.astype(jnp.float32), y.astype(jnp.float32)
     return jnp.true_divide(x, y)
+
+
+def _floor_divide(x: Array, y: Array) -> Array:
+    quotient = jnp.floor_divide(x, y)
+    if jnp.issubdtype(quotient.dtype, jnp.inexact):
+        return quotient
+    return jnp.where(y == 0, 0, quotient).astype(quotient.dtype)  # XLA leaves a division by zero undefined
+
+
+def _power(x: Array, y: Array) -> Array:
+    if not (jnp.issubdtype(y.dtype, jnp.signedinteger) and jnp.issubdtype(x.dtype, jnp.integer)):
+        return jnp.power(x, y)
+    whole = jnp.power(x, jnp.maximum(y, 0))
+    odd = jnp.where(y % 2 == 0, 1, -1)
+    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, odd, 0))  # cut off towards zero
+    return jnp.where(y < 0, inverse, whole).astype(whole.dtype)
 
 
 _BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, ...]]] = {
@@ -148,14 +173,14 @@ _BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, .
     "subtract": (1, jnp.subtract, "``x1 - x2``.", ()),
     "multiply": (1, jnp.multiply, "``x1 * x2``.", ()),
     "true_divide": (1, _divide, "``x1 / x2``, a float also for integers.", ("divide",)),
-    "power": (4, jnp.power, "``x1 ** x2``.", ("pow",)),
-    "floor_divide": (4, jnp.floor_divide, "``floor(x1 / x2)``.", ()),
+    "power": (4, _power, "``x1 ** x2``; of integers, cut off to one.", ("pow",)),
+    "floor_divide": (4, _floor_divide, "``floor(x1 / x2)``; 0 where an integer is divided by 0.", ()),
     "mod": (4, jnp.remainder, "The remainder, with the sign of the divisor.", ("remainder",)),
     "fmod": (4, jnp.fmod, "The remainder, with the sign of the dividend.", ()),
     "maximum": (4, _maximum, "The larger; the gradient of a tie goes to ``x1``.", ()),
     "minimum": (4, _minimum, "The smaller; the gradient of a tie goes to ``x1``.", ()),
-    "fmax": (4, jnp.fmax, "The larger; a number before one that is not.", ()),
-    "fmin": (4, jnp.fmin, "The smaller; a number before one that is not.", ()),
+    "fmax": (4, _fmax, "The larger; a number before one that is not. The gradient of a tie goes to ``x1``.", ()),
+    "fmin": (4, _fmin, "The smaller; a number before one that is not. The gradient of a tie goes to ``x1``.", ()),
     "arctan2": (4, jnp.arctan2, "The angle of the point ``(x2, x1)``.", ("atan2",)),
     "hypot": (4, jnp.hypot, "``sqrt(x1**2 + x2**2)``, without overflow.", ()),
     "copysign": (4, jnp.copysign, "The magnitude of ``x1`` with the sign of ``x2``.", ()),
@@ -243,13 +268,15 @@ for _name, _row in _UNARY.items():
 for _name, _row in _BINARY.items():
     _register_binary(_name, *_row)
 
-maximum, minimum = _maximum, _minimum
+absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
 @register(level=4)
 def integer_power(x: Array, *, exponent: int) -> Array:
-    """``x ** exponent`` for a fixed integer: a few products in place of a general power."""
-    return lax.integer_pow(narrow(x, float_dtype(x)) if exponent < 0 else x, exponent)
+    """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
+    if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
+        return _power(x, jnp.asarray(exponent))
+    return lax.integer_pow(x, exponent)
 
 
 @register(level=3, aliases=("round",))

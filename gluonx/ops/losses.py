@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
 __all__ = [
@@ -133,7 +134,7 @@ def l1_loss(
 ) -> Array:
     """The absolute difference ``|label - pred|``, averaged a sample."""
     x, y = _pair(pred, label)
-    return _finish(jnp.abs(y - x), pred, sample_weight, weight, batch_axis)
+    return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
 
 @register(level=1)
@@ -148,7 +149,7 @@ def huber_loss(
 ) -> Array:
     """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet."""
     x, y = _pair(pred, label)
-    far = jnp.abs(y - x)
+    far = absolute(y - x)
     loss = jnp.where(far > rho, far - 0.5 * rho, (0.5 / rho) * jnp.square(far))
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
@@ -185,7 +186,7 @@ def squared_hinge_loss(
 
 def _logistic(x: Array, y: Array) -> Array:
     """The stable form of the logistic loss of a logit and a label in [0, 1]."""
-    return jax.nn.relu(x) - x * y + jnp.log1p(jnp.exp(-jnp.abs(x)))
+    return jax.nn.softplus(x) - x * y
 
 
 @register(level=1)
@@ -229,7 +230,7 @@ def sigmoid_bce_loss(
         loss = _logistic(x, y)
     else:
         log_weight = 1 + (positive - 1) * y
-        loss = x - x * y + log_weight * (jnp.log1p(jnp.exp(-jnp.abs(x))) + jax.nn.relu(-x))
+        loss = x - x * y + log_weight * jax.nn.softplus(-x)
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 

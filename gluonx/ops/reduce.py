@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jax import Array
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, index_dtype, narrow, wide
+from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
 __all__ = ["norm"]
@@ -97,16 +99,31 @@ def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _extreme(x: Array, compute: Callable[..., Array], axis: Axis, keepdims: bool) -> Array:
+    return compute(x, axis, keepdims=keepdims)
+
+
+@_extreme.defjvp
+def _extreme_moved(
+    compute: Callable[..., Array], axis: Axis, keepdims: bool, primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
+    (x,), (moved,) = primals, tangents
+    best = compute(x, axis, keepdims=True)
+    slope = jnp.sum(jnp.where(x == best, moved, 0), axis, keepdims=keepdims)
+    return best.reshape(slope.shape), slope
+
+
 @register("max", level=4, aliases=("amax",))
 def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The largest element over axes; ties share the gradient."""
-    return jnp.max(x, axis, keepdims=keepdims)
+    """The largest element over axes; each of several equal ones has the whole gradient."""
+    return _extreme(x, jnp.max, axis, keepdims)
 
 
 @register("min", level=4, aliases=("amin",))
 def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The smallest element over axes; ties share the gradient."""
-    return jnp.min(x, axis, keepdims=keepdims)
+    """The smallest element over axes; each of several equal ones has the whole gradient."""
+    return _extreme(x, jnp.min, axis, keepdims)
 
 
 @register("all", level=4)
@@ -164,7 +181,7 @@ def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, o
 
 
 def _sum_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return jnp.sum(jnp.abs(x), axis, keepdims=keepdims)
+    return jnp.sum(absolute(x), axis, keepdims=keepdims)
 
 
 def _root_norm(x: Array, axis: Any, keepdims: bool) -> Array:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from gluonx.dtype import canonical
@@ -18,7 +19,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axes_of, axis_of, index_dtype
 from gluonx.ops.registry import register
 
-__all__ = ["cast", "new_shape", "reshape", "stop_index"]
+__all__ = ["cast", "cut", "new_shape", "reshape", "stop_index"]
 
 Shape = tuple[int, ...]
 Axis = int | Sequence[int] | None
@@ -137,15 +138,15 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
         that follow.
     reverse : bool
         Read both shapes from the right.
-    order : {'C', 'F'}
-        The order in which elements are taken and put.
+    order : {'C', 'F', 'A'}
+        The order in which elements are taken and put; 'A' is 'C'.
 
     Raises
     ------
     ShapeError
         If the number of elements does not fit.
     """
-    return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order=order)
+    return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
 
 @register(level=3)
@@ -320,8 +321,17 @@ def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) 
         raise ShapeError(
             f"split: axis {axis} of data of shape {x.shape} does not make {indices_or_sections} equal parts."
         )
-    sections = indices_or_sections if isinstance(indices_or_sections, int) else list(indices_or_sections)
-    return tuple(jnp.split(x, sections, axis))
+    if isinstance(indices_or_sections, int):
+        return tuple(jnp.split(x, indices_or_sections, axis))
+    return cut(x, indices_or_sections, axis)
+
+
+def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
+    """The parts between places along an axis; a part that ends before it begins, or begins past the end, is empty."""
+    n = x.shape[axis]
+    starts = [0, *[stop_index(p, n) for p in places]]
+    stops = [*starts[1:], n]
+    return tuple([lax.slice_in_dim(x, a, max(a, b), axis=axis) for a, b in zip(starts, stops, strict=True)])
 
 
 @register(level=3, aliases=("SliceChannel",), nout=lambda attrs: attrs["num_outputs"])
@@ -350,6 +360,12 @@ def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -
     return jnp.repeat(x, repeats, axis)
 
 
+def _check_reflection(x: Array, pad_width: Any) -> None:
+    for n, margin in zip(x.shape, np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)), strict=True):
+        if max(margin) >= max(n, 1):
+            raise ShapeError(f"pad: an axis of {n} has no {max(margin)} further elements to reflect, in {x.shape}.")
+
+
 @register(level=3, aliases=("Pad",))
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
     """The array with margins.
@@ -365,6 +381,8 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     """
     if isinstance(pad_width, tuple) and x.ndim > 1 and len(pad_width) == 2 * x.ndim and isinstance(pad_width[0], int):
         pad_width = tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
+    if mode == "reflect":
+        _check_reflection(x, pad_width)
     if mode != "constant":
         return jnp.pad(x, pad_width, mode)
     value = 0 if constant_value is None else jnp.asarray(constant_value).astype(x.dtype)
@@ -383,16 +401,20 @@ def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
     return jnp.roll(x, shift, axis)
 
 
+def _matrix(x: Array) -> Array:
+    return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
+
+
 @register(level=3)
 def tril(x: Array, *, k: int = 0) -> Array:
-    """The lower triangle of the last two axes; 0 above."""
-    return jnp.tril(x, k)
+    """The lower triangle of the last two axes; 0 above. A vector is every row."""
+    return jnp.tril(_matrix(x), k)
 
 
 @register(level=3)
 def triu(x: Array, *, k: int = 0) -> Array:
-    """The upper triangle of the last two axes; 0 below."""
-    return jnp.triu(x, k)
+    """The upper triangle of the last two axes; 0 below. A vector is every row."""
+    return jnp.triu(_matrix(x), k)
 
 
 @register(level=5)
