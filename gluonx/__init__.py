@@ -117,6 +117,7 @@ __all__ = [
     "num_gpus",
     "numpy",
     "numpy_extension",
+    "onnx",
     "ops",
     "optimizer",
     "parameter",

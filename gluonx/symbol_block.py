@@ -23,7 +23,7 @@ from gluonx.symbol.graph import Node, aux_nodes, variables, walk
 from gluonx.symbol.run import LABELS, plan, run
 from gluonx.symbol.symbol import Symbol
 
-__all__ = ["SymbolBlock"]
+__all__ = ["SymbolBlock", "free_labels"]
 
 _INITS = {"zero": "zeros", "zeros": "zeros", "one": "ones", "ones": "ones"}
 
@@ -85,7 +85,7 @@ class SymbolBlock(HybridBlock):
         own["_symbol"], own["_input_names"] = graph, names
         own["_input_nodes"] = [nodes[name] for name in names]
         own["_order"] = plan(graph._entries)
-        own["_labels"] = _free_labels(graph, names, params or {})
+        own["_labels"] = free_labels(graph, names, params or {})
         aux = aux_nodes(walk(graph._entries))
         for name, node in nodes.items():
             if name not in names and name not in own["_labels"]:
@@ -232,7 +232,7 @@ def _declared(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return {_plain(name): array for name, array in arrays.items()}
 
 
-def _free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:
+def free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:
     """Variables that are nothing but labels of loss operators, and that nobody has a value for."""
     uses: dict[str, set[bool]] = {}
     for node in walk(graph._entries):

@@ -91,10 +91,8 @@ class Emit(Graph):
             raise GraphError("an array is missing")
         if isinstance(arg, Ref):
             found = self.values[arg] if arg.step is not None else self.leaf(arg.index)
-        elif number(arg) or isinstance(arg, np.ndarray):
+        else:
             found = self.constant(arg, dtype if dtype is not None else common_dtype(arg))
-        else:  # a size, used as a number
-            found = self.squeeze(self.dimension(arg), 0)
         return found if dtype is None else self.cast(found, dtype)
 
     def args(self, step: Step, dtype: Any = None) -> list[Value]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from gluonx.errors import GraphError, ShapeError
 
-__all__ = ["Graph", "Node", "Value", "common_dtype", "is_static", "same_size"]
+__all__ = ["Graph", "Node", "Value", "common_dtype", "is_float", "is_static", "same_size"]
 
 Shape = tuple[Any, ...]
 _SMALL = 64  # constants of up to so many elements are shared between their users
@@ -31,6 +31,11 @@ _INT64 = np.dtype(np.int64)
 def is_static(shape: Iterable[Any]) -> bool:
     """Whether all sizes are numbers."""
     return all(isinstance(n, int | np.integer) for n in shape)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether an element type is one of floats, bfloat16 among them."""
+    return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
 def same_size(one: Any, other: Any) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from gluonx.errors import GraphError
 from gluonx.onnx.emit import RULES, Emit, rule
-from gluonx.onnx.graph import Value
+from gluonx.onnx.graph import Value, is_float
 from gluonx.onnx.rules_elementwise import scaled, where
 from gluonx.symbol.record import Step
 
@@ -24,6 +25,13 @@ def _operand(emit: Emit, step: Step) -> Value:
 @rule("activation")
 def _activation(emit: Emit, step: Step) -> Any:
     return RULES[step.op.attrs["act_type"]](emit, step)
+
+
+@rule("dropout")
+def _dropout(emit: Emit, step: Step) -> Any:
+    if step.op.random:
+        raise GraphError("it drops in prediction too")
+    return emit.value(step.args[0])
 
 
 @rule("log_sigmoid")
@@ -97,14 +105,14 @@ def _smooth_l1(emit: Emit, step: Step) -> Any:
 
 def masked(emit: Emit, scores: Value, mask: Value, axis: int, logarithm: bool = False) -> Value:
     """The softmax over the elements where `mask` holds; where nothing is left in a row, zeros."""
-    low = emit.constant(np.finfo(scores.dtype).min, scores.dtype)
+    low = emit.constant(jnp.finfo(scores.dtype).min, scores.dtype)
     found = emit.node("LogSoftmax" if logarithm else "Softmax", where(emit, mask, scores, low), axis=axis)
     return where(emit, mask, found, emit.constant(-np.inf if logarithm else 0, scores.dtype))
 
 
 def _scores(emit: Emit, step: Step, temperature: Any) -> Value:
     x = emit.value(step.args[0])
-    x = x if x.dtype.kind == "f" else emit.cast(x, np.float32)
+    x = x if is_float(x.dtype) else emit.cast(x, np.float32)
     return x if temperature is None else emit.node("Div", x, emit.value(temperature, x.dtype))
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from gluonx.errors import GraphError
 from gluonx.onnx.emit import RULES, Emit, Rule, number, rule
-from gluonx.onnx.graph import Value
+from gluonx.onnx.graph import Value, is_float
 from gluonx.symbol.record import Step
 
 __all__ = ["boolean", "floor_mod", "scaled", "where", "wider"]
@@ -69,7 +70,7 @@ for _word in _UNARY.split():
     RULES[_ours] = _unary(_theirs)
 
 for _name in ("copy", "stop_gradient", "np.copy", "positive", "make_loss", "linear_regression_output",
-              "mae_regression_output", "svm_output", "select_first"):  # fmt: skip
+              "mae_regression_output", "svm_output"):  # fmt: skip
     RULES[_name] = lambda emit, step: emit.value(step.args[0])
 RULES["logistic_regression_output"] = RULES["sigmoid"]
 
@@ -181,16 +182,16 @@ def _kind_of_float(emit: Emit, step: Step) -> Any:
 @rule("isfinite")
 def _isfinite(emit: Emit, step: Step) -> Any:
     x = emit.value(step.args[0])
-    x = x if x.dtype.kind == "f" else emit.cast(x, np.float32)
+    x = x if is_float(x.dtype) else emit.cast(x, np.float32)
     return emit.node("Less", emit.node("Abs", x), emit.constant(np.inf, x.dtype), dtype=_BOOL)
 
 
 @rule("nan_to_num")
 def _nan_to_num(emit: Emit, step: Step) -> Any:
     x = emit.value(step.args[0])
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         return x
-    info = np.finfo(x.dtype)
+    info = jnp.finfo(x.dtype)
     named = dict(zip(("nan", "high", "low"), step.args[1:], strict=False))
     nan, high, low = (named.get(n) for n in ("nan", "high", "low"))
     infinite = emit.node("IsInf", x, dtype=_BOOL)
@@ -229,7 +230,7 @@ def _add_n(emit: Emit, step: Step) -> Any:
     given = _operands(emit, step)
     if len(given) == 1:
         return given[0]
-    if given[0].dtype.kind == "f":
+    if is_float(given[0].dtype):
         return emit.node("Sum", *given) if len(given) > 2 else emit.node("Add", *given)
     out = given[0]
     for value in given[1:]:
@@ -241,7 +242,7 @@ def _add_n(emit: Emit, step: Step) -> Any:
 def _numbers_first(emit: Emit, step: Step) -> Any:
     x, y = _operands(emit, step)
     out = emit.node("Max" if step.op.name == "fmax" else "Min", x, y)
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         return out
     out = where(emit, emit.node("IsNaN", y, dtype=_BOOL), x, out)
     return where(emit, emit.node("IsNaN", x, dtype=_BOOL), y, out)
@@ -249,7 +250,7 @@ def _numbers_first(emit: Emit, step: Step) -> Any:
 
 def floor_mod(emit: Emit, x: Value, y: Value) -> Value:
     """The remainder with the sign of the divisor."""
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         return emit.node("Mod", x, y)
     rest = emit.node("Mod", x, y, fmod=1)
     return emit.node("Mod", emit.node("Add", rest, y), y, fmod=1)
@@ -268,7 +269,7 @@ def _fmod(emit: Emit, step: Step) -> Any:
 @rule("floor_divide")
 def _floor_divide(emit: Emit, step: Step) -> Any:
     x, y = _operands(emit, step)
-    if x.dtype.kind == "f":
+    if is_float(x.dtype):
         return emit.node("Floor", emit.node("Div", x, y))
     return emit.node("Div", emit.node("Sub", x, emit.node("Mod", x, y)), y)
 
@@ -340,7 +341,7 @@ def _raised(emit: Emit, x: Value, exponent: int) -> Value:
         return x
     if exponent == 2:
         return emit.node("Mul", x, x)
-    if exponent == -1:
+    if exponent == -1 and is_float(x.dtype):
         return emit.node("Reciprocal", x)
     return emit.node("Pow", x, emit.constant(exponent, x.dtype))
 
@@ -380,6 +381,16 @@ def _where(emit: Emit, step: Step) -> Any:
     return where(emit, emit.value(condition, _BOOL), emit.value(x, dtype), emit.value(y, dtype))
 
 
+@rule("select_first")
+def _select(emit: Emit, step: Step) -> Any:
+    dtype, half = step.outs[0].dtype, len(step.args) // 2
+    conditions, choices = step.args[:half], [emit.value(arg, dtype) for arg in step.args[half:]]
+    out = choices.pop()
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(emit, emit.value(condition, _BOOL), choice, out)
+    return out
+
+
 @rule("derived mask_write")
 def _mask_write(emit: Emit, step: Step) -> Any:
     x, mask, value = step.args
@@ -394,7 +405,7 @@ def _clip(emit: Emit, step: Step) -> Any:
     x, low, high = (*step.args, None, None)[:3]
     dtype = wider(step.outs[0].dtype)
     x = emit.value(x, dtype)
-    if all(v is None or number(v) for v in (low, high)) and dtype.kind == "f":
+    if all(v is None or number(v) for v in (low, high)) and is_float(dtype):
         return emit.node("Clip", x, *[None if v is None else emit.value(v, dtype) for v in (low, high)])
     if low is not None:
         x = emit.node("Max", x, emit.value(low, dtype))
@@ -404,6 +415,6 @@ def _clip(emit: Emit, step: Step) -> Any:
 @rule("cast", "derived cast")
 def _cast(emit: Emit, step: Step) -> Any:
     x, dtype = emit.value(step.args[0]), step.outs[0].dtype
-    if x.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
+    if is_float(x.dtype) and dtype.kind in "iu" and dtype.itemsize < 4:
         x = emit.cast(x, np.int32)  # from there on it wraps round
     return emit.cast(x, dtype)

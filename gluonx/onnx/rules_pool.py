@@ -7,13 +7,15 @@ how many there are; only for images of open size ONNX has to find that out (``ce
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from gluonx.errors import GraphError
 from gluonx.onnx.emit import Emit, rule
-from gluonx.onnx.graph import Value, is_static
+from gluonx.onnx.graph import Value, is_float, is_static
 from gluonx.onnx.rules_elementwise import scaled
 from gluonx.onnx.rules_layers import channels_first, channels_last, per_axis
 from gluonx.symbol.record import Step
@@ -28,7 +30,7 @@ _KINDS = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "L
 def _pooling(emit: Emit, step: Step) -> Any:
     attrs, x = step.op.attrs, emit.value(step.args[0], step.outs[0].dtype)
     last = (attrs["layout"] or "NCW")[-1] == "C"
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         raise GraphError("pooling of whole numbers")
     if last:
         x = channels_first(emit, x)
@@ -43,29 +45,34 @@ def _whole(emit: Emit, x: Value, attrs: Any) -> Value:
     return emit.node(_GLOBAL[kind], x, p=(attrs["p_value"] or 2) if kind == "lp" else None)
 
 
-def _edges(
-    attrs: Any, sizes: list[int], kernel: list[int], stride: list[int]
-) -> tuple[list[int], list[int], list[int]]:
-    """Padding in front and behind, and the number of windows, along each axis."""
-    pad = per_axis(attrs["pad"], len(sizes), 0)
-    front, behind, counts = [], [], []
-    for n, k, s, p in zip(sizes, kernel, stride, pad, strict=True):
-        if attrs["pooling_convention"] == "same":
-            count = -(-n // s)
-            p = max((count - 1) * s + k - n, 0) // 2
-        elif attrs["pooling_convention"] == "full":
-            count = -((k - n - 2 * p) // s) + 1
-        else:
-            count = (n + 2 * p - k) // s + 1
-        front.append(p)
-        counts.append(count)
-        behind.append(max((count - 1) * s + k - n - p, 0) if attrs["pooling_convention"] != "valid" else p)
-    return front, behind, counts
+class _Axis(NamedTuple):
+    """The windows along one axis: those that see data, with padding in front and behind, and how many see none."""
+
+    size: int
+    kernel: int
+    stride: int
+    front: int
+    behind: int
+    count: int
+    blind: int
+
+
+def _axis(size: int, kernel: int, stride: int, pad: int, convention: str) -> _Axis:
+    if convention == "same":
+        count = -(-size // stride)
+        pad = max((count - 1) * stride + kernel - size, 0) // 2
+    elif convention == "full":
+        count = -((kernel - size - 2 * pad) // stride) + 1
+    else:
+        count = (size + 2 * pad - kernel) // stride + 1
+    seeing = min(count, -(-(size + pad) // stride))
+    behind = max((seeing - 1) * stride + kernel - size - pad, 0)
+    return _Axis(size, kernel, stride, pad, behind, seeing, count - seeing)
 
 
 def _windows(emit: Emit, x: Value, attrs: Any) -> Value:
     count, kind = x.ndim - 2, attrs["pool_type"]
-    kernel, stride = per_axis(attrs["kernel"], count, 1), per_axis(attrs["stride"], count, 1)
+    kernel, stride, pad = (per_axis(attrs[n], count, d) for n, d in (("kernel", 1), ("stride", 1), ("pad", 0)))
     sizes, convention = list(x.shape[2:]), attrs["pooling_convention"]
     include = attrs["count_include_pad"] is not False
     more: dict[str, Any] = {"kernel_shape": kernel, "strides": stride}
@@ -73,46 +80,40 @@ def _windows(emit: Emit, x: Value, attrs: Any) -> Value:
         more["count_include_pad"] = int(include or kind == "sum")
     elif kind == "lp":
         more["p"] = attrs["p_value"] or 2
-    if convention != "valid" and not is_static(sizes):
-        if convention == "same" or kind == "sum":
+    if any(p >= k for p, k in zip(pad, kernel, strict=True)):
+        raise GraphError("padding as wide as the windows")
+    if not is_static(sizes):
+        blind = any(p + s > k for p, s, k in zip(pad, stride, kernel, strict=True))  # ONNX has no such windows
+        if convention == "same" or (convention == "full" and (kind == "sum" or blind)):
             raise GraphError(f"windows of pooling_convention='{convention}' over images of open size")
-        pad = per_axis(attrs["pad"], count, 0)
-        return emit.node(_KINDS[kind], x, pads=[*pad, *pad], ceil_mode=1, **more)
-    if convention == "valid":
-        pad = per_axis(attrs["pad"], count, 0)
-        front, behind, counts = pad, pad, []
-    else:
-        front, behind, counts = _edges(attrs, sizes, kernel, stride)
-    if any(p >= k for p, k in zip([*front, *behind], kernel * 2, strict=True)):
-        x, front, behind = _padded(emit, x, front, behind, kind, include)
-    out = emit.node(_KINDS[kind], x, pads=[*front, *behind], **more)
+        out = emit.node(_KINDS[kind], x, pads=[*pad, *pad], ceil_mode=int(convention == "full") or None, **more)
+        return scaled(emit, out, math.prod(kernel)) if kind == "sum" else out
+    axes = [_axis(n, k, s, p, convention) for n, k, s, p in zip(sizes, kernel, stride, pad, strict=True)]
+    behind = pad if convention == "valid" else [axis.behind for axis in axes]
+    out = emit.node(_KINDS[kind], x, pads=[*[axis.front for axis in axes], *behind], **more)
     if kind == "sum":
-        return scaled(emit, out, math.prod(kernel))
-    if kind == "avg" and include and convention != "valid":
-        return _corrected(emit, out, attrs, (sizes, kernel, stride, counts))
-    return out
+        out = scaled(emit, out, math.prod(kernel))
+    elif kind == "avg" and include and convention != "valid":
+        out = _corrected(emit, out, axes, pad)
+    return _completed(emit, out, axes, float(jnp.finfo(x.dtype).min) if kind == "max" else 0.0)
 
 
-def _padded(emit: Emit, x: Value, front: list[int], behind: list[int], kind: str, include: bool) -> Any:
-    """Padding as wide as a window, which ONNX allows in a node of its own only."""
-    if kind == "avg" and not include:
-        raise GraphError("averages without padding over windows that see nothing else")
-    low = emit.constant(np.finfo(x.dtype).min if kind == "max" else 0, x.dtype)
-    shape = [n + f + b for n, f, b in zip(x.shape[2:], front, behind, strict=True)]
-    padded = emit.node("Pad", x, emit.ints(0, 0, *front, 0, 0, *behind), low, mode="constant")
-    padded.shape = (*x.shape[:2], *shape)
-    return padded, [0] * len(front), [0] * len(front)
+def _completed(emit: Emit, out: Value, axes: Sequence[_Axis], fill: float) -> Value:
+    """What the windows give that lie behind the data, where there are some."""
+    blind = [axis.blind for axis in axes]
+    if not any(blind):
+        return out
+    pads = [0] * (4 + len(blind)) + blind
+    return emit.node("Pad", out, emit.ints(*pads), emit.constant(fill, out.dtype), mode="constant")
 
 
-def _corrected(emit: Emit, out: Value, attrs: Any, geometry: Any) -> Value:
+def _corrected(emit: Emit, out: Value, axes: Sequence[_Axis], pads: Sequence[int]) -> Value:
     """Averages over the places that count: the padding does, what lies beyond it does not."""
-    axes = list(zip(*geometry, per_axis(attrs["pad"], len(geometry[0]), 0), strict=True))
     factor = np.ones((), np.float64)
-    for n, k, s, count, p in axes:
-        low = p if attrs["pooling_convention"] == "full" else max((count - 1) * s + k - n, 0) // 2
-        starts = [i * s - low for i in range(count)]
-        lengths = np.array([min(start + k, n + p) - start for start in starts])
-        factor = factor[..., None] * (k / lengths)
+    for axis, pad in zip(axes, pads, strict=True):
+        starts = [i * axis.stride - axis.front for i in range(axis.count)]
+        lengths = np.array([min(start + axis.kernel, axis.size + pad) - start for start in starts])
+        factor = factor[..., None] * (axis.kernel / lengths)
     return out if (factor == 1).all() else emit.node("Mul", out, emit.constant(factor, out.dtype))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gluonx.errors import GraphError
 from gluonx.onnx.emit import Emit, rule
-from gluonx.onnx.graph import Value, is_static, same_size
+from gluonx.onnx.graph import Value, is_float, is_static, same_size
 from gluonx.onnx.rules_activation import masked
 from gluonx.onnx.rules_elementwise import scaled, wider
 from gluonx.symbol.record import Step
@@ -28,7 +28,7 @@ def _fully_connected(emit: Emit, step: Step) -> Any:
     offset = None if bias is None or attrs["no_bias"] else emit.value(bias, dtype)
     if attrs["flatten"] and x.ndim != 2:
         x = emit.reshape(x, (x.shape[0], weight.shape[1])) if x.ndim > 1 else emit.unsqueeze(x, 1)
-    if x.ndim == 2 and dtype.kind == "f":
+    if x.ndim == 2 and is_float(dtype):
         return emit.node("Gemm", x, weight, offset, transB=1)
     turned = emit.transpose(weight, (1, 0)) if emit.alone(weights) else _turned(emit, weight)
     out = emit.node("MatMul", x, turned)
@@ -104,8 +104,10 @@ def _outer(emit: Emit, step: Step) -> Any:
 def _vecdot(emit: Emit, step: Step) -> Any:
     x, y = emit.args(step, wider(step.outs[0].dtype))
     product = emit.node("Mul", x, y)
-    axis = step.op.attrs.get("axis")
-    return emit.node("ReduceSum", product, None if axis is None else emit.ints(axis), keepdims=0)
+    if step.op.name == "vdot":
+        return emit.node("ReduceSum", product, keepdims=0)
+    axis = step.op.attrs["axis"]
+    return emit.node("ReduceSum", product, emit.ints(-1 if axis is None else axis), keepdims=0)
 
 
 @rule("batch_dot")

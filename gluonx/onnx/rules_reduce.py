@@ -9,7 +9,7 @@ import numpy as np
 
 from gluonx.errors import GraphError
 from gluonx.onnx.emit import Emit, rule
-from gluonx.onnx.graph import Value
+from gluonx.onnx.graph import Value, is_float
 from gluonx.onnx.rules_elementwise import boolean, where, wider
 from gluonx.symbol.record import Step
 
@@ -90,7 +90,7 @@ def _variance(emit: Emit, step: Step) -> Any:
     ddof = attrs.get("ddof", attrs.get("correction", 0))
     if ddof:
         shape = step.shapes[0].shape
-        count = emit.value(math.prod([shape[a] for a in axes]) - int(ddof), x.dtype)
+        count = emit.cast(emit.squeeze(emit.dimension(math.prod([shape[a] for a in axes]) - int(ddof)), 0), x.dtype)
         total = reduced(emit, "ReduceSumSquare", away, axes, attrs["keepdims"])
         out = emit.node("Div", total, count)
     else:
@@ -166,7 +166,7 @@ def _arg(emit: Emit, step: Step) -> Any:
     return out
 
 
-@rule("cumsum", "np.cumsum")
+@rule("cumsum")
 def _cumsum(emit: Emit, step: Step) -> Any:
     x, axis = _flat(emit, step, wider(step.outs[0].dtype))
     return emit.node("CumSum", x, emit.constant(axis, np.int64))
@@ -217,7 +217,7 @@ def _topk(emit: Emit, step: Step) -> Any:
 def _nansum(emit: Emit, step: Step) -> Any:
     _only(step)
     x = emit.value(step.args[0], wider(step.outs[0].dtype))
-    if x.dtype.kind == "f":
+    if is_float(x.dtype):
         shape = x.shape
         x = where(emit, emit.node("IsNaN", x, dtype=_BOOL), emit.constant(0, x.dtype), x)
         x.shape = shape

@@ -213,8 +213,6 @@ def _split(emit: Emit, step: Step) -> Any:
     ndim = len(step.shapes[0].shape)
     axis = {"hsplit": 1 if ndim > 1 else 0, "vsplit": 0, "dsplit": 2}.get(step.op.name)
     axis = step.op.attrs["axis"] % ndim if axis is None else axis
-    if any(out.shape[axis] == 0 for out in step.outs):
-        raise GraphError("a part without elements")
     return _parts(emit, step, axis)
 
 
@@ -306,6 +304,7 @@ def _np_pad(emit: Emit, step: Step) -> Any:
 def _triangle(emit: Emit, step: Step) -> Any:
     x = emit.value(step.args[0], wider(step.outs[0].dtype))
     k = step.op.attrs["k"]
+    x = emit.expand(x, step.outs[0].shape) if x.ndim == 1 else x
     return emit.node("Trilu", x, emit.constant(k, np.int64) if k else None, upper=int(step.op.name == "triu"))
 
 

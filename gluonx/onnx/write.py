@@ -167,6 +167,8 @@ def _check(onnx: ModuleType, model: Any, known: Sequence[Value]) -> None:
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        if "unsupported type" in str(error):
+            raise GraphError(f"ONNX knows no such operator on this element type: {error}") from error
         raise GraphError(f"what was made is not valid ONNX, which is a mistake of gluonx: {error}") from error
     del model.graph.input[plain:]
     del model.graph.initializer[:]

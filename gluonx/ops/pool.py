@@ -166,7 +166,7 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
     if windows.whole:
         reduce = jnp.max if largest else jnp.sum
         return reduce(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
-    if largest and windows.is_two_by_two() and min(x.shape[a] for a in _spatial_axes(windows.layout)) > 1:
+    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in _spatial_axes(windows.layout)):
         for axis in (axes := _spatial_axes(windows.layout)):
             x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
         return _largest_of_four(x, *axes), []

@@ -72,7 +72,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.gluon.data.vision": {"*": LATER},
     "mxnet.gluon.block": {"*": LATER},
     "mxnet.gluon.rnn": {"*": LATER},
-    "mxnet.onnx": {"*": LATER},
     "mxnet.sym": {"*": LATER},
     "mxnet.test_utils": {"*": LATER},
     "mxnet.image": {"*": LATER, "Number": IMPORTED, "cv2": IMPORTED},
