@@ -138,6 +138,7 @@ class Graph:
         list of Value
             The known values that nodes take: the initializers.
         """
+        self._merge()
         seen: set[int] = {id(v) for v in self.inputs}
         for index, value in enumerate(self.outputs):  # an output has a name and a node of its own
             if value.maker is None or id(value) in seen:
@@ -153,6 +154,18 @@ class Graph:
         for value, name in zip(self.outputs, names, strict=True):
             value.name = name
         return self._named(taken, {id(v) for v in self.outputs})
+
+    def _merge(self) -> None:
+        """Compute the same thing once: masks that every layer makes anew, for example."""
+        first: dict[Any, Node] = {}
+        instead: dict[int, Value] = {}
+        for node in self.nodes:
+            node.inputs = [v if v is None else instead.get(id(v), v) for v in node.inputs]
+            key = (node.kind, tuple(map(id, node.inputs)), repr(sorted(node.attrs.items())), len(node.outputs))
+            other = first.setdefault(key, node)
+            if other is not node:
+                instead.update({id(a): b for a, b in zip(node.outputs, other.outputs, strict=True)})
+        self.outputs = [instead.get(id(v), v) for v in self.outputs]
 
     def _named(self, taken: set[str], outputs: set[int]) -> list[Value]:
         """Names for nodes and for the values between them; the known values, each once."""
