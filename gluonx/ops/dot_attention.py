@@ -261,8 +261,9 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     """
     if heads < 1 or parts < 1 or x.ndim < 1 or x.shape[-1] % (heads * parts):
         raise ShapeError(f"split_heads: the last axis of {x.shape} is no multiple of {parts} parts of {heads} heads.")
-    split = x.reshape(*x.shape[:-1], parts, heads, x.shape[-1] // (heads * parts))
-    found = tuple(split[..., part, :, :] for part in range(parts))
+    # The gradient of a split is one concatenation; that of slices is a sum of as many padded arrays.
+    split = lax.split(x, [x.shape[-1] // parts] * parts, axis=x.ndim - 1)
+    found = tuple(part.reshape(*part.shape[:-1], heads, part.shape[-1] // heads) for part in split)
     return found if parts > 1 else found[0]
 
 

@@ -184,12 +184,8 @@ def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], m
 
 
 def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
-    found, start = {}, 0
-    for name, shape in pieces:
-        size = math.prod(shape)
-        found[name] = lax.slice(flat, (start,), (start + size,)).reshape(shape)
-        start += size
-    return found
+    parts = lax.split(flat, [math.prod(shape) for _, shape in pieces])
+    return {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}
 
 
 def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], mask: Any, attrs: Any) -> list[Array]:
