@@ -14,7 +14,7 @@ from typing import Any
 
 from gluonx.compat.absent import Absent
 from gluonx.compat.own import OWN
-from gluonx.compat.where import known_modules, known_names, target
+from gluonx.compat.where import PARTS, known_modules, known_names, target
 from gluonx.export import Format
 from gluonx.legacy.array import use_nd_arrays
 from gluonx.legacy.mode import Mode
@@ -65,6 +65,8 @@ def _look_up(module: str, name: str) -> Any:
             why = error
     if name in known_names().get(module, ()):
         return Absent(dotted)
+    if module in PARTS:
+        return _look_up(PARTS[module], name)
     raise AttributeError(str(why) if why is not None else f"module '{module}' has no attribute '{name}'")
 
 

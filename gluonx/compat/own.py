@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as onp
@@ -63,6 +64,25 @@ def _logger(name: str | None = None, filename: str | None = None, filemode: str 
     return logger
 
 
+def _apply_weighting(*args: Any) -> Any:
+    """``(F, loss, weight, sample_weight)`` of MXNet 1, or without F: a loss times its weights."""
+    loss, weight, sample_weight = (*(args[1:] if isinstance(args[0], ModuleType) else args), None, None)[:3]
+    if sample_weight is not None:
+        loss = loss * sample_weight
+    return loss if weight is None else loss * weight
+
+
+def _reshape_like(*args: Any) -> Any:
+    """``(F, x, y)`` of MXNet 1, or without F: x in the shape of y."""
+    x, y = args[-2:]
+    return x.reshape(tuple(y.shape))
+
+
+def _indent(text: str, spaces: int) -> str:
+    """All lines but the first moved to the right, as in a block's ``__repr__``."""
+    return text.replace("\n", "\n" + spaces * " ")
+
+
 _SWITCHES = {"set_np": _set_np, "reset_np": _reset_np, "is_np_array": _is_np_array, "is_np_shape": _is_np_array}
 _BASE = {
     "numeric_types": (float, int, onp.generic),
@@ -105,6 +125,11 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.autograd.NDArray": _value(NDArray),
     "mxnet.initializer.NDArray": _value(NDArray),
+    # Not public, and all the same in many losses and blocks.
+    "mxnet.gluon.loss._apply_weighting": _value(_apply_weighting),
+    "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
+    "mxnet.gluon.utils._indent": _value(_indent),
+    "mxnet.gluon.block._indent": _value(_indent),
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
     "mxnet.log.get_logger": _value(_logger),
     "mxnet.log.getLogger": _value(_logger),
