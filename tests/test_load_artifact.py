@@ -261,14 +261,15 @@ def test_the_page_on_export_runs_as_it_stands(tmp_path):
     """All Python of docs/export.md before its second chapter on files, in one process, from top to bottom."""
     page = (pathlib.Path(__file__).parents[1] / "docs" / "export.md").read_text()
     code = re.findall(r"```python\n(.*?)```", page.split("# Parameter files")[0], re.DOTALL)
-    assert len(code) == 3
+    assert len(code) == 4
     lines = [
         "print(model(np.zeros((3, 64), 'float32')).shape)",
         "print(predict(np.zeros((3, 64), 'float32'))[0].shape)",
+        "print(session.run(None, {'data': np.zeros((3, 4), 'float32')})[0].shape)",
     ]
-    script = "\n".join([*code[:2], lines[0], code[2], lines[1]])
+    script = "\n".join([*code[:2], lines[0], code[2], lines[1], code[3], lines[2]])
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.split("\n")[:2] == ["(3, 10)", "(3, 10)"], done.stderr
+    assert done.stdout.split("\n")[:3] == ["(3, 10)", "(3, 10)", "(3, 2)"], done.stderr
     plain = subprocess.run(
         [sys.executable, "-c", f"{code[2]}\nimport sys; print('gluonx' in sys.modules)"],
         cwd=tmp_path,
