@@ -6,6 +6,7 @@ import itertools
 import math
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as onp
 import pytest
@@ -13,7 +14,8 @@ from jax.test_util import check_grads
 
 from gluonx import autograd, np, npx
 from gluonx.errors import ShapeError
-from gluonx.ops import get
+from gluonx.ops import cudnn, get
+from gluonx.ops.lowering import native_forms
 from gluonx.ops.recurrence import Form, form_of
 from gluonx.ops.rnn import GATES, input_size_of, packing
 
@@ -225,3 +227,95 @@ def test_the_flat_vector_is_cudnns(layers, both):
     y, *last = cudnn.lstm_ref(x.swapaxes(0, 1), h, c, *weights, lengths, INPUTS, SIZE, layers, 0.0, both)
     for a, b in zip(op(x, flat, h, c), [y.swapaxes(0, 1), *last], strict=True):
         onp.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+# ---------------------------------------------------------------- cuDNN
+
+
+def stand_in(x, h, c, flat, lengths, inputs, size, layers, dropout, both):
+    """What `jax.experimental.rnn.lstm` computes, by its own reference; the sign marks it in a program."""
+    from jax.experimental import rnn as cudnn
+
+    assert dropout == 0 and lengths.dtype == "int32" and x.dtype == flat.dtype == "float32"
+    weights = cudnn.unpack_lstm_weights(flat, inputs, size, layers, both)
+    y, *last = cudnn.lstm_ref(x, h, c, *weights, lengths, inputs, size, layers, 0.0, both)
+    return jnp.sinh(jnp.arcsinh(y)), *last
+
+
+@pytest.fixture
+def cudnn_stand_in(monkeypatch):
+    monkeypatch.setenv("GLUONX_CUDNN", "1")
+    monkeypatch.setattr("gluonx.ops.cudnn._is_there", lambda: True)
+    monkeypatch.setattr("jax.experimental.rnn.lstm", stand_in)
+
+
+def lstm_arrays(layers, both):
+    size = sum(math.prod(shape) for _, shape in packing("lstm", INPUTS, SIZE, layers, both))
+    states = [uniform(seed, layers * (2 if both else 1), BATCH, SIZE) for seed in (2, 3)]
+    return uniform(0, TIME, BATCH, INPUTS), uniform(1, size), *states
+
+
+@pytest.mark.usefixtures("cudnn_stand_in")
+@pytest.mark.parametrize(("layers", "both", "lengths"), [(1, False, None), (2, True, None), (2, True, [4, 0, 2])])
+def test_cudnn_is_given_what_it_wants(layers, both, lengths):
+    """The way in and out, and the gradient, with JAX's reference in cuDNN's place; lengths of 0 too."""
+    arrays, lengths = lstm_arrays(layers, both), None if lengths is None else jnp.asarray(lengths)
+    attrs = {"mode": "lstm", "state_size": SIZE, "num_layers": layers, "bidirectional": both, "state_outputs": True}
+    op = get("rnn").bind(**attrs, use_sequence_length=lengths is not None)
+
+    def total(fn):
+        def weighed(*arrays):
+            outs = fn(*arrays)
+            return sum((y * uniform(9 + k, *y.shape)).sum() for k, y in enumerate(outs)), outs
+
+        return jax.grad(weighed, (0, 1, 2, 3), has_aux=True)
+
+    sizes = {"size": SIZE, "layers": layers, "both": both}
+    ours = total(lambda *arrays: op(*arrays, lengths))(*arrays)
+    theirs = total(lambda *arrays: cudnn.lstm(*arrays, lengths, **sizes))(*arrays)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        onp.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.usefixtures("cudnn_stand_in")
+def test_cudnn_is_chosen_when_a_program_is_lowered():
+    op = get("rnn").bind(mode="lstm", state_size=SIZE, num_layers=1, state_outputs=True)
+    traced = jax.jit(jax.grad(lambda *arrays: op(*arrays)[0].sum())).trace(*lstm_arrays(1, False))
+    texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda", "tpu")}
+    assert {name: "sinh" in text for name, text in texts.items()} == {"cpu": False, "cuda": True, "tpu": False}
+
+
+@pytest.mark.usefixtures("cudnn_stand_in")
+def test_where_cudnn_does_not_fit(monkeypatch):
+    x, flat, h, c = lstm_arrays(1, False)
+    fine = {"mode": "lstm", "projection_size": None, "clip": (None, None, False)}
+    (batch,) = jax.export.symbolic_shape("b")
+    symbolic = jax.ShapeDtypeStruct((TIME, batch, INPUTS), jnp.float32)
+    assert cudnn.fits(x, flat, [h, c], False, fine)
+    assert not cudnn.fits(symbolic, flat, [h, c], False, fine)
+    assert not cudnn.fits(x.astype("bfloat16"), flat, [h, c], False, fine)
+    assert not cudnn.fits(x, flat, [h, c], True, fine), "its dropout draws other numbers"
+    for other in ({"mode": "gru"}, {"projection_size": 2}, {"clip": (None, 1.0, False)}):
+        assert not cudnn.fits(x, flat, [h, c], False, {**fine, **other})
+    with native_forms():
+        assert not cudnn.fits(x, flat, [h, c], False, fine)
+    monkeypatch.delenv("GLUONX_CUDNN")
+    assert not cudnn.fits(x, flat, [h, c], False, fine), "it is asked for"
+
+
+@pytest.mark.skipif(jax.default_backend() != "gpu", reason="needs a CUDA GPU")
+@pytest.mark.parametrize(("layers", "both", "lengths"), [(1, False, None), (2, True, LENGTHS)])
+def test_cudnn_itself(monkeypatch, layers, both, lengths):
+    arrays = lstm_arrays(layers, both)
+    lengths = None if lengths is None else jnp.asarray(lengths)
+    attrs = {"mode": "lstm", "state_size": SIZE, "num_layers": layers, "bidirectional": both}
+    op = get("rnn").bind(**attrs, use_sequence_length=lengths is not None)
+
+    def gradients():
+        return jax.jit(jax.value_and_grad(lambda *a: (op(*a, lengths) ** 2).sum(), (0, 1, 2, 3)))(*arrays)
+
+    with jax.default_matmul_precision("highest"):
+        scanned = gradients()
+        monkeypatch.setenv("GLUONX_CUDNN", "1")
+        for a, b in zip(jax.tree.leaves(gradients()), jax.tree.leaves(scanned), strict=True):
+            onp.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

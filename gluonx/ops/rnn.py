@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
+from gluonx.ops import cudnn
 from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
 from gluonx.ops.recurrence import form_of, gru_loop, lstm_loop, simple_loop
 from gluonx.ops.registry import Shape, register
@@ -216,11 +217,22 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     shapes = _state_shapes(attrs, data.shape[1] if data.ndim == 3 else 0)
     given = states[: len(shapes)]
     pieces = _check(data, flat, given, attrs)
-    mask = _mask(data, lengths)
-    piece = _unpacked(wide(flat), pieces)
-    inner = piece["l0_i2h_bias"].dtype
+    inner = wide(flat).dtype
     begin = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
-    found = _stacked(key, wide(data), piece, begin, mask, {**attrs, "clip": clip})
+    attrs = {**attrs, "clip": clip}
+
+    def scanned(data: Array, flat: Array, *begin: Array) -> Any:
+        piece, mask = _unpacked(wide(flat), pieces), _mask(data, lengths)
+        return tuple(_stacked(key, wide(data), piece, list(begin), mask, attrs))
+
+    def by_cudnn(data: Array, flat: Array, h: Array, c: Array) -> Any:
+        sizes = {"size": attrs["state_size"], "layers": attrs["num_layers"], "both": attrs["bidirectional"]}
+        return cudnn.lstm(data, flat, h, c, lengths, **sizes)
+
+    if cudnn.fits(data, flat, begin, key is not None and attrs["num_layers"] > 1, attrs):
+        found = lax.platform_dependent(data, flat, *begin, cuda=by_cudnn, default=scanned)
+    else:
+        found = scanned(data, flat, *begin)
     return tuple(narrow(a, float_dtype(data)) for a in found)
 
 
