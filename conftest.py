@@ -17,6 +17,8 @@ if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}=4".strip()
 # Never the user's own cache folder.
 os.environ["GLUONX_CACHE_DIR"] = str(_ROOT / ".pytest_cache" / "gluonx-xla")
+# JAX writes a program's file in place. Small programs, which all workers share, would be read while they are written.
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
 
 import pytest  # noqa: E402
 

@@ -352,7 +352,8 @@ class LSTMBias(Initializer):
 
 def _uniform(scale: float, shape: tuple[int, ...]) -> np.ndarray:
     draw = random.host_rng().random(shape, dtype=np.float32)
-    return (2.0 * draw - 1.0) * np.float32(scale)
+    # In place: fresh memory for a large array costs as much as the draws.
+    return np.multiply(np.subtract(np.multiply(draw, 2, out=draw), 1, out=draw), np.float32(scale), out=draw)
 
 
 def _normal(sigma: float, shape: tuple[int, ...]) -> np.ndarray:

@@ -25,7 +25,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx import initializer
+from gluonx import initializer, random
 from gluonx.declared import Shape, Text, as_shape, is_complete, merge, one_device, placement, structure
 from gluonx.deferred import where
 from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
@@ -79,6 +79,8 @@ class Parameter:
     Parameter (shape=(2, 3), dtype=float32)
     """
 
+    _stream = (0, 0)  # of random numbers, see gluonx.random.next_stream
+
     def __init__(
         self,
         name: str = "weight",
@@ -110,9 +112,7 @@ class Parameter:
         self._stype, self._grad_stype = stype, grad_stype
         self._grad_req = "null"
         self.grad_req = grad_req
-        self.lr_mult = lr_mult
-        self.wd_mult = wd_mult
-        self.init = init
+        self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
 
     def __repr__(self) -> str:
         kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
@@ -212,6 +212,7 @@ class Parameter:
         place.jax_device  # noqa: B018 - raises here, before anything has changed, if this machine has no such device
         chosen = init if init is not None else self.init if self.init is not None else default_init
         chosen = initializer.create(initializer.Uniform() if chosen is None else chosen)
+        self._stream = random.next_stream()
         if not is_complete(self._shape):
             self._device, self._awaiting = place, chosen
             self._make_handle()
@@ -220,7 +221,7 @@ class Parameter:
         if self._home is not None and place != self._device:
             self._home.reset_device(place)
         self._device, self._awaiting = place, None
-        self._fill(value)
+        self._fill(value, chosen)
 
     def _check_initializable(self) -> None:
         if not is_complete(self._shape) and not self._allow_deferred_init:
@@ -237,7 +238,7 @@ class Parameter:
         before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
         set_state(at_once())
         try:
-            with jax.ensure_compile_time_eval():
+            with jax.ensure_compile_time_eval(), random.drawing_from(self._stream):
                 return init.make(desc, self._shape, self._dtype)
         finally:
             set_state(before)
@@ -252,11 +253,11 @@ class Parameter:
             self._handle = ndarray._unknown(self)
         return self._handle
 
-    def _fill(self, value: np.ndarray) -> None:
-        """Put a host array into the handle and give it its gradient."""
+    def _fill(self, value: np.ndarray, init: Any = None) -> None:
+        """Put a host array, that of `init` perhaps, into the handle and give it its gradient."""
         handle = self._make_handle()
-        assert self._device is not None, "initialize() chooses the device"
-        handle._assign_host(value, placement(self._device))
+        own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
+        handle._assign_host(value, placement(self._device), copy=None if own else True)
         self._attach()
 
     def _forget(self) -> None:
@@ -290,9 +291,9 @@ class Parameter:
     def _finish(self) -> None:
         """End the deferred state if the shape is known by now."""
         if self._awaiting is not None and is_complete(self._shape):
-            value = self._initial_value(self._awaiting)
+            value, init = self._initial_value(self._awaiting), self._awaiting
             self._awaiting = None
-            self._fill(value)
+            self._fill(value, init)
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
         """Called by the engine when an operator meets the placeholder and knows what shape it should have."""
@@ -549,8 +550,7 @@ class Parameter:
         state = {**self.__dict__, "_home": None}
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
-        state["_host"] = handle.asnumpy() if self._is_ready else None
-        return state
+        return {**state, "_host": handle.asnumpy() if self._is_ready else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)

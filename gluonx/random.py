@@ -3,11 +3,16 @@
 It is a root key and a counter. The n-th random operation draws from ``fold_in(root, n)``, and both travel into programs
 as inputs: the same program serves every step, and an operation draws the same bits whether it runs at once, in a
 deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and samplers use.
+
+A parameter draws from a stream of its own, numbered when it is told to initialize (:func:`next_stream`). So its values
+depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -15,24 +20,33 @@ import numpy as np
 
 from gluonx import late
 
-__all__ = ["host_rng", "next_index", "root", "seed", "wrap"]
+__all__ = ["drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
 
 
 class _State:
-    __slots__ = ("counter", "host", "lock", "root")
+    __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.seeds = 0
         self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
 
     def reset(self, value: int) -> None:
         # The key is two 32-bit words, as jax.random.key(value) would hold, made without touching a device.
         self.root = np.array([(value >> 32) & 0xFFFFFFFF, value & 0xFFFFFFFF], np.uint32)
-        self.counter = 0
+        self.counter = self.streams = 0
+        self.seeds, self.value = self.seeds + 1, value
         self.host = np.random.Generator(np.random.Philox(value))
 
 
 _state = _State()
+
+
+class _Drawing(threading.local):
+    stream: np.random.Generator | None = None
+
+
+_drawing = _Drawing()
 
 
 def seed(seed_state: int, device: object = "all") -> None:
@@ -66,7 +80,41 @@ def seed(seed_state: int, device: object = "all") -> None:
 
 def host_rng() -> np.random.Generator:
     """NumPy's generator for what is drawn on the host: initial weights, shuffles."""
-    return _state.host
+    return _drawing.stream or _state.host
+
+
+def next_stream() -> tuple[int, int]:
+    """Takes the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
+    with _state.lock:
+        _state.streams += 1
+        return _state.seeds, _state.streams
+
+
+@contextmanager
+def drawing_from(stream: tuple[int, int]) -> Generator[None]:
+    """Within, :func:`host_rng` is that stream of the seed in force.
+
+    A stream that was numbered before :func:`seed` was called gets a new number.
+
+    Examples
+    --------
+    >>> draws = []
+    >>> for _ in range(2):
+    ...     seed(7)
+    ...     stream = next_stream()
+    ...     others = host_rng().random(len(draws))  # takes nothing from the stream
+    ...     with drawing_from(stream):
+    ...         draws.append(host_rng().random())
+    >>> draws[0] == draws[1]
+    True
+    """
+    _, number = stream if stream[0] == _state.seeds else next_stream()
+    before = _drawing.stream
+    _drawing.stream = np.random.Generator(np.random.Philox(key=(number << 64) + _state.value))
+    try:
+        yield
+    finally:
+        _drawing.stream = before
 
 
 def root() -> np.ndarray:

@@ -117,7 +117,18 @@ def loops(kind):
     closed = jax.make_jaxpr(lambda p, s, x: pure.apply(p, s, jax.random.key(0), x, train=True))(
         pure.params, pure.state, onp.ones(shape, "float32")
     )
-    return sum(eqn.primitive.name == "scan" for eqn in closed.jaxpr.eqns), str(closed.jaxpr).count("dot_general")
+    names = list(primitives(closed.jaxpr))
+    return names.count("scan"), names.count("dot_general")
+
+
+def primitives(jaxpr):
+    """The names of all operations, those of inner functions each time that they are called."""
+    for eqn in jaxpr.eqns:
+        yield eqn.primitive.name
+        for value in jax.tree.leaves(list(eqn.params.values()), is_leaf=lambda v: hasattr(v, "eqns")):
+            inner = value if hasattr(value, "eqns") else getattr(value, "jaxpr", None)
+            if hasattr(inner, "eqns"):
+                yield from primitives(inner)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import numpy as np
 
 from gluonx import random as _random
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
+from gluonx.ops.lowering import native_only
 
 __all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
 
@@ -28,9 +29,16 @@ ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.defer
 
 
 class DerivedOp:
-    """An operator made by the engine from a pure function on arrays."""
+    """An operator made by the engine from a pure function on arrays.
 
-    __slots__ = ("__weakref__", "attrs", "cache", "eager", "extra", "fn", "n_live", "name", "random", "shapes", "vjp")
+    ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
+    closes over; then it is traced once for each kind of input (see `strong`).
+    """
+
+    __slots__ = (
+        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "n_live", "name", "random", "shapes", "steady",
+        "traced", "vjp",
+    )  # fmt: skip
     needs_mode = False
 
     def __init__(self, name: str, fn: Callable[..., Any], extra: Any = None, n_live: int | None = None) -> None:
@@ -41,7 +49,9 @@ class DerivedOp:
         self.random = False
         self.extra = extra
         self.cache: str | None = PLAIN
+        self.steady = False
         self.eager: Any = None
+        self.traced: Any = None
         self.vjp: Any = None
         self.shapes: Any = None
 
@@ -83,7 +93,26 @@ def _strip(value: Any) -> Any:
 
 
 def strong(op: Any) -> Callable[..., Any]:
-    """The function of `op` with strong types out; random ones take (root words, index) in place of the key."""
+    """The function of `op` with strong types out; random ones take (root words, index) in place of the key.
+
+    Of operators that mean the same each time (those of the registry, and what is ``steady``) it is one jitted function,
+    so a net of fifty equal layers is traced, differentiated and lowered as one layer is. XLA inlines it.
+    """
+    if not getattr(op, "steady", True):
+        return _function(op)
+    native = native_only()
+    found = op.traced
+    if found is None:
+        found = op.traced = {}
+    run = found.get(native)
+    if run is None:
+        fn = _function(op)
+        fn.__name__ = fn.__qualname__ = op.name
+        run = found[native] = jax.jit(fn)
+    return run
+
+
+def _function(op: Any) -> Callable[..., Any]:
     fn = op.fn
     if op.random:
         base = fn
@@ -104,7 +133,7 @@ def executable(op: Any) -> Callable[..., Any]:
     """The compiled form of one operator, cached on it; JAX caches per avals below."""
     run = op.eager
     if run is None:
-        fn = strong(op)
+        fn = _function(op)
         fn.__name__ = fn.__qualname__ = op.name
         run = op.eager = jax.jit(fn)
     return run

@@ -38,7 +38,7 @@ from jax import Array, lax
 
 from gluonx.ops.common import narrow, wide
 
-__all__ = ["Geometry", "convolve", "deconvolve", "form_of", "native_forms", "transposed_form_of"]
+__all__ = ["Geometry", "convolve", "deconvolve", "form_of", "native_forms", "native_only", "transposed_form_of"]
 
 _MOST_TAPS = 64  # a larger kernel is not unrolled
 _FEW_PLACES = 16  # results of so many places are tiny
@@ -57,6 +57,11 @@ def native_forms() -> Iterator[None]:
         yield
     finally:
         _native_only.reset(token)
+
+
+def native_only() -> bool:
+    """Whether `native_forms` is in force."""
+    return _native_only.get()
 
 
 class Geometry(NamedTuple):
@@ -267,7 +272,7 @@ def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
         )
 
     form = form_of(x, weight, geometry)
-    if form == "native" or _native_only.get():
+    if form == "native" or native_only():
         return native(x, weight)
     return _on_cpu(lambda x, weight: _FORMS[form](x, weight, geometry), native, x, weight)
 
@@ -277,7 +282,7 @@ def deconvolve(
 ) -> Array:
     """The transpose of a convolution, from its result's shape to `out_shape`; `native` is its usual form."""
     form = transposed_form_of(x, weight, geometry, out_shape)
-    if form == "native" or _native_only.get():
+    if form == "native" or native_only():
         return native(x, weight)
     image = jax.ShapeDtypeStruct(tuple(out_shape), x.dtype)
 

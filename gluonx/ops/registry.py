@@ -211,7 +211,7 @@ class BoundOp:
 
     Hashable by identity, which is sound because `Op.bind` interns. ``attrs`` holds every attribute, defaults included,
     and must not be changed. The engine keeps what it derives (executables, gradients, shapes) in the slots ``eager``,
-    ``vjp``, ``shapes`` and ``cache``.
+    ``traced``, ``vjp``, ``shapes`` and ``cache``.
 
     ``needs_mode`` tells that the engine is to supply ``training``, because it plays a part and the caller did not;
     ``nout`` is the number of outputs. Of an operator whose ``random`` is a function of the attributes (dropout), a
@@ -232,6 +232,7 @@ class BoundOp:
         "op",
         "random",
         "shapes",
+        "traced",
         "vjp",
     )
 
@@ -244,7 +245,7 @@ class BoundOp:
         self.n_live = op.n_live
         keyless = (None,) if op.random and not self.random else ()
         self.fn = functools.partial(op.fn, *keyless, **attrs)
-        self.eager = self.vjp = self.shapes = self.cache = None
+        self.eager = self.traced = self.vjp = self.shapes = self.cache = None
         self._modes: tuple[BoundOp, BoundOp] | None = None
 
     def in_mode(self, training: bool) -> BoundOp:
