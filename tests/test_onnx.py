@@ -323,6 +323,7 @@ def test_pooling_of_images_of_any_size(tmp_path, net):
         lambda x: gnp.ones((x.shape[0], 2, 1)) * gnp.mean(x, axis=(0, 2), keepdims=True),
         lambda x: gnp.sort(x, axis=0)[::-1] - gnp.argmax(x, axis=0),
         lambda x: gnp.tile(x, (2, 1, 1)) + gnp.repeat(x, 2, axis=0),
+        lambda x: gnp.arange(x.shape[0]) + x.sum(axis=(1, 2)) * gnp.arange(2, x.shape[0] + 2, dtype="int32"),
         lambda x: gnp.broadcast_to(x[:1], x.shape) - gnp.roll(x, 1, axis=0),
         lambda x: x.var(axis=0, ddof=1) if x.shape[0] > 0 else x,
         lambda x: gnp.split(x, 2, axis=1)[0].swapaxes(0, 1),
@@ -330,7 +331,7 @@ def test_pooling_of_images_of_any_size(tmp_path, net):
         lambda x: npx.softmax(x, axis=0) * npx.one_hot(gnp.arange(3), 3)[0],
         lambda x: gnp.flip(x, 0).astype("int32").sum() + gnp.prod(gnp.array(x.shape[1:])),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_sizes_that_are_computed(tmp_path, function):
     net, rng = Code(function), np.random.default_rng(0)

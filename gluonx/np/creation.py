@@ -350,7 +350,10 @@ def arange(
         start, stop = 0, start
     if step == 0:
         raise ValueError("np.arange: the step must not be zero.")
-    num = max(0, math.ceil((stop - start) / step))
+    if step == 1 and not isinstance(stop - start, int | float):
+        num = stop - start  # a symbolic size, of an export
+    else:
+        num = max(0, math.ceil((stop - start) / step))
     if dtype is None and wide_default.get() and all(isinstance(v, int) for v in (start, stop, step)):
         dtype = onp.int64
     return placed(invoke(_arange.bind(num=num, dtype=standard(dtype)), (start, step)), device, ctx)

@@ -131,22 +131,29 @@ def _write(emit: Emit, step: Step) -> Any:
 
 def _inside(emit: Emit, index: Value, size: Any, mode: str) -> Value:
     """Places that are surely within an axis."""
+    dtype = index.dtype
     if not is_static([size]):
-        count = emit.squeeze(emit.dimension(size), 0)
-        last = emit.node("Sub", count, emit.constant(1, _INT64))
+        count = emit.cast(emit.squeeze(emit.dimension(size), 0), dtype)
+        last = emit.node("Sub", count, emit.constant(1, dtype))
     else:
-        count, last = emit.constant(size, _INT64), emit.constant(size - 1, _INT64)
+        count, last = emit.constant(size, dtype), emit.constant(size - 1, dtype)
     if index.known and last.known:
         array = index.array % size if mode == "wrap" else np.clip(index.array, 0, size - 1)
         return emit.constant(array)
     if mode == "wrap":
         return floor_mod(emit, index, count)
-    return emit.node("Clip", index, emit.constant(0, _INT64), last)
+    return emit.node("Clip", index, emit.constant(0, dtype), last)
 
 
 def _index(emit: Emit, arg: Any) -> Value:
     """Places as int64; floats are cut."""
     return emit.value(arg, np.int64)
+
+
+def _either(emit: Emit, arg: Any) -> Value:
+    """Places as they come, where ONNX takes int32 as well."""
+    found = emit.value(arg)
+    return found if found.dtype == np.int32 else emit.cast(found, np.int64)
 
 
 @rule("take")
@@ -156,7 +163,7 @@ def _take(emit: Emit, step: Step) -> Any:
     if axis is None:
         x, axis = emit.reshape(x, (math.prod(x.shape),)), 0
     axis %= x.ndim
-    index = _index(emit, step.args[1])
+    index = _either(emit, step.args[1])
     if attrs["mode"] != "raise":
         index = _inside(emit, index, x.shape[axis], attrs["mode"])
     return emit.node("Gather", x, index, axis=axis)
@@ -165,13 +172,13 @@ def _take(emit: Emit, step: Step) -> Any:
 @rule("embedding")
 def _embedding(emit: Emit, step: Step) -> Any:
     weight = emit.value(step.args[1])
-    index = _inside(emit, _index(emit, step.args[0]), weight.shape[0], "clip")
+    index = _inside(emit, _either(emit, step.args[0]), weight.shape[0], "clip")
     return emit.node("Gather", weight, index, axis=0)
 
 
 @rule("take_along_axis", "np.take_along_axis")
 def _take_along_axis(emit: Emit, step: Step) -> Any:
-    x, index, axis = emit.value(step.args[0]), _index(emit, step.args[1]), step.op.attrs["axis"]
+    x, index, axis = emit.value(step.args[0]), _either(emit, step.args[1]), step.op.attrs["axis"]
     if axis is None:
         x, axis = emit.reshape(x, (math.prod(x.shape),)), 0
     axis %= x.ndim
@@ -182,7 +189,7 @@ def _take_along_axis(emit: Emit, step: Step) -> Any:
 
 @rule("pick")
 def _pick(emit: Emit, step: Step) -> Any:
-    attrs, x, index = step.op.attrs, emit.value(step.args[0]), _index(emit, step.args[1])
+    attrs, x, index = step.op.attrs, emit.value(step.args[0]), _either(emit, step.args[1])
     axis = attrs["axis"]
     if axis is None:
         x, axis = emit.reshape(x, (math.prod(x.shape),)), 0
