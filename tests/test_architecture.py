@@ -29,7 +29,7 @@ FLOORS = {
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util",
         "utils", "probability"},
     6: {"model_zoo", "estimator", "parallel", "contrib", "profiler"},
-    7: {"amp", "symbol", "symbol_block", "exchange", "legacy", "compat", "onnx"},
+    7: {"amp", "symbol", "symbol_block", "exchange", "legacy", "compat", "onnx", "io", "module"},
     8: {"__init__", "gluon"},
     9: {"examples", "parity", "__main__"},
 }  # fmt: skip

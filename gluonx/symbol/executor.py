@@ -38,6 +38,7 @@ class Executor:
         args_grad: Any = None,
         grad_req: Any = "write",
         aux_states: Any = None,
+        block: GraphBlock | None = None,
     ) -> None:
         self._symbol = symbol
         self.outputs: list[ndarray] = []
@@ -57,8 +58,10 @@ class Executor:
             self.grad_dict = {n: g for n, g in zip(names, given, strict=True) if g is not None and n in wanted}
         for name, grad in self.grad_dict.items():
             autograd.mark_variables([self.arg_dict[name]], [grad], [reqs[name]])
+        self._reqs = reqs
         nodes = {node.name: node for node in symbol._variables()}
-        self._block = GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
+        # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
+        self._block = block or GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
 
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
@@ -168,9 +171,11 @@ class Executor:
         for name, shape in zip(names, shapes, strict=True):
             old = self.arg_dict[name]
             args[name] = old if old.shape == shape else gnp.zeros(shape, dtype=old.dtype)
-        grads = {n: gnp.zeros(args[n].shape, dtype=args[n].dtype) for n in self.grad_dict}
-        reqs = {n: "write" if n in grads else "null" for n in names}
-        return Executor(self._symbol, args, grads, reqs, dict(self.aux_dict))
+        grads = {
+            n: grad if grad.shape == args[n].shape else gnp.zeros(args[n].shape, dtype=args[n].dtype)
+            for n, grad in self.grad_dict.items()
+        }
+        return Executor(self._symbol, args, grads, self._reqs, dict(self.aux_dict), self._block)
 
 
 def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:

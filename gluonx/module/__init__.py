@@ -1,0 +1,11 @@
+"""``mx.mod``: MXNet 1's training loop over a symbol.
+
+A module binds a symbol to arrays, and trains it by batches. Everything that it computes goes through
+`gluonx.symbol.Executor`. New programs write the loop with ``autograd.record()`` and ``Trainer.step``.
+"""
+
+from gluonx.module.base import BaseModule as BaseModule
+from gluonx.module.bucketing import BucketingModule as BucketingModule
+from gluonx.module.module import Module as Module
+
+__all__ = ["BaseModule", "BucketingModule", "Module"]
