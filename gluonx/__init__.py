@@ -39,8 +39,7 @@ _NAMES = {
     "gluonx.exchange.serving": ("load",),
     "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
     "gluonx.util": (
-        "io",
-    "is_np_array",
+        "is_np_array",
         "is_np_default_dtype",
         "is_np_shape",
         "np_array",
@@ -98,6 +97,7 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "io",
     "legacy",
     "is_np_array",
     "is_np_default_dtype",
