@@ -2,7 +2,8 @@
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
-#   make bench-models, make bench-ops   networks of the model zoo, single operators
+#   make bench-models, make bench-ops   whole models against the other frameworks, single operators
+#   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
 
@@ -16,11 +17,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench bench-models bench-ops lint format clean
+.PHONY: help demo test test-all bench bench-models bench-ops bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,7s/^# \{0,1\}//p' Makefile
+	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m gluonx.examples.digits $(ARGS)
@@ -34,8 +35,10 @@ test-all: $(VENV)/.test
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)
 
-bench-models: $(VENV)/.core
-	$(PY) -m benchmarks.models_zoo $(ARGS)
+bench-models: $(VENV)/.flax
+	$(PY) -m benchmarks.zoo $(ARGS)
+
+bench-venvs: .venv-torch/.done .venv-mxnet/.done
 
 bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)
@@ -50,7 +53,7 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-mxnet .pytest_cache .ruff_cache .hypothesis build dist
 
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
@@ -59,6 +62,26 @@ $(VENV)/.core: pyproject.toml | $(PY)
 
 $(VENV)/.%: pyproject.toml | $(PY)
 	$(PIP) install --editable '.[$*]'
+	@touch $@
+
+# The other sides of `make bench-models`. PyTorch as PyPI has it; TORCH=... names another build, such as that for CPUs.
+TORCH ?= torch
+
+.venv-torch/.done: | $(PY)
+	$(PY) -m venv .venv-torch
+	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install numpy $(TORCH)
+	@touch $@
+
+# MXNet 2.0 was never built for a Python after 3.11, nor for a NumPy after 1.23.
+.venv-mxnet/.done:
+	@set -e; \
+	for candidate in $(PYTHON_MXNET) python3.11 python3.10 python3.9 python3.8; do \
+	  if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(not (3, 8) <= sys.version_info < (3, 12))' >/dev/null 2>&1; then \
+	    exec "$$candidate" -m venv .venv-mxnet; \
+	  fi; \
+	done; \
+	echo "no Python from 3.8 to 3.11 found; give one with PYTHON_MXNET=/path/to/python" >&2; exit 1
+	.venv-mxnet/bin/python -m pip --disable-pip-version-check --quiet install mxnet==2.0.0b1 'numpy<1.24' 'scipy<1.12'
 	@touch $@
 
 # pyright judges with the optional packages installed, or it could not see their types.

@@ -11,10 +11,10 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Result", "Side", "compare", "quartiles"]
+__all__ = ["Result", "Side", "compare", "in_turns", "quartiles"]
 
 
 @dataclass
@@ -87,16 +87,22 @@ def compare(base: Side, others: list[Side], rounds: int = 15, block: float = 0.1
     sides = [base, *others]
     counts = [block_size(side, block) for side in sides]
     count = max(1, round(statistics.median(counts)))
+    in_turns(sides, [count] * len(sides), rounds)
+    return [_result(side, base) for side in sides]
+
+
+def in_turns(sides: Sequence[Side], counts: Sequence[int], rounds: int) -> None:
+    """Time a block of each side a round, of as many calls as `counts` says, in turned order every other round."""
+    pairs = list(zip(sides, counts, strict=True))
     gc.collect()
     gc.disable()
     try:
         for index in range(rounds):
-            for side in sides if index % 2 == 0 else reversed(sides):
+            for side, count in pairs if index % 2 == 0 else reversed(pairs):
                 side.time(count)
             gc.collect()
     finally:
         gc.enable()
-    return [_result(side, base) for side in sides]
 
 
 def _result(side: Side, base: Side) -> Result:

@@ -1,0 +1,124 @@
+"""What is measured: models, their data, their optimizers, and the bounds of the table. No framework is imported."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["CASES", "EPSILON", "FRACTIONS", "TIED", "Case", "data", "fuse_attention", "layers_of"]
+
+# Bounds of gluonx over (hand-written JAX, MXNet 2.0, PyTorch), hybridized and not.
+VISION = (1.0, 1.0, 1.1)
+LARGE = (1.0, 1.1, 1.1)
+# The same for peak memory.
+FRACTIONS = (1.05, 1.0, 1.1)
+
+
+class Case(NamedTuple):
+    """A workload. `shape` is that of the inputs, `size` what the model is made of besides."""
+
+    name: str
+    model: str
+    shape: tuple[int, ...]
+    classes: int = 10
+    optimizer: str = "sgd"
+    rate: float = 0.01
+    kind: str = "train"
+    size: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
+    bounds: tuple[float, ...] = VISION
+    eager_bounds: tuple[float, ...] | None = None
+
+    @property
+    def title(self) -> str:
+        """For the table."""
+        return f"{self.name}, {'x'.join(map(str, self.shape))}, {self.kind}"
+
+
+def mlp(layers: int, bounds: tuple[float, ...], eager: tuple[float, ...]) -> Case:
+    """A net that is dispatch and nothing else."""
+    size = {"layers": layers}
+    return Case(f"mlp{layers}", "mlp", (8, 32), 32, "adam", 1e-3, "train", size, bounds, eager)
+
+
+def bert(name: str, layers: int) -> Case:
+    """BERT-base, or its first layers: masked words, 20 of each sequence."""
+    size = {"layers": layers, "units": 768, "hidden": 3072, "heads": 12, "masked": 20}
+    return Case(name, "bert", (8, 128), 30522, "adam", 1e-4, "train", size)
+
+
+CASES = {
+    case.name: case
+    for case in (
+        mlp(2, (1.5, 0.15, 0.5), (2.0, 0.2, 0.6)),
+        mlp(12, (1.25, 0.15, 0.5), (1.6, 0.2, 0.6)),
+        mlp(48, (1.1, 0.3, 0.5), (1.4, 0.4, 0.6)),
+        Case("lenet", "lenet", (32, 1, 28, 28)),
+        Case("resnet18", "resnet18", (16, 3, 64, 64), rate=1e-4),
+        Case("mobilenetv2", "mobilenetv2", (16, 3, 64, 64), rate=1e-5),
+        Case("unet", "unet", (2, 3, 128, 128), 1, size={"widths": (32, 64, 128, 256)}),
+        Case("dcgan", "dcgan", (8, 3, 64, 64), 1, "adam", 2e-4, size={"width": 64, "noise": 100}),
+        Case("lstm", "lstm", (35, 20), 4000, "adam", 2e-3, size={"units": 200, "layers": 2, "clip": 0.25}),
+        bert("bert2", 2),
+        Case("resnet50-predict", "resnet50", (8, 3, 224, 224), 1000, kind="predict", bounds=LARGE),
+        Case("resnet50", "resnet50", (8, 3, 224, 224), 1000, rate=1e-5, bounds=LARGE),
+        bert("bert", 12),
+    )
+}
+
+TIED = {"lstm": {"output.weight": "embedding.weight"}, "bert": {"output.weight": "words.weight"}}
+"""Parameters of a model that are another parameter."""
+
+EPSILON = 1e-10
+"""Of Adam. MXNet adds it before the bias correction and others after; where it is small they do the same."""
+
+
+def data(case: Case) -> tuple[list[Any], Any]:
+    """A fixed batch: the inputs and the labels. Numbers of words and classes are int32."""
+    rng = np.random.RandomState(0)
+
+    def whole(top: int, *shape: int) -> Any:
+        return rng.randint(0, top, shape).astype("int32")
+
+    if case.model == "lstm":
+        words = whole(case.classes, case.shape[0] + 1, case.shape[1])
+        return [words[:-1]], words[1:]
+    if case.model == "bert":
+        batch, length = case.shape
+        masked = case.size["masked"]
+        places = np.stack([np.sort(rng.permutation(length)[:masked]) + i * length for i in range(batch)])
+        return [whole(case.classes, *case.shape), places.reshape(-1).astype("int32")], whole(
+            case.classes, batch * masked
+        )
+    inputs = [rng.standard_normal(case.shape).astype("float32")]
+    if case.model == "dcgan":
+        noise = rng.standard_normal((case.shape[0], case.size["noise"], 1, 1))
+        return [np.tanh(inputs[0]), noise.astype("float32")], None
+    if case.model == "unet":
+        return inputs, (rng.uniform(size=(case.shape[0], 1) + case.shape[2:]) < 0.5).astype("float32")
+    return inputs, whole(case.classes, case.shape[0])
+
+
+def fuse_attention(weights: dict[str, Any]) -> dict[str, Any]:
+    """Query, key and value of each attention as one matrix, ``qkv``: for the sides that write it so."""
+    fused = {}
+    for name, value in weights.items():
+        before, _, kind = name.rpartition(".")
+        place, _, part = before.rpartition(".")
+        if part == "query":
+            parts = [weights[f"{place}.{p}.{kind}"] for p in ("query", "key", "value")]
+            fused[f"{place}.qkv.{kind}"] = np.concatenate(parts)
+        elif part not in ("key", "value"):
+            fused[name] = value
+    return fused
+
+
+def layers_of(model: str) -> list[tuple[int, int, int, int]]:
+    """The bottlenecks of MobileNetV2 (expansion, channels, how many, stride of the first), the stages of a ResNet."""
+    if model == "mobilenetv2":
+        return [
+            (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)
+        ]  # fmt: skip
+    counts = {"resnet18": (2, 2, 2, 2), "resnet50": (3, 4, 6, 3)}[model]
+    wide = 4 if model == "resnet50" else 1
+    return [(wide, 64 * wide * 2**i, count, 2 if i else 1) for i, count in enumerate(counts)]

@@ -1,0 +1,169 @@
+"""Starts the sides of a workload, gives them the same weights, checks that they do the same, times them in turns."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.harness import in_turns
+from benchmarks.remote import Missing, RemoteSide, Worker, cores
+from benchmarks.zoo.cases import Case
+
+__all__ = ["APART", "SIDES", "Measured", "machine", "measure"]
+
+SIDES = {
+    "gluonx": "gluonx, hybridized",
+    "gluonx-eager": "gluonx, not hybridized",
+    "jax": "JAX with optax by hand",
+    "flax": "Flax NNX",
+    "torch": "PyTorch, eager",
+    "mxnet": "MXNet 2.0, hybridized static",
+}
+
+APART = {"float32": 0.02, "bfloat16": 0.5}
+"""How far the sides' losses may be apart, as a share of how far the first steps changed the loss."""
+
+
+@dataclass
+class Measured:
+    """What was found of a workload: seconds a step of each round, bytes. A side that did not run is in `absent`."""
+
+    wall: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+    peaks: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, list[float]] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    trained_bytes: int = 0
+    cost: dict[str, float] = field(default_factory=dict)
+
+
+def environment() -> dict[str, str]:
+    """As many threads as cores, and device memory only as it is needed: the sides share a device."""
+    threads = {name: str(cores()) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    cache = pathlib.Path(tempfile.gettempdir()) / "gluonx-benchmarks-xla"
+    kept = {"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5"}
+    root = str(pathlib.Path(__file__).parents[2])
+    return {**threads, **kept, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONPATH": root}
+
+
+def start(sides: list[str], pythons: dict[str, str], logs: pathlib.Path, found: Measured) -> dict[str, Worker]:
+    """The processes of all sides that are there."""
+    workers = {}
+    for side in sides:
+        command = [pythons.get(side, sys.executable), "-m", "benchmarks.zoo.worker", side]
+        try:
+            workers[side] = Worker(side, command, logs / f"{side}.log", environment())
+        except Missing:
+            found.absent[side] = "not installed"
+    return workers
+
+
+def together(workers: dict[str, Worker], found: Measured, **order: Any) -> dict[str, Any]:
+    """The answers of all sides to an order. A side that fails is ended and noted."""
+    for worker in workers.values():
+        with contextlib.suppress(BrokenPipeError):  # its answer tells why
+            worker.send(**order)
+    answers = {}
+    for side in list(workers):
+        try:
+            answers[side] = workers[side].answer()
+        except Missing:
+            found.absent[side] = "not installed"
+        except RuntimeError as error:
+            found.absent[side] = "failed"
+            print(error, file=sys.stderr)
+        if side in found.absent:
+            workers.pop(side).close()
+    return answers
+
+
+def apart(own: list[float], other: list[float]) -> float:
+    """How far two sides' first losses are from each other, over how far they moved; of predictions, over their size."""
+    moved = max(own) - min(own)
+    scale = moved if moved > 0 else abs(own[0])
+    return max(abs(a - b) for a, b in zip(own, other, strict=True)) / scale
+
+
+def check(found: Measured, dtype: str, workers: dict[str, Worker]) -> None:
+    """End the sides that compute something else than gluonx: a time of other work says nothing."""
+    for side in [s for s in workers if s != "gluonx"]:
+        distance = apart(found.losses["gluonx"], found.losses[side])
+        if not distance < APART[dtype]:
+            found.absent[side] = f"other losses ({distance:.2g} of the way)"
+            print(f"{side}: {found.losses[side]}, gluonx: {found.losses['gluonx']}", file=sys.stderr)
+            workers.pop(side).close()
+
+
+def block_count(side: RemoteSide, block: float) -> int:
+    """How many steps take about `block` seconds."""
+    count, wall = 1, side.ask(1)[0]
+    while wall < block / 8 and count < 1 << 14:
+        count *= 4
+        wall = side.ask(count)[0]
+    return max(1, round(count * block / wall))
+
+
+def measure(
+    case: Case, sides: list[str], pythons: dict[str, str], rounds: int, block: float, dtype: str, folder: pathlib.Path
+) -> Measured:
+    """Measure a workload.
+
+    Parameters
+    ----------
+    case : Case
+    sides : list of str
+        Of `SIDES`. "gluonx" is always among them: it makes the weights, and ratios are over it.
+    pythons : dict
+        The interpreters of sides that do not run in this one.
+    rounds : int
+        How often each side is timed; half as often, but three times, where a single step takes more than `block`.
+    block : float
+        Seconds of a block of steps.
+    dtype : {'float32', 'bfloat16'}
+    folder : path
+        For weights and logs.
+    """
+    found = Measured()
+    workers = start(["gluonx", *(s for s in sides if s != "gluonx")], pythons, folder, found)
+    try:
+        weights = str(folder / "weights.npz")
+        maker = {"gluonx": workers["gluonx"]}
+        together(maker, found, do="make", case=case.name, weights=None, dtype=dtype)
+        found.trained_bytes = together(maker, found, do="save", path=weights).get("gluonx", 0)
+        if not maker:
+            raise RuntimeError(f"{case.name}: gluonx failed, see {folder}")
+        rest = {side: worker for side, worker in workers.items() if side != "gluonx"}
+        made = together(rest, found, do="make", case=case.name, weights=weights, dtype=dtype)
+        for versions in made.values():
+            found.versions |= versions["versions"]
+        workers = maker | rest
+        found.losses = together(workers, found, do="losses", count=3)
+        check(found, dtype, workers)
+        together(workers, found, do="mark")
+        timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
+        counts = [block_count(side, block) for side in timed]
+        in_turns(timed, counts, max(3, rounds // 2) if max(counts) == 1 else rounds)
+        found.wall, found.cpu = {s.name: s.wall for s in timed}, {s.name: s.cpu for s in timed}
+        found.peaks = together(workers, found, do="peak")
+        if "jax" in workers:
+            found.cost = workers["jax"].order(do="ask", what="cost")
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return found
+
+
+def machine(dtype: str, folder: pathlib.Path) -> dict[str, float]:
+    """What the device can do at best, measured in a process of its own: see `roofline.machine`."""
+    worker = Worker(
+        "jax", [sys.executable, "-m", "benchmarks.zoo.worker", "jax"], folder / "machine.log", environment()
+    )
+    try:
+        return worker.order(do="machine", dtype=dtype)
+    finally:
+        worker.close()
