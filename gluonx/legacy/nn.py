@@ -88,9 +88,10 @@ for _name in ("Pooling", "Pooling_v1"):
         lambda a, data: core("pooling", data, **_given(a, _POOL_ATTRS)),
         via="pooling",
     )
+# MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
 row(
-    "_contrib_AdaptiveAvgPooling2D(data; output_size: shape=())",
-    lambda a, data: core("adaptive_avg_pooling", data, output_size=a.output_size or 1),
+    f"_contrib_AdaptiveAvgPooling2D(data; output_size: shape?=(), {_POOL})",
+    lambda a, data: core("adaptive_avg_pooling", data, output_size=a.output_size or 1, layout=a.layout),
     via="adaptive_avg_pooling",
 )
 
@@ -198,8 +199,10 @@ row(
 )
 for _name in ("masked_softmax", "masked_log_softmax"):
     row(
-        f"{_name}(data, mask; axis: int=-1, temperature: float?=1.0, normalize: bool?=True)",
-        lambda a, data, mask, name=_name: core(name, data, mask, a.temperature, axis=a.axis),
+        f"{_name}(data, mask; axis: int=-1, temperature: float?=None, normalize: bool?=True)",
+        lambda a, data, mask, name=_name: core(
+            name, data, mask, 1.0 if a.temperature is None else a.temperature, axis=a.axis
+        ),
         via=_name,
     )
 

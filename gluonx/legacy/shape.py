@@ -242,7 +242,7 @@ row(
     alias="crop",
 )
 row(
-    "slice_axis(data; axis: int, begin: int, end: int?=None)",
+    "slice_axis(data; axis: int, begin: int, end: int?)",
     lambda a, data: core("slice_axis", data, **a),
     via="slice_axis",
 )
@@ -289,13 +289,13 @@ _CTX = "ctx: str=''"
 
 
 def _filled(a: Any, value: float) -> Any:
-    return np.full(a.shape or (), value, dtype=a.dtype)
+    return np.full(a.shape or (), value, dtype=a.dtype or "float32")  # MXNet 2 writes None for it
 
 
-row(f"_zeros(; shape: shape=(), {_CTX}, dtype: dtype=float32)", lambda a: _filled(a, 0), via="full_like")
-row(f"_ones(; shape: shape=(), {_CTX}, dtype: dtype=float32)", lambda a: _filled(a, 1), via="full_like")
+row(f"_zeros(; shape: shape=(), {_CTX}, dtype: dtype?=float32)", lambda a: _filled(a, 0), via="full_like")
+row(f"_ones(; shape: shape=(), {_CTX}, dtype: dtype?=float32)", lambda a: _filled(a, 1), via="full_like")
 row(
-    f"_full(; shape: shape?=None, {_CTX}, dtype: dtype=float32, value: float)",
+    f"_full(; shape: shape?=None, {_CTX}, dtype: dtype?=float32, value: float)",
     lambda a: _filled(a, a.value),
     via="full_like",
 )
@@ -305,27 +305,27 @@ row(
     via="full_like",
 )
 row(
-    f"_eye(; N: int, M: int=0, k: int=0, {_CTX}, dtype: dtype=float32)",
-    lambda a: np.eye(a.N, a.M or None, a.k, dtype=a.dtype),
+    f"_eye(; N: int, M: int=0, k: int=0, {_CTX}, dtype: dtype?=float32)",
+    lambda a: np.eye(a.N, a.M or None, a.k, dtype=a.dtype or "float32"),
     via="eye",
 )
 
 
 @row(
     f"_arange(; start: float, stop: float?=None, step: float=1.0, repeat: int=1, infer_range: bool=False, {_CTX}, "
-    "dtype: dtype=float32)",
+    "dtype: dtype?=float32)",
     via="arange repeat",
 )
 def _arange(a: Any) -> Any:
     start, stop = (0.0, a.start) if a.stop is None else (a.start, a.stop)
-    values = np.arange(start, stop, a.step, dtype=a.dtype)
+    values = np.arange(start, stop, a.step, dtype=a.dtype or "float32")
     return values if a.repeat == 1 else core("repeat", values, repeats=a.repeat)
 
 
 row(
     f"_linspace(; start: float, stop: float?=None, step: float=1.0, repeat: int=1, infer_range: bool=False, {_CTX}, "
-    "dtype: dtype=float32)",
-    lambda a: np.arange(a.start, a.stop, a.step, dtype=a.dtype),
+    "dtype: dtype?=float32)",
+    lambda a: np.arange(a.start, a.stop, a.step, dtype=a.dtype or "float32"),
     via="arange",
 )
 

@@ -166,8 +166,14 @@ _same(f"col2im(data; output_size: shape, {_PATCH})", "col2im")
 
 # -- images of (height, width, channels) ------------------------------------------------------------------------------
 
-for _name in ("to_tensor", "flip_left_right", "flip_top_bottom", "random_flip_left_right", "random_flip_top_bottom"):
+for _name in ("to_tensor", "flip_left_right", "flip_top_bottom"):
     _same(f"_image_{_name}(data)", f"image.{_name}")
+for _name in ("random_flip_left_right", "random_flip_top_bottom"):
+    row(
+        f"_image_{_name}(data; p: float=0.5)",
+        lambda a, data, via=f"image.{_name}": core(via, data, a.p),
+        via=f"image.{_name}",
+    )
 
 
 @row("_image_normalize(data; mean: floats=(0 0 0 0), std: floats=(1 1 1 1))", via="image.normalize")
