@@ -1,8 +1,9 @@
-# ruff: noqa: UP031, B007
+# ruff: noqa: UP031
 """A GRU encoder and an attending decoder as MXNet 1 code wrote them: they learn to turn a sequence round."""
 
 import math
 import time
+import zlib
 
 import mxnet as mx
 import numpy as np
@@ -84,7 +85,7 @@ class Decoder(gluon.Block):
             self.embedding = embedding
             self.attention = Attention(hidden)
             self.cell = Cell(hidden, prefix="gru_")
-            self.dropout = nn.Dropout(0.1)
+            self.dropout = nn.Dropout(0.0)
             self.out = nn.Dense(VOCAB)
 
     def forward(self, token, state, memory, lengths):
@@ -128,6 +129,15 @@ def translate(encoder, decoder, source, length, ctx):
     return tokens
 
 
+def set_weights(params):
+    """The same first weights everywhere, by the end of their names."""
+    for name, param in params.items():
+        if name.endswith("weight"):
+            seed = zlib.crc32(name.encode())
+            scale = (2 / np.prod(param.shape[1:])) ** 0.5
+            param.set_data(nd.array(np.random.RandomState(seed).normal(0, scale, param.shape)))
+
+
 def main(steps=60, size=32, hidden=32):
     np.random.seed(3)
     mx.random.seed(3)
@@ -140,6 +150,10 @@ def main(steps=60, size=32, hidden=32):
     params = gluon.ParameterDict()
     params.update(encoder.collect_params())
     params.update(decoder.collect_params())
+    source, lengths, _ = batch(size, ctx)
+    memory, state = encoder(source, lengths)
+    decoder(nd.full((size,), BOS, ctx=ctx), state, memory, lengths)
+    set_weights(params)
     trainer = gluon.Trainer(params, "adam", {"learning_rate": 0.02})
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
     losses, start = [], time.time()
@@ -159,10 +173,11 @@ def main(steps=60, size=32, hidden=32):
         grad_clipping([p for p in params.values() if p.grad_req != "null"], 5, ctx)
         trainer.step(1)
         losses.append(loss.asscalar())
+        if step < 10:
+            print("step %d: %.5f" % (step, losses[-1]))
     assert math.isfinite(losses[-1])
-    print("perplexity %.2f -> %.2f" % (math.exp(losses[0]), math.exp(losses[-1])))
     assert losses[-1] < 0.75 * losses[0], losses
-    print(sorted(p.name for p in params.values())[:3], len(params))
+    print(sorted(p.name for p in params.values())[:3], len(params.keys()))
     source, lengths, target = batch(1, ctx)
     words = translate(encoder, decoder, source, lengths, ctx)
     print("translated", len(words) > 0)
