@@ -34,7 +34,7 @@ from gluonx.gluon import nn
 
 def dense():
     net = nn.HybridSequential()
-    net.add(nn.Dense(16, activation="relu"), nn.Dropout(0.5), nn.LayerNorm(), nn.Dense(3))
+    net.add(nn.Dense(600, activation="relu"), nn.Dropout(0.5), nn.LayerNorm(), nn.Dense(3))
     return net, (4, 8)
 
 def conv():

@@ -32,7 +32,8 @@ def document(
     shown = SHOWN.get(f"{module.removeprefix('gluonx.')}.{name}", {})
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
-    front.__signature__ = _signature(params)  # type: ignore[attr-defined]
+    kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
+    front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front
 
 
@@ -51,8 +52,10 @@ def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
     return "\n".join([*lines, f"The same as ``numpy.{name}``" + (f" ({module})." if module != "gluonx.np" else ".")])
 
 
-def _signature(params: Sequence[Param]) -> inspect.Signature:
-    """What callers may give, in the order in which they may give it."""
+@functools.cache
+def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Signature:
+    """What callers may give, in the order in which they may give it; half of all functions share two signatures."""
+    del kinds
     kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
     place = kind.POSITIONAL_OR_KEYWORD
