@@ -278,7 +278,7 @@ def test_samples_give_mxnets_outputs(tmp_path, version, name, folder):
 
 
 def test_an_open_size_beside_the_batch(tmp_path):
-    """A transformer over sequences of any length, and a net of convolutions over images of any size."""
+    """Transformers over sequences of any length, and a net of convolutions over images of any size."""
     net = nn.TransformerEncoderLayer(8, 16, 2, 0.0, 0.0)
     net.initialize()
     path = net.export(tmp_path / "a", format="onnx", inputs=[InputSpec("tokens", ("b", "t", 8), "float32")])
@@ -417,6 +417,25 @@ def test_names_and_metadata(tmp_path):
     params = {t.name: tuple(t.dims) for t in model.graph.initializer}
     assert params.pop("constant") == (6,)  # the gamma that is fixed
     assert params == {name: p.shape for name, p in net.collect_params().items() if name != "5.gamma"}
+
+
+def test_a_block_that_is_called_past_its_container_is_named_whole(tmp_path):
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.cells = nn.HybridSequential()
+            self.cells.add(nn.Dense(3, in_units=3), nn.Dense(3, in_units=3))
+
+        def forward(self, x):
+            for cell in self.cells:
+                x = cell(x)
+            return x
+
+    net = Net()
+    net.initialize()
+    graph = sent(net, inputs_of(["2,3"]), tmp_path).graph
+    assert [node.name for node in graph.node] == ["cells.0/Gemm", "cells.1/Gemm"]
+    assert [t.name for t in graph.initializer] == ["cells.0.weight", "cells.0.bias", "cells.1.weight", "cells.1.bias"]
 
 
 def test_the_graph_is_what_one_would_write(tmp_path):

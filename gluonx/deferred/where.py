@@ -12,6 +12,7 @@ __all__ = ["Line", "block_path", "in_block", "prefix", "scope_name", "user_line"
 
 _LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
 _OURS_TO_SHOW = ("gluonx.examples",)
+_FORWARDS = frozenset(["forward", "hybrid_forward"])  # the second is that of MXNet 1
 
 
 prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
@@ -56,7 +57,7 @@ def block_path() -> str:
     chain: list[Any] = []
     frame = inspect.currentframe()
     while frame is not None:
-        owner = frame.f_locals.get("self") if frame.f_code.co_name == "forward" else None
+        owner = frame.f_locals.get("self") if frame.f_code.co_name in _FORWARDS else None
         if owner is not None and hasattr(owner, "_children") and (not chain or chain[-1] is not owner):
             chain.append(owner)
         frame = frame.f_back
@@ -80,8 +81,20 @@ def in_block() -> str:
     return f", used in block {block}," if block else ""
 
 
+def _children(block: Any) -> list[tuple[str, Any]]:
+    return [
+        (str(name), held() if type(held).__name__ == "ReferenceType" else held)
+        for name, held in block._children.items()
+    ]
+
+
 def _name_in(parent: Any, child: Any) -> str:
-    for name, held in parent._children.items():
-        if (held() if type(held).__name__ == "ReferenceType" else held) is child:
-            return str(name)
+    near = _children(parent)
+    for name, block in near:
+        if block is child:
+            return name
+    for name, block in near:  # `for cell in self.cells:` goes past the container's own forward
+        for inner, below in _children(block):
+            if below is child:
+                return f"{name}.{inner}"
     return type(child).__name__

@@ -16,6 +16,7 @@ from gluonx.symbol.record import Step
 __all__ = ["flipped"]
 
 _END = np.iinfo(np.int64)
+_FILLED = 1 << 12  # an array of one number is written out up to so many elements
 
 
 def _value(emit: Emit, step: Step) -> Value:
@@ -334,7 +335,7 @@ def _filled(emit: Emit, step: Step, value: Any) -> Value:
     """One number throughout."""
     out = step.outs[0]
     fill = emit.value(value, out.dtype)
-    if fill.known and is_static(out.shape) and math.prod(out.shape) <= 64:
+    if fill.known and is_static(out.shape) and math.prod(out.shape) <= _FILLED:
         return emit.constant(np.broadcast_to(fill.array, out.shape))
     return emit.expand(fill, out.shape)
 
@@ -376,7 +377,7 @@ def _arange_like(emit: Emit, step: Step) -> Any:
 
 @rule("shape_array")
 def _shape_array(emit: Emit, step: Step) -> Any:
-    return emit.node("Shape", _value(emit, step), dtype=np.int64)
+    return emit.sizes(step.shapes[0].shape)
 
 
 @rule("meshgrid")
