@@ -103,9 +103,8 @@ class HybridBlock(Block):
         """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
         blocks = [block for _, block in self._walk()]
         params = [p for block in blocks for p in block._reg_params.values()]
-        tokens = [block.__dict__.get("_arrays_token") for block in blocks]
         homes = [p._home for p in params]
-        parts, dtypes = [*blocks[1:], *params, *tokens, *homes], [p.dtype for p in params]
+        parts, dtypes = [*blocks[1:], *params, *homes], [p.dtype for p in params]
         same = False
         if self._traced is not None:
             old, old_dtypes = self._traced_of.content

@@ -20,7 +20,7 @@ from gluonx.blocktools import (
     watch_operators,
 )
 from gluonx.declared import structure
-from gluonx.deferred.core import Handle
+from gluonx.deferred.core import current_state
 from gluonx.fused import Fusible, fused_view
 from gluonx.parameter import Parameter
 from gluonx.summary import summarize
@@ -102,10 +102,9 @@ class Block(Checked, Fusible):
                     name=name, cls=type(self).__name__, old=type(existing).__name__, new=type(value).__name__
                 )
             )
-        if isinstance(existing, Handle):
-            # A traced forward reads the array that stood here: see HybridBlock._renewed_trace.
-            self.__dict__["_arrays_token"] = object()
-            structure.version += 1
+        trace = current_state().trace
+        if trace is not None:
+            trace.store(self, name)
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):

@@ -138,6 +138,10 @@ class _Watch:
     def random_inputs(self, count: int) -> Any:
         return self._outside(random_inputs, self.outer, count)
 
+    def store(self, block: Any, name: str) -> None:
+        if self.outer.trace is not None:
+            self.outer.trace.store(block, name)
+
     def rebind(self, handle: Any, new: Any) -> bool:
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from gluonx.deferred import casting, growth, where
+from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, leaves_of
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -52,8 +53,10 @@ class Trace:
 
     transparent = False  # whether values exist in it, so that reading one is no mistake
     unrolls = False  # whether loops run step by step in it
+    keeps = False  # whether arrays that blocks store as attributes come out of it
 
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
+        self.stored: dict[tuple[int, str], Attribute] = {}
         self.handles = list(handles)
         self.values: dict[int, Any] = {id(h): t for h, t in zip(handles, tracers, strict=True)}
         self.written: dict[int, Handle] = {}
@@ -138,6 +141,16 @@ class Trace:
         self.written[id(handle)] = handle
         return True
 
+    def store(self, block: Any, name: str) -> None:
+        """Told before a forward writes an attribute of `block`."""
+        if self.keeps and (id(block), name) not in self.stored:
+            self.stored[id(block), name] = Attribute(block, name)
+
+    def put_back(self) -> None:
+        """Gives blocks their attributes back as they were before the trace."""
+        for stored in self.stored.values():
+            stored.put_back()
+
     def random_inputs(self, count: int) -> tuple[Any, Any]:
         """The key and index of the next `count` random operations in this trace."""
         if self.key is None:
@@ -152,15 +165,16 @@ class Traced:
     """A traced function: an operator, and the handles that go in before its arguments.
 
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
-    those of handles from outside (``writes``).
+    those of blocks' ``attributes``, then those of handles from outside (``writes``).
     """
 
-    __slots__ = ("changed", "handles", "n_out", "n_random", "op", "out_tree", "writes")
+    __slots__ = ("attributes", "changed", "handles", "n_out", "n_random", "op", "out_tree", "writes")
 
     def __init__(self, op: DerivedOp, handles: list[Handle], box: dict[str, Any], n_out: int) -> None:
         self.op, self.handles, self.n_out = op, handles, n_out
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
-        self.out_tree = None if n_out == 1 and box["tree"] == _LEAF else box["tree"]
+        self.attributes: list[Attribute] = box["stored"]
+        self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
         """Uses the traced code on flat inputs."""
@@ -169,14 +183,31 @@ class Traced:
         else:
             outs = invoke(self.op, (*self.handles, *flat))
         if len(outs) > self.n_out:
-            for handle, new in zip([*[flat[k] for k in self.changed], *self.writes], outs[self.n_out :], strict=True):
-                handle._assign(new)  # type: ignore[attr-defined]
+            self._hand_out(flat, list(outs[self.n_out :]))
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
+    def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
+        """Gives what comes after the results to those that it is for."""
+        count = len(self.changed)
+        written, rest = rest[:count], rest[count:]
+        for attribute in self.attributes:
+            rest = attribute.write(rest)
+        for handle, new in zip([*[flat[k] for k in self.changed], *self.writes], [*written, *rest], strict=True):
+            handle._assign(new)  # type: ignore[attr-defined]
 
-def is_handle(value: Any) -> bool:
-    """For ``jax.tree`` functions: stop at handles."""
-    return isinstance(value, Handle)
+    def watch(self, blocks: list[Any], params: set[int]) -> None:
+        """Finds out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
+        written = {(id(a.block()), a.name) for a in self.attributes}
+        inputs = {id(h) for h in self.handles} - params
+        for block in blocks if inputs else ():
+            for name, value in block.__dict__.items():
+                if (id(block), name) not in written and any(id(leaf) in inputs for leaf in leaves_of(value)[0]):
+                    self.attributes.append(Attribute(block, name))
+        self.attributes = [a for a in self.attributes if a.find(self.handles, params)]
+
+    def renewed(self) -> bool:
+        """Takes the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
+        return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
 def trace_function(
@@ -214,6 +245,7 @@ def _trace_once(
 
     def flat(root: Any, base: Any, *values: Any) -> Any:
         trace = Trace(handles, values[:n], (root, base))
+        trace.keeps = changes
         before = current_state()
         token = set_state(State(before.recording, before.training, trace, 0, before.naive))
         try:
@@ -223,8 +255,13 @@ def _trace_once(
             raw = [_output(leaf, trace, name) for leaf in leaves]
             box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
             box["changed"] = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
-            return raw + [local[k].value for k in box["changed"]] + [trace.values[id(h)] for h in box["writes"]]
+            box["stored"] = list(trace.stored.values())
+            stored = [h.value for attribute in box["stored"] for h in attribute.take()]
+            raw += [*[local[k].value for k in box["changed"]], *stored]
+            box["live"] = len(raw)
+            return raw + [trace.values[id(h)] for h in box["writes"]]
         finally:
+            trace.put_back()
             set_state(before)
             del token, trace
 
@@ -235,27 +272,12 @@ def _trace_once(
     counters.traces += 1
     if box["missing"]:
         return None, box["missing"]  # type: ignore[return-value]
-    n_live = len(closed.jaxpr.outvars) - len(box["writes"])
+    n_live = box["live"]
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
-    return Traced(op, [handles[i] for i in kept], box, n_live - len(box["changed"])), []
-
-
-_LEAF = jax.tree.structure(0)
-
-
-def aval_or_unknown(handle: Handle) -> jax.ShapeDtypeStruct:
-    """The shape of a handle that is to be lifted, placeholders filled first."""
-    if handle.aval is None:
-        value = handle.value
-        if isinstance(value, Placeholder):
-            return jax.ShapeDtypeStruct(value.shape, value.dtype)
-        if not isinstance(value, Pending):
-            handle.aval = aval_of(value)
-    aval = handle.aval or handle.value.aval
-    return aval.struct
+    return Traced(op, [handles[i] for i in kept], box, box["tree"].num_leaves), []
 
 
 def _output(leaf: Any, trace: Trace, name: str) -> Any:
@@ -334,7 +356,7 @@ class TracedCall:
 
     def __init__(self, block: Any) -> None:
         self._block = weakref.ref(block)
-        self.entries: dict[Any, Traced] = {}
+        self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
         self.last_inputs: list[Any] | None = None
 
     @property
@@ -363,10 +385,22 @@ class TracedCall:
                 aval = a.aval = aval_of(a.value)
             key.append(aval)
         lookup = tuple(key)
-        entry = self.entries.get(lookup)
+        entry = self._find(lookup)
         if entry is None:
-            entry = self.entries[lookup] = self._build(list(args), lambda *h: self.block._run_forward(*h))
+            entry = self._build(lookup, list(args), lambda *h: self.block._run_forward(*h))
         return entry(list(args))
+
+    def _find(self, key: Any) -> Traced | None:
+        """What was traced for inputs of this kind, and for what blocks hold now."""
+        variants = self.entries.get(key)
+        if variants is None:
+            return None
+        for i, entry in enumerate(variants):
+            if not entry.attributes or entry.renewed():
+                if i:
+                    variants.insert(0, variants.pop(i))
+                return entry
+        return None
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
@@ -382,7 +416,7 @@ class TracedCall:
         policy = casting.policy_in_force() if casting.Switch.on else None
         key = (state.training, state.recording, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
         try:
-            entry = self.entries.get(key)
+            entry = self._find(key)
         except TypeError:
             bad = next(type(x).__name__ for x in leaves if getattr(x, "__hash__", None) is None)
             raise TypeError(
@@ -398,36 +432,47 @@ class TracedCall:
                 inner_args, inner_kwargs = jax.tree.unflatten(tree, full)
                 return self.block._run_forward(*inner_args, **inner_kwargs)
 
-            entry = self.entries[key] = self._build(flat, forward)
+            entry = self._build(key, flat, forward)
         return entry(flat)
 
-    def _build(self, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+    def _build(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
         params = list(self.block.collect_params().values())
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         handles = list({id(p._handle): p._handle for p in params if p._handle is not None}.values())
-        if len(self.entries) == MANY_TRACES:
+        traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
+        traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
+        variants = self.entries.setdefault(key, [])
+        for old in variants:
+            if old.op.extra == traced.op.extra is not None and len(old.handles) == len(traced.handles):
+                traced.op = old.op  # what changed about an attribute plays no part: nothing compiles anew
+        variants.insert(0, traced)
+        self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
+        del variants[MANY_TRACES:]
+        return traced
+
+    def _warn_of_many(self, count: int) -> None:
+        if count == MANY_TRACES:
             warnings.warn(
-                f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, each a program of its "
-                f"own. Shapes "
-                "that change can be padded; a Python number that changes from call to call is part of the kind: "
-                "give it as "
-                "an array. See docs/recompile.md.",
+                f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, or of arrays that it holds, "
+                "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
+                "to call is part of the kind: give it as an array. See docs/recompile.md.",
                 stacklevel=5,
             )
-        return trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
 
 
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: Any, base: Any, *values: Any) -> None:
-        before = current_state()
-        set_state(State(before.recording, before.training, Trace([], [], (root, base)), 0, before.naive))
+        before, trace = current_state(), Trace([], [], (root, base))
+        trace.keeps = True
+        set_state(State(before.recording, before.training, trace, 0, before.naive))
         try:
             forward(*[new_handle(v) for v in values])
         finally:
+            trace.put_back()
             set_state(before)
 
     jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)

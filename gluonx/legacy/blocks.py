@@ -96,6 +96,11 @@ class _Scope:
         """Run `op` outside."""
         return as_nd(self.outside(invoke, op, args))
 
+    def store(self, block: Any, name: str) -> None:
+        """Told before an attribute of a block is written."""
+        if self.outer.trace is not None:
+            self.outer.trace.store(block, name)
+
     def random_inputs(self, count: int) -> Any:
         """The key and index of the next random operations."""
         return self.outside(lambda: random_inputs(current_state(), count))

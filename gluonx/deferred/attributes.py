@@ -1,0 +1,122 @@
+"""Attributes of blocks in traced code: ``self.scale`` that is read, ``self.state = new`` that is written.
+
+A plain forward reads what the block holds at that moment, and leaves new arrays there. So does traced code: see
+:class:`Attribute`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import jax
+
+from gluonx.deferred.core import Handle, Pending, Placeholder, Tracer, aval_of
+
+__all__ = ["LEAF", "Attribute", "aval_or_unknown", "is_handle", "leaves_of"]
+
+LEAF = jax.tree.structure(0)
+_ABSENT = object()
+
+
+class Attribute:
+    """An attribute of a block that a traced forward reads arrays from or writes them to.
+
+    What is there when the traced code is used goes in; a new array comes out and is stored, as the plain forward does.
+    ``reads`` tells which input of the operator is which leaf of what is there, ``kinds`` are the classes of the arrays
+    among the leaves of what is written, None where something else stands.
+    """
+
+    __slots__ = ("before", "block", "kinds", "leaves", "name", "reads", "rest", "tree", "tree_before")
+
+    def __init__(self, block: Any, name: str) -> None:
+        self.block, self.name = weakref.ref(block), name
+        self.before = block.__dict__.get(name, _ABSENT)
+        self.leaves, self.tree_before = leaves_of(self.before)
+        self.reads: list[tuple[int, int]] = []
+        self.kinds: list[Any] = []
+        self.rest: list[Any] | None = None  # leaves of what is written, None in place of arrays
+
+    def take(self) -> list[Handle]:
+        """The arrays of the trace that are stored there in the end."""
+        leaves, self.tree = leaves_of(self.block().__dict__.get(self.name))
+        self.kinds = [type(leaf) if is_traced(leaf) else None for leaf in leaves]
+        taken = list(filter(is_traced, leaves))
+        if taken:
+            self.rest = [None if is_traced(leaf) else leaf for leaf in leaves]
+        return taken
+
+    def put_back(self) -> None:
+        """Gives the block back what was there before, where arrays of the trace are there now."""
+        own = self.block().__dict__
+        if any(map(is_traced, leaves_of(own.get(self.name))[0])):
+            own.pop(self.name)
+            if self.before is not _ABSENT:
+                own[self.name] = self.before
+
+    def find(self, handles: list[Handle], params: set[int]) -> bool:
+        """Notes which of `handles`, the inputs, stand here; whether this attribute plays a part.
+
+        The array of a parameter may have been read as such, so it must stay the same one.
+        """
+        self.before = None
+        for k, leaf in enumerate(self.leaves):
+            if is_handle(leaf) and id(leaf) not in params:
+                self.reads += [(i, k) for i, h in enumerate(handles) if h is leaf]
+                self.leaves[k] = aval_or_unknown(leaf)
+        return bool(self.reads) or self.rest is not None
+
+    def read(self, handles: list[Handle]) -> bool:
+        """Puts what is there now among the inputs; False where it is of another kind than was traced."""
+        now, tree = leaves_of(self.block().__dict__.get(self.name, _ABSENT))
+        if tree != self.tree_before:
+            return False
+        for leaf, traced in zip(now, self.leaves, strict=True):
+            if leaf is not traced and not (is_handle(leaf) and aval_or_unknown(leaf) == traced):
+                return False
+        for i, k in self.reads:
+            handles[i] = now[k]
+        return True
+
+    def write(self, new: list[Any]) -> list[Any]:
+        """Stores the first of these new arrays, as many as belong here; gives back the others."""
+        if self.rest is None:
+            return new
+        values = iter(new)
+        leaves = [rest if kind is None else next(values) for kind, rest in zip(self.kinds, self.rest, strict=True)]
+        for kind, leaf in zip(self.kinds, leaves, strict=True):
+            if kind is not None and type(leaf) is not kind:
+                leaf.__class__ = kind  # an NDArray of mx.nd
+        self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
+        return list(values)
+
+
+def is_traced(leaf: Any) -> bool:
+    return is_handle(leaf) and isinstance(leaf.value, Tracer)
+
+
+def leaves_of(value: Any) -> tuple[list[Any], Any]:
+    """The arrays in an attribute, and what else is in it."""
+    if isinstance(value, (list, tuple, dict)):
+        try:
+            return jax.tree.flatten(value, is_leaf=is_handle)
+        except (TypeError, ValueError):
+            pass  # a dict whose keys have no order
+    return [value], LEAF
+
+
+def is_handle(value: Any) -> bool:
+    """For ``jax.tree`` functions: stop at handles."""
+    return isinstance(value, Handle)
+
+
+def aval_or_unknown(handle: Handle) -> jax.ShapeDtypeStruct:
+    """The shape of a handle that is to be lifted, placeholders filled first."""
+    if handle.aval is None:
+        value = handle.value
+        if isinstance(value, Placeholder):
+            return jax.ShapeDtypeStruct(value.shape, value.dtype)
+        if not isinstance(value, Pending):
+            handle.aval = aval_of(value)
+    aval = handle.aval or handle.value.aval
+    return aval.struct
