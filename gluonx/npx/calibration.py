@@ -21,8 +21,8 @@ def contrib_calibrate_entropy(
     """The threshold at which to clip before quantization, such that the least information is lost.
 
     Of the ranges around the middle of a histogram that one is chosen whose distribution, with what lies outside put
-    into its ends, has the smallest Kullback-Leibler divergence from itself in `num_quantized_bins` steps. It is computed
-    on the host, in float64.
+    into its ends, has the smallest Kullback-Leibler divergence from itself in `num_quantized_bins` steps. It is
+    computed on the host, in float64.
 
     Parameters
     ----------

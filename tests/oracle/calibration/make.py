@@ -1,4 +1,4 @@
-"""Writes calibration.npz: histograms, and the thresholds that MXNet's calibrate_entropy chooses. In the oracle's venv."""
+"""Writes calibration.npz: histograms, and the thresholds that MXNet chooses for them. In the oracle's venv."""
 
 import pathlib
 
