@@ -108,6 +108,8 @@ __all__ = [
     "metric",
     "nd",
     "mod",
+    "model",
+    "operator",
     "model_zoo",
     "module",
     "name",

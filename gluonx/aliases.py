@@ -22,9 +22,11 @@ SHORT = {
     "error": "gluonx.errors",
     "init": "gluonx.initializer",
     "mod": "gluonx.module",
+    "model": "gluonx.compat.model",
     "nd": "gluonx.legacy.nd",
     "numpy": "gluonx.np",
     "numpy_extension": "gluonx.npx",
+    "operator": "gluonx.legacy.operator",
     "sym": "gluonx.symbol",
 }
 _ALIASES = {"gluonx.gluon": "gluonx", **{f"gluonx.{name}": module for name, module in SHORT.items()}}

@@ -354,6 +354,11 @@ class Block(Checked, Fusible):
         force_reinit : bool
             Whether to begin anew with parameters that have a value. They keep it, with a warning, otherwise.
 
+        Notes
+        -----
+        What waits to be fused (see :meth:`fuse`) and has all its shapes is fused here, so that lists made of
+        ``collect_params()`` afterwards hold the arrays that are trained.
+
         Raises
         ------
         ShapeError
@@ -382,6 +387,7 @@ class Block(Checked, Fusible):
             for param in new:
                 param._forget()
             raise
+        self._fuse_known()
 
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""

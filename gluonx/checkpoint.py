@@ -118,6 +118,7 @@ def load_dict(
                 handle.value, handle.aval, handle.tape, handle.variable = inner
             tell_pieces(param)
         raise
+    block._fuse_known()
 
 
 def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:

@@ -50,6 +50,8 @@ def export_block(
     if format == "mxnet":
         return late.wanted("export_mxnet")(block, path, _given(block, inputs), epoch)
     if format == "onnx":
+        if layout is not None:
+            raise ValueError("layout is for format='stablehlo'; for ONNX write the layers with layout='NHWC'")
         return late.wanted("export_onnx")(block, path, _specs(block, inputs, dynamic_batch), constraints)
     if format != "stablehlo":
         raise ValueError(f"format must be 'stablehlo', 'onnx' or 'mxnet', got {format!r}")

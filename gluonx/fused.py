@@ -15,6 +15,7 @@ block knows the homes of its declarations. The block's knowledge is checked when
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -402,6 +403,12 @@ class Fusible:
             return
         _fuse_all(groups)
         self.__dict__["_fuse_waiting"] = False
+
+    def _fuse_known(self) -> None:
+        """Fuse what waits, here and below, and has its values. The first call reports what cannot be fused."""
+        for block in list(self._fusions_waiting()):
+            with contextlib.suppress(FusionError):
+                block._fuse_now()
 
     def _fusions_waiting(self) -> Iterator[Any]:
         return (block for _, block in self._walk() if block._fuse_waiting)  # type: ignore[attr-defined]

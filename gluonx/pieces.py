@@ -155,7 +155,7 @@ class Piece(ndarray):
         link = _get(self)
         link.base._assign(invoke(link.layout.writer(link.number), (link.base, new)))
 
-    def _assign_host(self, value: np.ndarray, device: Any = None) -> None:
+    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = None) -> None:
         link = _get(self)
         with jax.ensure_compile_time_eval():
             whole = np.asarray(settle(link.base))
@@ -210,7 +210,7 @@ class FusedParameter(Parameter):
 
     def __init__(self, name: str, names: Sequence[str], pieces: Sequence[Parameter], layout: Any, path: str) -> None:
         self.pieces, self.names, self.layout = tuple(pieces), tuple(names), layout
-        self._name, self._path = name, path
+        self._name, self._path, self._prefixed = name, path, False
         check_alike(path, self.names, self.pieces)
         first = self.pieces[0]
         self.owners: WeakSet[Any] = WeakSet()  # the blocks that have it among their fused parameters

@@ -52,11 +52,15 @@ SAMPLED = {
 }
 
 
+WHOLE = {("test_loss.py", "test_golden")}  # what nothing else would notice
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case."""
     for item in items:
         share = SAMPLED.get(item.path.name)
         asked = any("::" in arg for arg in item.config.args)
-        if share and not asked and hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % share:
+        whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
+        if share and not asked and not whole and hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % share:
             item.add_marker(pytest.mark.slow)

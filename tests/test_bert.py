@@ -16,7 +16,7 @@ from tests.golden import load_cases
 
 cases = load_cases("bert")
 LOSSES = json.loads((pathlib.Path(cases.__file__).with_name("losses.json")).read_text())
-SMALL = example.Settings(units=32, hidden=64, layers=2, heads=4, length=8, batch=4, epochs=60, rate=0.01, dropout=0.0)
+SMALL = example.Settings(units=32, hidden=64, layers=2, heads=4, length=8, batch=4, epochs=90, rate=0.01, dropout=0.0)
 
 
 def text(words=10, rows=40):
@@ -49,10 +49,10 @@ def test_it_learns_in_one_program_a_step(capsys):
     engine.reset_stats()
     net, trail = example.train(numbers, 10, SMALL)
     counts = engine.stats()
-    assert len(trail) == 60 * 10 and counts["programs_compiled"] <= 1  # a net made anew compiles anew
+    assert len(trail) == 90 * 10 and counts["programs_compiled"] <= 1  # a net made anew compiles anew
     assert counts["dispatches"] <= len(trail) + 10 + len(net.collect_params())
-    assert onp.mean(trail[-50:]) < 0.7 * onp.mean(trail[:5])
-    assert example.evaluate(net, numbers, 10, SMALL) < 5
+    assert onp.mean(trail[-50:]) < 0.4 * onp.mean(trail[:5])
+    assert example.evaluate(net, numbers, 10, SMALL) < 2.5
 
 
 def test_masks():

@@ -121,16 +121,16 @@ def test_states_go_to_a_net_of_other_names(mx, tmp_path):
 
 
 def test_names_of_parameters(mx):
-    class Noted(mx.init.Initializer):
-        names = []
+    names = []
 
+    class Noted(mx.init.Initializer):
         def _init_weight(self, name, arr):
-            self.names.append(str(name))
+            names.append(str(name))
             arr[:] = 1
 
     net = mx.gluon.nn.Dense(2, in_units=2, prefix="fc_")
     net.initialize(Noted())
-    assert Noted.names == ["fc_weight"]
+    assert names == ["fc_weight"]
     assert repr(net.weight).startswith("Parameter fc_weight (shape=(2, 2), dtype=")
     assert repr(gluonx.Parameter("weight", shape=(2,))).startswith("Parameter (shape=")
 

@@ -639,6 +639,8 @@ def test_other_things_that_are_wrong(tmp_path):
         net.export(tmp_path / "net", format="onnx", inputs=[gnp.ones((2, 5))])
     with pytest.raises(OSError, match="nowhere"):
         net.export(tmp_path / "nowhere" / "net", format="onnx", inputs=[gnp.ones((2, 4))])
+    with pytest.raises(ValueError, match="layout is for format='stablehlo'"):
+        net.export(tmp_path / "net", format="onnx", inputs=[gnp.ones((2, 4))], layout="NHWC")
     branching = Code(lambda x: x if x.shape[0] > 2 else -x)
     with pytest.raises(Exception, match="inconclusive") as caught:
         branching.export(tmp_path / "net", format="onnx", inputs=[gnp.ones((2, 4))])

@@ -478,3 +478,37 @@ def test_an_artifact_takes_any_batch(hybrid, tmp_path):
     net.export(tmp_path / "net")
     x = batch(7, 5, 6)
     onp.testing.assert_allclose(serve.load(tmp_path / "net")(x.asnumpy()), net(x).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def deep(kind):
+    stack = kind()
+    stack.add(rnn.LSTMCell(3))
+    stack.add(rnn.DropoutCell(0.2))
+    stack.add(rnn.ResidualCell(rnn.GRUCell(3)))
+    stack.add(rnn.BidirectionalCell(rnn.GRUCell(2), rnn.ZoneoutCell(rnn.LSTMCell(4))))
+    return stack
+
+
+@pytest.mark.parametrize("kind", [rnn.SequentialRNNCell, rnn.HybridSequentialRNNCell])
+def test_shapes_from_one_step(kind):
+    stack = deep(kind)
+    stack.initialize()
+    stack.infer_shape(0, np.ones((2, 5)), False)  # as MXNet calls it
+    shapes = {name: p.shape for name, p in stack.collect_params(".*i2h_weight").items()}
+    assert shapes == {
+        "0.i2h_weight": (12, 5),
+        "2.base_cell.i2h_weight": (9, 3),
+        "3.l_cell.i2h_weight": (6, 3),
+        "3.r_cell.base_cell.i2h_weight": (16, 3),
+    }
+
+
+def test_shapes_of_the_other_cells_of_a_stack():
+    cells = [rnn.LSTMCell(3), rnn.LSTMCell(3), rnn.LSTMPCell(5, 2), rnn.Conv2DGRUCell((3, 8, 8), 4, 3, 3, i2h_pad=1)]
+    for cell in cells:
+        cell.initialize()
+    cells[0].infer_shape(1, np.ones((2, 5)), False)
+    cells[1].infer_shape(1, np.ones((2, 5)), True)
+    cells[2].infer_shape(np.ones((2, 5)))
+    cells[3].infer_shape(np.ones((2, 3, 8, 8)), cells[3].begin_state(2))
+    assert [cell.i2h_weight.shape for cell in cells] == [(12, 3), (12, 6), (20, 5), (12, 3, 3, 3)]

@@ -42,6 +42,7 @@ from gluonx.deferred.graph import (
 )
 from gluonx.deferred.segments import OpSegment
 from gluonx.errors import GluonxError, TracedValueError
+from gluonx.ops.registry import Moved
 
 __all__ = ["as_handle", "commit_step", "flush", "invoke", "on_record_entry", "on_record_error", "run_now", "stripped"]
 
@@ -101,11 +102,19 @@ def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
     """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index)."""
     if op.needs_mode:
         op = op.in_mode(state.training)
+    if type(op) is Moved and state.trace is None:
+        op, args = op.lifted, _with_numbers(op, args)
     if casting.Switch.on:
         op = casting.adapt(op)
     if op.random:
         args = (*random_inputs(state), *args)
     return op, args
+
+
+def _with_numbers(op: Moved, args: Any) -> tuple[Any, ...]:
+    """The arguments with the operator's numbers behind them, where all its arrays have a place."""
+    absent = 0 if op.op.variadic else len(op.op.inputs) - len(args)
+    return (*args, *(None,) * absent, *op.numbers)
 
 
 def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:

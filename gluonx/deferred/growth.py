@@ -20,6 +20,7 @@ from gluonx.deferred.derived import cuts_tape, out_avals
 from gluonx.device import device_of
 from gluonx.dtype import canonical, is_inexact, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
+from gluonx.ops.registry import Factor
 
 __all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
 
@@ -30,7 +31,7 @@ BAD_CALLS = (
     TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
     OverflowError,
 )  # fmt: skip
-_INT32 = np.dtype(np.int32)
+_INT32, _SINGLE = np.dtype(np.int32), np.dtype(np.float32)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
 
@@ -52,6 +53,8 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
         args = args[2:]
     dtypes = [dtype_of(a) for a in args if a is not None and not isinstance(a, (bool, int, float, np.generic))]
     inexact = [d for d in dtypes if is_inexact(d)]
+    if type(scalar) is Factor:
+        return max([_SINGLE, *[d for d in inexact if d.kind == "f"]], key=lambda d: d.itemsize)
     if inexact:
         return max(inexact, key=lambda d: d.itemsize)
     if kind == "f":

@@ -337,6 +337,27 @@ def _allclose(attrs: Any, a: Any, b: Any) -> Any:
     return core("cast", at_least_1d(close), dtype="uint8")
 
 
+# -- bytes for real numbers --------------------------------------------------------------------------------------------
+
+_CALIBRATED = "min_calib_range: float?=None, max_calib_range: float?=None"
+for _name, _via, _words in (
+    ("_contrib_quantize", "contrib_quantize", "data, min_range, max_range; out_type: {int8 uint8}=uint8"),
+    ("_contrib_quantize_v2", "contrib_quantize_v2", f"data; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}"),
+    (
+        "_contrib_requantize",
+        "requantize",
+        f"data, min_range, max_range; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}",
+    ),
+    ("_contrib_dequantize", "dequantize", "data, min_range, max_range; out_type: {float32}=float32"),
+):
+    row(
+        f"{_name}({_words})",
+        lambda a, *x, via=_via: core(via, *x, **a),
+        via=_via,
+        nout=1 if _via == "dequantize" else 3,
+    )
+
+
 @row("all_finite(data; init_output: bool=True)", via="isfinite all")
 def _all_finite(a: Any, data: Any) -> Any:
     return core("cast", at_least_1d(core("all", core("isfinite", data))), dtype="float32")

@@ -11,12 +11,16 @@ from typing import Any
 
 from gluonx import autograd, np
 from gluonx.deferred.core import Handle, current_state
-from gluonx.errors import ShapeError
+from gluonx.errors import ShapeError, TracedValueError
 from gluonx.legacy.array import as_nd, nd_twin
 
 __all__ = ["CustomOp", "CustomOpProp", "custom", "get_all_registered_operators", "register"]
 
 _REGISTRY: dict[str, type[CustomOpProp]] = {}
+_TRACED = (
+    "Custom: '{}' runs Python on values, which a hybridized block has not. Leave the block that calls it, and those "
+    "around it, un-hybridized, or write the operator in JAX, with gluonx.from_jax."
+)
 
 
 class CustomOp:
@@ -140,6 +144,8 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
     ------
     KeyError
         If no operator has the name.
+    TracedValueError
+        Inside of a hybridized block.
     ShapeError
         If the inputs' number or shapes are not what the operator says.
 
@@ -178,6 +184,9 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
     trace = current_state().trace
     run = _Call(op, outs, aux)
-    results = run(*inputs) if trace is None or not trace.transparent else trace.outside(run, *inputs)
+    try:
+        results = run(*inputs) if trace is None or not trace.transparent else trace.outside(run, *inputs)
+    except TracedValueError:
+        raise TracedValueError(_TRACED.format(op_type)) from None
     results = results if isinstance(results, (tuple, list)) else (results,)
     return as_nd(results[0] if len(results) == 1 else list(results))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gluonx import np
+from gluonx import np, npx
 from gluonx.legacy.elementwise import kept
 from gluonx.legacy.row import core, row
 
@@ -119,6 +119,13 @@ def _histogram(a: Any, data: Any, bins: Any = None) -> Any:
     if bins is not None:
         return tuple(np.histogram(data, bins))
     return tuple(np.histogram(data, a.bin_cnt, a.range))
+
+
+row(
+    "_contrib_calibrate_entropy(hist, hist_edges; num_quantized_bins: int=255)",
+    lambda a, hist, edges: tuple(npx.contrib_calibrate_entropy(hist, edges, a.num_quantized_bins)),
+    nout=2,
+)
 
 
 # -- products ---------------------------------------------------------------------------------------------------------

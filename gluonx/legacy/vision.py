@@ -63,6 +63,25 @@ _same(
     "roi_align",
 )
 
+_RPN = (
+    "cls_prob, bbox_pred, im_info; rpn_pre_nms_top_n: int=6000, rpn_post_nms_top_n: int=300, threshold: float=0.7, "
+    "rpn_min_size: int=16, scales: floats=(4 8 16 32), ratios: floats=(0.5 1 2), feature_stride: int=16, "
+    "output_score: bool=False, iou_loss: bool=False"
+)
+for _name in ("Proposal", "MultiProposal"):
+    _same(f"_contrib_{_name}({_RPN})", "proposal", nout=lambda a: 2 if a.output_score else 1)
+_same(
+    "_contrib_PSROIPooling(data, rois; spatial_scale: float, output_dim: int, pooled_size: int, group_size: int=0)",
+    "psroi_pooling",
+)
+row(
+    "_contrib_count_sketch(data, h, s; out_dim: int, processing_batch_size: int=32)",
+    lambda a, data, h, s: core("count_sketch", data, h, s, out_dim=a.out_dim),
+    via="count_sketch",
+)
+row("_contrib_fft(data; compute_size: int=128)", lambda a, data: core("fft_pairs", data), via="fft_pairs")
+row("_contrib_ifft(data; compute_size: int=128)", lambda a, data: core("ifft_pairs", data), via="ifft_pairs")
+
 # -- deformable convolution -------------------------------------------------------------------------------------------
 
 _DEFORMABLE = (

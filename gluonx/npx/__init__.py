@@ -27,6 +27,7 @@ def __dir__() -> list[str]:
 
 from gluonx.arguments import named as _named
 from gluonx.npx import composed, image, random
+from gluonx.npx.calibration import contrib_calibrate_entropy as contrib_calibrate_entropy
 from gluonx.npx.composed import *  # noqa: F403
 from gluonx.npx.composed import batch_norm as BatchNorm
 from gluonx.npx.control_flow import cond as cond
@@ -48,6 +49,7 @@ _named(globals(), [*_OWN, *[name for name in composed.__all__ if name != "Device
 __all__ = [
     "BatchNorm",
     "cond",
+    "contrib_calibrate_entropy",
     "foreach",
     "image",
     "is_np_array",

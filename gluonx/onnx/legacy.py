@@ -80,33 +80,34 @@ def export_model(
     ------
     GraphError
         If something has no counterpart in ONNX; everything that has none is listed.
-    FormatError
-        If parameters are missing.
     ValueError
         If there are not as many shapes as inputs.
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> from gluonx import np, onnx, symbol as sym
     >>> net = sym.FullyConnected(sym.var("data"), num_hidden=2, no_bias=True, name="fc")
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "net.onnx"
-    >>> _ = onnx.export_model(net, {"fc_weight": np.ones((2, 3))}, [(1, 3)], onnx_file_path=path)
-    >>> path.exists()
-    True
+    >>> onnx.export_model(net, {"fc_weight": np.ones((2, 3))}, [(1, 3)], onnx_file_path=f"{tempfile.mkdtemp()}/fc.onnx")
+    '...fc.onnx'
     """
+    block, names = _bound(sym, params)
+    shapes, types = in_shapes or input_shape, in_types if input_type is None else input_type
+    specs = _specs(names, shapes, types, dynamic_input_shapes if dynamic else None, dynamic)
+    export_onnx(block, onnx_file_path, specs, external=large_model)
+    return os.fspath(onnx_file_path)
+
+
+def _bound(sym: Any, params: Any) -> tuple[SymbolBlock, list[str]]:
+    """A symbol with its parameters as a block, and the names of its inputs."""
     graph = sym if isinstance(sym, symbol.Symbol) else symbol.load(sym)
     arrays = _arrays(params)
-    missing = [name for name in graph.list_inputs() if name not in arrays]
     labels = free_labels(graph, [], arrays)
-    names = [name for name in missing if name not in labels]
-    shapes, types = input_shape if in_shapes is None else in_shapes, in_types if input_type is None else input_type
-    specs = _specs(names, shapes, types, dynamic_input_shapes if dynamic else None, dynamic)
+    names = [name for name in graph.list_inputs() if name not in arrays and name not in labels]
     block = SymbolBlock(graph, [symbol.var(name) for name in names])
     known = block.collect_params()
     block.load_dict({n: a for n, a in arrays.items() if n in known}, cast_dtype=True, dtype_source="saved")
-    export_onnx(block, onnx_file_path, specs, external=large_model)
-    return os.fspath(onnx_file_path)
+    return block, names
 
 
 def _arrays(params: Any) -> dict[str, Any]:

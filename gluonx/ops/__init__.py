@@ -23,6 +23,7 @@ from gluonx.ops import nn as nn
 from gluonx.ops import normalization as normalization
 from gluonx.ops import outputs as outputs
 from gluonx.ops import pool as pool
+from gluonx.ops import proposal as proposal
 from gluonx.ops import quantize as quantize
 from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce

@@ -192,7 +192,7 @@ class _Rule(NamedTuple):
         return jnp.where(alive[kept][:, None], rows[order[kept]], -1)
 
 
-@register(level=5)
+@register(level=5, moving=("overlap_thresh", "valid_thresh"))
 def box_nms(
     data: Array,
     *,
@@ -309,7 +309,7 @@ def box_encode(
     return lax.stop_gradient(targets), lax.stop_gradient(has.astype(targets.dtype))
 
 
-@register(level=5)
+@register(level=5, moving=("std0", "std1", "std2", "std3"))
 def box_decode(
     data: Array,
     anchors: Array,
@@ -372,7 +372,7 @@ def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tupl
     return by_row.astype(scores.dtype), by_column.astype(scores.dtype)
 
 
-@register(level=5, nout=2)
+@register(level=5, nout=2, moving=("threshold",))
 def bipartite_matching(
     data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
 ) -> tuple[Array, Array]:

@@ -57,6 +57,7 @@ _SHAPES: Mapping[str, str] = {
     **_each("image.random_hue image.random_lighting image.random_saturation image.flip_left_right box_nms", SAME),
     **_each("image.flip_top_bottom image.normalize image.random_flip_left_right image.random_flip_top_bottom", SAME),
     **_each("sldwin_atten_mask_like", SAME),
+    **_each("proposal", "(batch * `rpn_post_nms_top_n`, 5); then, if asked, the scores"),
     **_each("sgd_update signsgd_update lamb_update_phase2 multi_lars", SAME),
     **_each("sgd_mom_update nag_mom_update signum_update adam_update adamw_update adabelief_update", _UPDATED),
     **_each("ftml_update ftrl_update rmsprop_update rmspropalex_update lamb_update_phase1 lans_update", _UPDATED),

@@ -298,13 +298,13 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1)
+@register(level=1, moving=("alpha", "beta"))
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1."""
     return jnp.clip(alpha * x + beta, 0, 1)
 
 
-@register(level=1)
+@register(level=1, moving=("alpha",))
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
     return jax.nn.elu(x, alpha)
@@ -384,7 +384,14 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     return attrs["act_type"] == "rrelu" and attrs["training"] is not False
 
 
-@register(level=1, aliases=("LeakyReLU",), random=_is_rrelu, mode=_is_rrelu, infer=_prelu_shape)
+@register(
+    level=1,
+    aliases=("LeakyReLU",),
+    random=_is_rrelu,
+    mode=_is_rrelu,
+    infer=_prelu_shape,
+    moving=("slope", "lower_bound", "upper_bound"),
+)
 def leaky_relu(
     key: Array | None,
     x: Array,
@@ -419,7 +426,7 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1)
+@register(level=1, moving=("scalar",))
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2

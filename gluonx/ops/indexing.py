@@ -142,7 +142,7 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
-@register(level=6, aliases=("SequenceMask",))
+@register(level=6, aliases=("SequenceMask",), moving=("value",))
 def sequence_mask(
     x: Array,
     sequence_length: Array | None = None,

@@ -118,7 +118,7 @@ def _pick(x: Array, label: Array, axis: int) -> Array:
     return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
@@ -128,7 +128,7 @@ def l2_loss(
     return _finish(jnp.square(y - x), pred, sample_weight, half, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
@@ -137,7 +137,7 @@ def l1_loss(
     return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("rho", "weight"))
 def huber_loss(
     pred: Array,
     label: Array,
@@ -154,7 +154,7 @@ def huber_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("margin", "weight"))
 def hinge_loss(
     pred: Array,
     label: Array,
@@ -169,7 +169,7 @@ def hinge_loss(
     return _finish(jax.nn.relu(margin - x * y), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("margin", "weight"))
 def squared_hinge_loss(
     pred: Array,
     label: Array,
@@ -189,7 +189,7 @@ def _logistic(x: Array, y: Array) -> Array:
     return jax.nn.softplus(x) - x * y
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def logistic_loss(
     pred: Array,
     label: Array,
@@ -205,7 +205,7 @@ def logistic_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def sigmoid_bce_loss(
     pred: Array,
     label: Array,
@@ -234,7 +234,7 @@ def sigmoid_bce_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def softmax_cross_entropy_loss(
     pred: Array,
     label: Array,
@@ -263,7 +263,7 @@ def softmax_cross_entropy_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("weight",))
 def kl_div_loss(
     pred: Array,
     label: Array,
@@ -283,7 +283,7 @@ def kl_div_loss(
     return _finish(y * (jnp.log(y + _TINY) - x), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("epsilon", "weight"))
 def poisson_nll_loss(
     pred: Array,
     target: Array,
@@ -309,7 +309,7 @@ def poisson_nll_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1)
+@register(level=1, moving=("margin", "weight"))
 def triplet_loss(
     pred: Array,
     positive: Array,
@@ -328,7 +328,7 @@ def triplet_loss(
     return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))
 
 
-@register(level=1)
+@register(level=1, moving=("margin", "weight"))
 def cosine_embedding_loss(
     input1: Array,
     input2: Array,
@@ -354,7 +354,7 @@ def _norm(x: Array) -> Array:
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
 
 
-@register(level=1)
+@register(level=1, moving=("smoothing_parameter",))
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not."""
     a, b = _wide(x1), _wide(x2)
@@ -369,7 +369,7 @@ def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Arra
     return loss.mean(1).astype(_result_dtype(x1))
 
 
-@register(level=6)
+@register(level=6, moving=("weight",))
 def ctc_batch_loss(
     pred: Array,
     label: Array,

@@ -120,7 +120,7 @@ def metric_error(
     return _add(state, gap.mean(tuple(range(1, gap.ndim))).sum())
 
 
-@register(level=4)
+@register(level=4, moving=("p",))
 def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) -> Array:
     """Add each sample's distance in the p-norm."""
     _same_shape(label, pred)
@@ -128,7 +128,7 @@ def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) ->
     return _add(state, ((gap**p).sum(tuple(range(1, gap.ndim))) ** (1.0 / p)).sum())
 
 
-@register(level=4)
+@register(level=4, moving=("eps",))
 def metric_cosine(state: Array, label: Array, pred: Array, *, eps: float = 1e-8) -> Array:
     """Add the cosine of label and prediction along the last axis."""
     _same_shape(label, pred)
@@ -137,7 +137,7 @@ def metric_cosine(state: Array, label: Array, pred: Array, *, eps: float = 1e-8)
     return _add(state, ((a * b).sum(-1) / jnp.maximum(norms, eps)).sum())
 
 
-@register(level=4)
+@register(level=4, moving=("eps",))
 def metric_cross_entropy(
     state: Array,
     label: Array,

@@ -159,7 +159,7 @@ def _check_targets(anchor: Array, label: Array, cls_pred: Array) -> None:
         )
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, moving=("ignore_label", "negative_mining_thresh"))
 def multibox_target(
     anchor: Array,
     label: Array,
@@ -257,7 +257,7 @@ class _Filter:
         return rows.at[:, 0].set(jnp.where(alive, rows[:, 0], -1))
 
 
-@register(level=5)
+@register(level=5, moving=("threshold",))
 def multibox_detection(
     cls_prob: Array,
     loc_pred: Array,

@@ -148,6 +148,8 @@ def embedding(
 
 
 def _drops(attrs: Mapping[str, Any]) -> bool:
+    if not 0 <= attrs["p"] <= 1:
+        raise ValueError(f"dropout: p is {attrs['p']!r}, but must be a probability, from 0 to 1.")
     return attrs["p"] > 0 and (attrs["mode"] == "always" or attrs["training"] is not False)
 
 
@@ -155,7 +157,7 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     return attrs["p"] > 0 and attrs["mode"] != "always"
 
 
-@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode)
+@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode, moving=("p",))
 def dropout(
     key: Array | None,
     x: Array,
@@ -182,11 +184,10 @@ def dropout(
         If `p` is not a probability or `mode` is unknown.
     """
     always = choose({"training": False, "always": True}, mode, "dropout", "mode")
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p is {p!r}, but must be a probability, from 0 to 1.")
-    if p == 0 or not (training or always) or key is None:
+    constant = isinstance(p, (int, float))
+    if (constant and p == 0) or not (training or always) or key is None:
         return x
-    if p == 1:
+    if constant and p == 1:
         return jnp.zeros_like(x)
     shared = {axis_of(a, x.ndim, "dropout") for a in axes}
     shape = [1 if i in shared else d for i, d in enumerate(x.shape)]
@@ -328,7 +329,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",))
+@register(level=1, aliases=("L2Normalization",), moving=("eps",))
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 
@@ -344,7 +345,7 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     return narrow(y * lax.rsqrt(jnp.sum(y * y, axes, keepdims=True) + eps), float_dtype(x))
 
 
-@register(level=3)
+@register(level=3, moving=("on_value", "off_value"))
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
 ) -> Array:

@@ -60,7 +60,9 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
     return 3 if attrs["training"] else 1
 
 
-@register(level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs, n_live=1)
+@register(
+    level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs, n_live=1, moving=("eps", "momentum")
+)
 def batch_norm(
     x: Array,
     gamma: Array,
@@ -125,7 +127,13 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) 
     return narrow((data.values * inverse - data.rest * inverse) * gamma + beta, dtype)
 
 
-@register(level=1, aliases=("LayerNorm",), infer=vector_rule(), nout=lambda attrs: 3 if attrs["output_mean_var"] else 1)
+@register(
+    level=1,
+    aliases=("LayerNorm",),
+    infer=vector_rule(),
+    nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
+    moving=("eps",),
+)
 def layer_norm(
     x: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
 ) -> Array | tuple[Array, ...]:
@@ -151,7 +159,11 @@ def layer_norm(
 
 
 @register(
-    level=2, aliases=("GroupNorm",), infer=vector_rule(1), nout=lambda attrs: 3 if attrs["output_mean_var"] else 1
+    level=2,
+    aliases=("GroupNorm",),
+    infer=vector_rule(1),
+    nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
+    moving=("eps",),
 )
 def group_norm(
     x: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False
@@ -187,7 +199,7 @@ def group_norm(
     return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
-@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1))
+@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",))
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
     """Normalize each channel (axis 1) of each sample over its places."""
     if x.ndim < 2:
@@ -199,7 +211,7 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     return _affine(data, eps, scale, shift, float_dtype(x))
 
 
-@register(level=1, aliases=("RMSNorm",), infer=vector_rule())
+@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",))
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
     axis = axis_of(axis, x.ndim, "rms_norm")
@@ -209,7 +221,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",))
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"))
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

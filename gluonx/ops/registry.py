@@ -13,6 +13,11 @@ or tuples, dtype names or dtypes, defaults written out or left away). The engine
 `BoundOp` as its cache key, and a user who writes ``kernel=[2, 2]`` in a loop never causes a recompile.
 
 Values that hash alike but are not the same to XLA (``1``, ``1.0`` and ``True``) stay apart.
+
+Attributes that a loop may change (a slope, a margin, a rate) are registered as ``moving``. Their first `STEADY` values
+are constants of the program like every attribute; with the next one they become operands: ``bind`` gives a `Moved`,
+which the engine runs as the one `Lifted` operator of its kind on the arrays and the numbers. So no loop compiles for a
+changed number.
 """
 
 from __future__ import annotations
@@ -24,10 +29,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import jax
 import ml_dtypes
 import numpy as np
 
-__all__ = ["HINTS", "OPS", "BoundOp", "Op", "get", "Shape", "register"]
+__all__ = ["HINTS", "OPS", "STEADY", "BoundOp", "Factor", "Lifted", "Moved", "Op", "get", "Shape", "register"]
 
 Shape = tuple[int, ...]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
@@ -48,6 +54,9 @@ HINTS = frozenset(
     }
 )
 """Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
+
+STEADY = 2
+"""So many values of a moving attribute are constants of their programs; further ones are operands of one program."""
 
 _NAN = float("nan")
 _SCALARS = frozenset({int, float, bool, str, type(None), complex})
@@ -80,6 +89,8 @@ class Op:
         Gradients flow through so many outputs, the first ones (None: through all); the others are states.
     nout : int or callable
         The number of outputs, or a function of the attributes that tells it.
+    moving : tuple of str
+        Attributes, numbers, that the function also takes as scalar arrays.
     """
 
     def __init__(
@@ -94,16 +105,18 @@ class Op:
         infer: InferRule | None = None,
         nout: int | Callable[[Mapping[str, Any]], int] = 1,
         n_live: int | None = None,
+        moving: Iterable[str] = (),
     ) -> None:
         self.fn, self.name, self.level = fn, name, level
         self.aliases, self.random, self.mode = tuple(aliases), random, mode
-        self.n_live = n_live
+        self.n_live, self.moving = n_live, tuple(moving)
         self.infer, self.nout, self.doc = infer, nout, inspect.getdoc(fn) or ""
         # help(), doctest and tracebacks look through an Op to its function.
         self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
         self._read_signature()
         self._bound: dict[tuple[Any, ...], BoundOp] = {}
         self._spellings: dict[tuple[Any, ...], BoundOp] = {}
+        self._families: dict[Any, int | Lifted] = {}
         self._lock = threading.Lock()
 
     def _read_signature(self) -> None:
@@ -171,11 +184,30 @@ class Op:
         with self._lock:
             bound = self._bound.get(key)
             if bound is None:
-                bound = self._bound[key] = BoundOp(self, full)
+                bound = BoundOp(self, full)
+                lifted = self._lifted(bound) if self.moving else None
+                if lifted is not None:
+                    return Moved(bound, lifted)
+                self._bound[key] = bound
             # A NaN that the caller made is another object each time: remembering it would grow without bound.
             if spelling is not None and _NAN not in full.values():
                 self._spellings[spelling] = bound
         return bound
+
+    def _lifted(self, bound: BoundOp) -> Lifted | None:
+        """The operator that takes the numbers of `bound` as operands; None while constants are cheaper."""
+        places = tuple(n for n in self.moving if _moves(bound.attrs[n]))
+        if not places:
+            return None
+        rest = tuple((n, v, _kind(v)) for n, v in sorted(bound.attrs.items()) if n not in places)
+        family = (places, rest, bound.random, bound.needs_mode)
+        seen = self._families.get(family, 0)
+        if isinstance(seen, int):
+            if seen < STEADY:
+                self._families[family] = seen + 1
+                return None
+            seen = self._families[family] = Lifted(bound, places)
+        return seen
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
         message = f"operator {self.name} has no attribute {_quoted(unknown)}"
@@ -279,6 +311,50 @@ class BoundOp:
         return _rebind, (self.name, self.attrs)
 
 
+class Factor(float):
+    """The value of a moving attribute as an operand, which enters a program as float32 or wider."""
+
+    __slots__ = ()
+
+
+class Lifted(BoundOp):
+    """A `BoundOp` that takes the attributes in ``places`` as further operands, the last ones.
+
+    Results have the dtypes that they have with constants.
+    """
+
+    __slots__ = ("constant", "places")
+
+    def __init__(self, bound: BoundOp, places: tuple[str, ...]) -> None:
+        super().__init__(bound.op, bound.attrs)
+        self.places, self.constant = places, bound
+        self.attrs = {n: v for n, v in bound.attrs.items() if n not in places}
+        self.fn = self._run
+
+    def _run(self, *args: Any) -> Any:
+        arrays, numbers = args[: -len(self.places)], args[-len(self.places) :]
+        keyless = (None,) if self.op.random and not self.random else ()
+        out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.places, numbers, strict=True)))
+        like = jax.eval_shape(self.constant.fn, *arrays)
+        return jax.tree.map(lambda o, wanted: o if o.dtype == wanted.dtype else o.astype(wanted.dtype), out, like)
+
+    def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
+        """The shapes of the arrays are those of the operator with constants."""
+        count = len(shapes) - len(self.places)
+        return [*self.constant.infer(shapes[:count]), *shapes[count:]]
+
+
+class Moved(BoundOp):
+    """A `BoundOp` with moving attributes, which the engine replaces by ``lifted`` on its arrays and ``numbers``."""
+
+    __slots__ = ("lifted", "numbers")
+
+    def __init__(self, bound: BoundOp, lifted: Lifted) -> None:
+        super().__init__(bound.op, bound.attrs)
+        self.lifted, self.numbers = lifted, tuple([Factor(bound.attrs[n]) for n in lifted.places])
+        self.cache = "special"  # the engine looks at it
+
+
 def get(name: str) -> Op:
     """The core operator of this name or alias.
 
@@ -305,6 +381,7 @@ def register(
     infer: InferRule | None = None,
     nout: int | Callable[[Mapping[str, Any]], int] = 1,
     n_live: int | None = None,
+    moving: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], Op]:
     """Make a core operator of the decorated function and put it into `OPS`.
 
@@ -312,7 +389,7 @@ def register(
     ----------
     name : str, optional
         The canonical name; the function's own name by default.
-    level, aliases, random, mode, infer, nout, n_live
+    level, aliases, random, mode, infer, nout, n_live, moving
         As the attributes of `Op`.
 
     Returns
@@ -327,7 +404,7 @@ def register(
     """
 
     def decorate(fn: Callable[..., Any]) -> Op:
-        traits = {"random": random, "mode": mode, "infer": infer, "nout": nout, "n_live": n_live}
+        traits = {"random": random, "mode": mode, "infer": infer, "nout": nout, "n_live": n_live, "moving": moving}
         op = Op(fn, name or fn.__name__, level=level, aliases=aliases, **traits)
         for spelling in (op.name, *op.aliases):
             if spelling in OPS:
@@ -340,6 +417,11 @@ def register(
 
 def _rebind(name: str, attrs: dict[str, Any]) -> BoundOp:
     return get(name).bind(**attrs)
+
+
+def _moves(value: Any) -> bool:
+    """Whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
+    return type(value) in (int, float) and value not in (0, 1, -1) and abs(value) < float("inf")
 
 
 def _kind(value: Any) -> Any:

@@ -259,7 +259,7 @@ def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype), x.shape)
 
 
-@register(level=3)
+@register(level=3, moving=("start", "step"))
 def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
     """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 

@@ -12,7 +12,6 @@ __all__ = ["DIFFERENT", "LEFT_OUT", "TABLES", "differs", "left_out"]
 IMPORTED = "not of this module: MXNet's file imports it for its own use"
 C_LIBRARY = "a part of MXNet's C library"
 LATER = "not in this version"
-KERNELS = "an integer kernel of oneDNN or cuDNN; XLA has no counterpart"
 CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels"
 RETIRED = "retired in MXNet 2 already"
 
@@ -94,7 +93,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "mirr npv pmt ppmt pv rate",
         _NP_FINANCE,
     ),
-    "mxnet.npx": {"contrib_calibrate_entropy": KERNELS},
     "mxnet.operator": {"*": LATER}
     | _each(
         "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p "

@@ -18,9 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+
 from gluonx import np, npx
 from gluonx.block import Block, HybridBlock
 from gluonx.deferred.core import current_state
+from gluonx.deferred.tracing import infer
 from gluonx.errors import GluonxError, ShapeError
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell", "joined", "listed", "masked"]
@@ -130,6 +133,33 @@ class RecurrentCell(Block):
     def _steps(self) -> bool:
         """Whether the cell can be called for one step."""
         return True
+
+    def infer_shape(self, *args: Any) -> None:
+        """Find the unknown shapes of all parameters below from one step's inputs, without computing anything.
+
+        Parameters
+        ----------
+        *args
+            ``(inputs,)`` or ``(inputs, states)`` as for a call, or what MXNet gives here: the number of the cell among
+            equal cells, the inputs of the first of them, and whether each of them walks in both directions.
+
+        Raises
+        ------
+        UninitializedError
+            Before ``initialize``.
+        """
+        if isinstance(args[0], int):
+            number, inputs, both = args
+            shape = list(inputs.shape)
+            if number:  # it is given what a cell like it puts out
+                shape = [shape[0], *self.state_info(shape[0])[0]["shape"][1:]]
+                shape[1] *= 2 if both else 1
+        else:
+            inputs, shape = args[0], args[0].shape
+        infer(lambda x: self.unroll(1, [x]), [jax.ShapeDtypeStruct(tuple(shape), inputs.dtype)])
+
+    def _infers_shape(self) -> bool:
+        return False  # a call needs no help: the operators tell
 
     # ---------------------------------------------------------------- sequences
 

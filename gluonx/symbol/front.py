@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as _np
+
 from gluonx.symbol import control as control
-from gluonx.symbol import files
+from gluonx.symbol import files, loops
 from gluonx.symbol.compose import function, make_variable
 from gluonx.symbol.symbol import Symbol
 
@@ -135,7 +137,8 @@ class Space:
         raise AttributeError(f"{self.__name__} has no operator '{name}'")
 
 
-contrib = Space("contrib", "_contrib_", "")
+contrib: Any = Space("contrib", "_contrib_", "")
+contrib.foreach, contrib.while_loop, contrib.cond = loops.foreach, loops.while_loop, loops.cond
 linalg = Space("linalg", "_linalg_")
 random = Space("random", "_random_", "_sample_", "_")
 image = Space("image", "_image_")
@@ -157,6 +160,31 @@ def _made(op: str) -> Any:
     return from_nothing
 
 
+_EITHER = {
+    "pow": ("_power", "_power_scalar", "_rpower_scalar"),
+    "power": ("_power", "_power_scalar", "_rpower_scalar"),
+    "maximum": ("_maximum", "_maximum_scalar", "_maximum_scalar"),
+    "minimum": ("_minimum", "_minimum_scalar", "_minimum_scalar"),
+    "hypot": ("_hypot", "_hypot_scalar", "_hypot_scalar"),
+}
+"""Functions of two symbols, of a symbol and a number, and of a number and a symbol."""
+
+
+def _with_numbers(name: str) -> Any:
+    both, right, left = (function(op, name) for op in _EITHER[name])
+
+    def call(lhs: Any = None, rhs: Any = None, **kwargs: Any) -> Any:
+        if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
+            return both(lhs, rhs, **kwargs)
+        if isinstance(lhs, Symbol):
+            return right(lhs, scalar=float(rhs), **kwargs)
+        return left(rhs, scalar=float(lhs), **kwargs) if isinstance(rhs, Symbol) else getattr(_np, name)(lhs, rhs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{both.__doc__}\n\nOne of the two may be a number."
+    return call
+
+
 def find(name: str) -> Any:
     """The function that makes a symbol of the operator `name`.
 
@@ -167,6 +195,8 @@ def find(name: str) -> Any:
     """
     if name in ("zeros", "ones"):
         return _made(f"_{name}")
+    if name in _EITHER:
+        return _with_numbers(name)
     for spelling in (name, f"_{name}"):
         try:
             return function(spelling, name.lower())

@@ -1,0 +1,294 @@
+"""Regions that a network proposes (Faster R-CNN), pooling that heeds the position (R-FCN), and compact products.
+
+All shapes are static: a proposal that is suppressed gives its place to the next one, and where too few are left they
+are repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from gluonx.errors import ShapeError
+from gluonx.ops.registry import register
+
+__all__ = ["count_sketch", "fft_pairs", "ifft_pairs", "proposal", "psroi_pooling"]
+
+
+def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
+    """The boxes at the first place: ratios outside, scales inside, sides rounded as in Faster R-CNN."""
+    found = []
+    middle = 0.5 * (stride - 1)
+    for ratio in ratios:
+        side = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
+        for scale in scales:
+            width, height = side * scale, math.floor(side * ratio + 0.5) * scale
+            half = 0.5 * (width - 1), 0.5 * (height - 1)
+            found.append([middle - half[0], middle - half[1], middle + half[0], middle + half[1]])
+    return np.array(found, np.float32)
+
+
+def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
+    """Anchors after the regression, corners included in the box."""
+    if iou_loss:
+        return anchors + deltas
+    sides = anchors[:, 2:] - anchors[:, :2] + 1
+    middle = anchors[:, :2] + 0.5 * (sides - 1) + deltas[:, :2] * sides
+    half = 0.5 * (jnp.exp(deltas[:, 2:]) * sides - 1)
+    return jnp.concatenate([middle - half, middle + half], -1)
+
+
+def _outliving(boxes: Array, threshold: Array | float) -> Array:
+    """Which boxes, by falling score, are not suppressed by an earlier one; corners are included in a box."""
+    areas = jnp.prod(boxes[:, 2:] - boxes[:, :2] + 1, -1)
+    places = jnp.arange(len(boxes))
+
+    def visit(i: Array, alive: Array) -> Array:
+        low, high = jnp.maximum(boxes[i, :2], boxes[:, :2]), jnp.minimum(boxes[i, 2:], boxes[:, 2:])
+        common = jnp.prod(jnp.maximum(high - low + 1, 0), -1)
+        hit = (common / (areas + areas[i] - common) > threshold) & (places > i) & alive[i]
+        return alive & ~hit
+
+    return lax.fori_loop(0, len(boxes), visit, jnp.ones(len(boxes), bool))
+
+
+@register(level=5, nout=lambda attrs: 2 if attrs["output_score"] else 1, moving=("threshold",))
+def proposal(
+    cls_prob: Array,
+    bbox_pred: Array,
+    im_info: Array,
+    *,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+) -> Array | tuple[Array, Array]:
+    """The regions that a region proposal network (https://arxiv.org/abs/1506.01497) finds; it has no gradient.
+
+    Parameters
+    ----------
+    cls_prob : array, shape (batch, 2 * anchors, height, width)
+        Background and foreground of each anchor.
+    bbox_pred : array, shape (batch, 4 * anchors, height, width)
+        How each anchor is to be moved.
+    im_info : array, shape (batch, 3)
+        Height, width and scale of each image.
+    rpn_pre_nms_top_n, rpn_post_nms_top_n : int
+        How many enter the suppression, and how many come out; repeated from the first on where too few do.
+    threshold : float
+        Overlap from which the lower score is suppressed.
+    rpn_min_size : int
+        The smallest side, before the image was scaled.
+    scales, ratios : sequence of float
+        The anchors: as many as all pairs.
+    feature_stride : int
+        Pixels from one place to the next.
+    output_score : bool
+        Whether scores are given too.
+    iou_loss : bool
+        Whether `bbox_pred` has distances of corners.
+
+    Returns
+    -------
+    array, shape (batch * rpn_post_nms_top_n, 5)
+        The image's place in the batch, and corners. With `output_score` also the scores, (the same, 1).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> prob, move = jnp.ones((1, 2, 2, 2)) / 2, jnp.zeros((1, 4, 2, 2))
+    >>> proposal(prob, move, jnp.array([[32.0, 32.0, 1.0]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=2)
+    Array([[ 0.,  0.,  0., 15., 15.],
+           [ 0., 16.,  0., 31., 15.]], dtype=float32)
+    """
+    base = _anchors(feature_stride, scales, ratios)
+    count, (batch, _, height, width) = len(base), cls_prob.shape
+    if cls_prob.shape[1] != 2 * count or bbox_pred.shape != (batch, 4 * count, height, width):
+        raise ShapeError(
+            f"proposal: {count} anchors need cls_prob (batch, {2 * count}, height, width) and bbox_pred with "
+            f"{4 * count} channels, but they have shapes {cls_prob.shape} and {bbox_pred.shape}."
+        )
+    total = count * height * width
+    before = min(rpn_pre_nms_top_n, total) if rpn_pre_nms_top_n > 0 else total
+    after = min(rpn_post_nms_top_n, before)
+    rows, columns = jnp.meshgrid(jnp.arange(height), jnp.arange(width), indexing="ij")
+    shifts = jnp.stack([columns, rows, columns, rows], -1).reshape(-1, 1, 4) * feature_stride
+    anchors = (jnp.asarray(base) + shifts).reshape(-1, 4)
+
+    def one(probabilities: Array, deltas: Array, info: Array) -> tuple[Array, Array]:
+        scores = probabilities[count:].transpose(1, 2, 0).reshape(-1)
+        moves = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1).reshape(-1, 4)
+        high, wide, scale = info
+        ends = jnp.stack([wide, high, wide, high]) - 1
+        boxes = jnp.clip(_moved(anchors, moves, iou_loss), 0, ends)
+        outside = (rows * feature_stride >= _whole(high, feature_stride)) | (
+            columns * feature_stride >= _whole(wide, feature_stride)
+        )
+        least = rpn_min_size * scale
+        small = jnp.any(boxes[:, 2:] - boxes[:, :2] + 1 < least, -1)
+        grown = boxes + jnp.array([-0.5, -0.5, 0.5, 0.5]) * least
+        boxes = jnp.where(small[:, None], grown, boxes)
+        scores = jnp.where(small | jnp.repeat(outside.reshape(-1), count), -1, scores)
+        order = jnp.argsort(scores, descending=True, stable=True)[:before]
+        boxes, scores = boxes[order], scores[order]
+        alive = _outliving(boxes, threshold)
+        kept = jnp.argsort(~alive, stable=True)[jnp.arange(after) % jnp.clip(alive.sum(), 1, after)]
+        return boxes[kept], scores[kept]
+
+    boxes, scores = jax.vmap(one)(*[lax.stop_gradient(x) for x in (cls_prob, bbox_pred, im_info)])
+    if after < rpn_post_nms_top_n:  # fewer places than were asked for: again from the first
+        again = jnp.arange(rpn_post_nms_top_n) % after
+        boxes, scores = boxes[:, again], scores[:, again]
+    index = jnp.repeat(jnp.arange(batch, dtype=boxes.dtype), rpn_post_nms_top_n)[:, None]
+    regions = jnp.concatenate([index, boxes.reshape(-1, 4)], -1)
+    return (regions, scores.reshape(-1, 1)) if output_score else regions
+
+
+def _whole(length: Array, stride: int) -> Array:
+    """A length cut to a multiple of the stride."""
+    return jnp.floor(length / stride) * stride
+
+
+@register(level=5, moving=("spatial_scale",))
+def psroi_pooling(
+    data: Array, rois: Array, *, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0
+) -> Array:
+    """Average pooling of regions, each part from channels of its own (https://arxiv.org/abs/1605.06409).
+
+    Parameters
+    ----------
+    data : array, shape (batch, output_dim * group_size**2, height, width)
+    rois : array, shape (regions, 5)
+        Place in the batch and corners; they have no gradient.
+    spatial_scale : float
+        By which the corners are multiplied, after they are rounded.
+    output_dim, pooled_size : int
+        Channels and side of the result.
+    group_size : int
+        Into how many parts channels divide a side; `pooled_size` by default.
+
+    Returns
+    -------
+    array, shape (regions, output_dim, pooled_size, pooled_size)
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    """
+    group = group_size or pooled_size
+    if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5 or data.shape[1] != output_dim * group * group:
+        raise ShapeError(
+            f"psroi_pooling: data must be (batch, {output_dim * group * group}, height, width) and rois (regions, 5), "
+            f"but they have shapes {data.shape} and {rois.shape}."
+        )
+    height, width = data.shape[2:]
+    parts = data.reshape(len(data), output_dim, group, group, height, width)
+    which = np.clip(np.arange(pooled_size) * group // pooled_size, 0, group - 1)
+    parts = parts[:, :, which][:, :, :, which]
+
+    def inside(low: Array, high: Array, length: int) -> Array:
+        size = jnp.maximum(high - low, 0.1) / pooled_size
+        steps = jnp.arange(pooled_size, dtype=jnp.float32)
+        start = jnp.clip(jnp.floor(steps * size + low), 0, length)
+        stop = jnp.clip(jnp.ceil((steps + 1) * size + low), 0, length)
+        places = jnp.arange(length)[None]
+        return ((places >= start[:, None]) & (places < stop[:, None])).astype(data.dtype)
+
+    def one(roi: Array) -> Array:
+        corners = jnp.trunc(roi[1:] + jnp.copysign(0.5, roi[1:]))
+        left, top = corners[:2] * spatial_scale
+        right, bottom = (corners[2:] + 1) * spatial_scale
+        rows, columns = inside(top, bottom, height), inside(left, right, width)
+        image = lax.dynamic_index_in_dim(parts, jnp.clip(roi[0].astype(int), 0, len(data) - 1), keepdims=False)
+        area = rows.sum(-1)[:, None] * columns.sum(-1)
+        return jnp.einsum("dpqhw,ph,qw->dpq", image, rows, columns) / jnp.maximum(area, 1)
+
+    return lax.map(one, lax.stop_gradient(rois))
+
+
+@register(level=3)
+def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
+    """The count sketch of rows (https://arxiv.org/abs/1511.06062): ``out[:, h[i]] += s[i] * data[:, i]``.
+
+    Parameters
+    ----------
+    data : array, shape (..., n)
+    h : array, shape (n,) or (1, n)
+        A place below `out_dim` for each column.
+    s : array, shape (n,) or (1, n)
+        Its sign.
+    out_dim : int
+
+    Returns
+    -------
+    array, shape (..., out_dim)
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> count_sketch(jnp.array([[1.0, 2, 3]]), jnp.array([0, 1, 0]), jnp.array([1, -1, 1]), out_dim=2)
+    Array([[ 4., -2.]], dtype=float32)
+    """
+    places, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
+    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., places].add(data * signs)
+
+
+@register(level=3)
+def fft_pairs(data: Array) -> Array:
+    """The Fourier transform of real rows, real and imaginary parts in turns.
+
+    Parameters
+    ----------
+    data : array, shape (..., n)
+
+    Returns
+    -------
+    array, shape (..., 2 * n)
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> fft_pairs(jnp.array([1.0, 2.0]))
+    Array([ 3.,  0., -1.,  0.], dtype=float32)
+    """
+    found = jnp.fft.fft(data, axis=-1)
+    return jnp.stack([found.real, found.imag], -1).reshape(*data.shape[:-1], -1).astype(data.dtype)
+
+
+@register(level=3)
+def ifft_pairs(data: Array) -> Array:
+    """The real part of the inverse of `fft_pairs`, times n: the transform is not divided by its length.
+
+    Parameters
+    ----------
+    data : array, shape (..., 2 * n)
+
+    Returns
+    -------
+    array, shape (..., n)
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> ifft_pairs(fft_pairs(jnp.array([1.0, 2.0])))
+    Array([2., 4.], dtype=float32)
+    """
+    pairs = data.reshape(*data.shape[:-1], -1, 2)
+    found = jnp.fft.ifft(lax.complex(pairs[..., 0], pairs[..., 1]), axis=-1).real
+    return (found * found.shape[-1]).astype(data.dtype)

@@ -1,0 +1,26 @@
+"""Writes golden.npz: what MXNet proposes and pools. In the oracle's venv."""
+
+import pathlib
+import sys
+
+import mxnet as mx
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from cases import CASES, arrays_of  # noqa: E402
+
+found = {}
+for index, (name, _, attrs) in enumerate(CASES):
+    arrays = [mx.nd.array(a) for a in arrays_of(index)]
+    if name == "PSROIPooling":
+        arrays[0].attach_grad()
+    with mx.autograd.record():
+        outs = getattr(mx.nd.contrib, name)(*arrays, **attrs)
+        outs = outs if isinstance(outs, (list, tuple)) else [outs]
+    for i, out in enumerate(outs):
+        found[f"{index}/out{i}"] = out.asnumpy()
+    if name == "PSROIPooling":
+        outs[0].backward()
+        found[f"{index}/grad"] = arrays[0].grad.asnumpy()
+np.savez_compressed(HERE / "golden.npz", **found)
