@@ -517,3 +517,30 @@ def test_hybridized_training_leaks_no_tracer(leak_check):
     step = _hybrid()
     for _ in range(2):
         step()
+
+
+def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
+    """The step of a GAN's discriminator: what is generated stays on the tape, and no weight is copied for that."""
+    generator, judge = nn.Dense(2, in_units=2), nn.Dense(1, in_units=2)
+    for net in (generator, judge):
+        net.initialize(gluonx.init.Constant(0.5))
+    trainer = Trainer(judge.collect_params(), "adam", {"learning_rate": 0.1})
+    x = np.array([[1.0, 2.0]])
+    for _ in range(3):
+        before = engine.stats()
+        with autograd.record():
+            made = generator(x)
+            loss = judge(made.detach()).sum()
+        loss.backward()
+        trainer.step(1)
+        after = engine.stats()
+    assert after["copies"] == before["copies"]
+    assert after["dispatches"] - before["dispatches"] == 1
+    with autograd.record():
+        value = (judge(made) ** 2).sum()
+    first = autograd.grad(value, [generator.weight.data()], create_graph=True, retain_graph=True)[0]
+    w = judge.weight.data()[0]
+    expected = 2 * float(judge(made)) * float(w[0]) * x[0]
+    assert onp.allclose(first.asnumpy()[0], expected.asnumpy(), rtol=1e-5)
+    value.backward()
+    assert onp.allclose(generator.weight.grad().asnumpy(), first.asnumpy(), rtol=1e-5)

@@ -240,8 +240,8 @@ def _cut(packed: Any, offset: Any, shape: tuple[int, ...]) -> Any:
 
 def _segment(graph: Any, program: Program) -> Segment:
     inputs: list[Any] = []
-    for array, source in zip(graph.leaves, graph.sources, strict=True):
-        inputs.append(attached(jnp.asarray(array), source))
+    for i, (array, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
+        inputs.append(attached(jnp.asarray(array), source) if i in program.held else None)
     inputs.extend([new_handle(jnp.asarray(a)) for a in pack(graph)[len(inputs) :]])
     saved = [new_handle(None) for _ in program.residuals]
     return Segment(

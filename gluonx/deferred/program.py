@@ -86,6 +86,11 @@ class Plan:
         needed.reverse()
         return needed, frozenset(moving)
 
+    def leaves(self) -> set[int]:
+        """The numbers of the leaves that the needed nodes take."""
+        parts = [p for n in self.needed for p in (n.parts if n.grad is None else (*n.grad.heads, *n.grad.head_grads))]
+        return {-1 - p for p in parts if isinstance(p, int) and p < 0}
+
     def run(
         self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False, taps: Any = None
     ) -> dict[int, Any]:
@@ -213,11 +218,11 @@ def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Itera
             stack.extend([part for j in node.diff if (part := node.parts[j]) >= 0])
 
 
-def _reach(plan: Plan, slot: int, diff_leaves: tuple[int, ...]) -> tuple[frozenset[int], frozenset[int]]:
-    """Where a gradient from `slot` gets to: numbers among `diff_leaves`, and the depths of the nodes that it passes."""
+def _reach(plan: Plan, slot: int) -> tuple[frozenset[int], frozenset[int]]:
+    """Where a gradient from `slot` gets to: the numbers of leaves, and the depths of the nodes that it passes."""
     owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
     nodes = [node for node, _ in walk_back(owners, (slot,))]
-    leaves = {diff_leaves.index(-1 - node.parts[i]) for node in nodes for i in node.diff if node.parts[i] < 0}
+    leaves = {-1 - node.parts[i] for node in nodes for i in node.diff if node.parts[i] < 0}
     return frozenset(leaves), frozenset([node.depth for node in nodes])
 
 
@@ -254,8 +259,13 @@ class Program:
         self.node = path[-1]
         self.outputs = outputs
         self.tape_slots = tape_slots
-        self.diff_leaves = diff_leaves
-        self.reach = {s: _reach(self.plan, s, diff_leaves) for s in tape_slots}
+        # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.
+        self.replay = Plan(path, tape_slots)
+        self.held = self.replay.leaves()
+        reached = {s: _reach(self.plan, s) for s in tape_slots}
+        self.diff_leaves = tuple([i for i in diff_leaves if any(i in leaves for leaves, _ in reached.values())])
+        numbers = {leaf: k for k, leaf in enumerate(self.diff_leaves)}
+        self.reach = {s: (frozenset([numbers[i] for i in leaves]), nodes) for s, (leaves, nodes) in reached.items()}
         self.residuals: tuple[Any, ...] = ()
         self.treedef: Any = None
         self.out_avals: Any = None
@@ -331,7 +341,7 @@ class Program:
         def forward(*moving: Any) -> tuple[Any, ...]:
             for i, m in zip(self.diff_leaves, moving, strict=True):
                 leaves[i] = m
-            values = self.plan.run(leaves, floats, ints, cut=True)
+            values = self.replay.run(leaves, floats, ints, cut=True)
             return tuple([values[s] for s in self.tape_slots])
 
         return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](self._cotangents(args[-n:])))
@@ -343,7 +353,7 @@ class Program:
 
         def forward(*deltas: Any) -> tuple[Any, ...]:
             taps = dict(zip(self.tape_slots, deltas, strict=True))
-            values = self.plan.run(leaves, floats, ints, cut=True, taps=taps)
+            values = self.replay.run(leaves, floats, ints, cut=True, taps=taps)
             return tuple([values[s] for s in self.tape_slots])
 
         zeros = [jnp.zeros(a.shape, a.dtype) for a in avals]
