@@ -18,7 +18,7 @@ PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
     0: {"errors", "arguments", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve",
-        "convert", "name", "attribute"},
+        "convert", "emitter", "name", "attribute"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},

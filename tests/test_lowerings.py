@@ -242,6 +242,41 @@ def test_only_the_inputs_are_kept_for_the_gradient(name):
     assert kept == sorted([x.size, w.size])
 
 
+def pads_and_slices(fn, *args):
+    text = jax.jit(fn).lower(*args).compile().as_text()
+    return text.count(" pad("), text.count(" slice(")
+
+
+@pytest.mark.parametrize("name", ["depthwise", "depthwise, strided", "depthwise, twice", "depthwise last"])
+def test_the_gradient_of_shifted_images_is_a_sum_of_slices(name):
+    """One padded image for all places of the kernel, where a transposed slice would be a pad for each."""
+    case = CASES[name]
+    x, w = arrays(case)
+    g = jnp.cos(chosen(case)(x, w))
+    places = int(np.prod(w.shape[1:3] if case[3].get("layout") == "NHWC" else w.shape[2:]))
+    pads, slices = pads_and_slices(lambda x, w, g: jax.vjp(lambda x: chosen(case)(x, w), x)[1](g), x, w, g)
+    assert pads <= 2 < places <= slices
+
+
+@pytest.mark.parametrize("pad", [0, 1, 2, 4])
+@pytest.mark.parametrize("dilate", [1, 2])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_shifts_where_the_padding_is_short_or_long(pad, dilate, stride):
+    attrs = {"pad": (pad, 0), "dilate": (dilate, 1), "stride": (stride, 2), "num_group": 2}
+    case = ("convolution", (2, 2, 7, 6), (4, 1, 3, 2), attrs, "shifts")
+    args = arrays(case)
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)])
+    only = [jax.jit(jax.grad(wave(fn(case))))(*args) for fn in (chosen, native)]
+    close(*only)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_shifts_in_half_precision(dtype):
+    case = CASES["depthwise, strided"]
+    args = arrays(case, dtype)
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)], 5e-2)
+
+
 @pytest.mark.parametrize("layer", ["Conv2D", "Conv2DTranspose"])
 def test_layers_and_create_graph(layer):
     """Through the engine: plain, hybridized and naive agree, also in a gradient's gradient."""

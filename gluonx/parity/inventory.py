@@ -8,6 +8,7 @@ import functools
 import importlib
 import json
 import pathlib
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -128,4 +129,5 @@ def _words(tree: ast.AST) -> Iterator[str]:
             if sum(map(len, parts)) > 8:
                 yield "".join(parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 400:
-            yield from node.value.replace(".", " ").replace(",", " ").split()
+            # Expressions too: their names, and no "*", which as a pattern would be every name.
+            yield from re.findall(r"\w+", node.value)

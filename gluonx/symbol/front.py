@@ -173,16 +173,23 @@ _EITHER = {
 def _with_numbers(name: str) -> Any:
     both, right, left = (function(op, name) for op in _EITHER[name])
 
-    def call(lhs: Any = None, rhs: Any = None, **kwargs: Any) -> Any:
+    def call(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
             return both(lhs, rhs, **kwargs)
         if isinstance(lhs, Symbol):
             return right(lhs, scalar=float(rhs), **kwargs)
         return left(rhs, scalar=float(lhs), **kwargs) if isinstance(rhs, Symbol) else getattr(_np, name)(lhs, rhs)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{both.__doc__}\n\nOne of the two may be a number."
-    return call
+    def of_power(base: Any, exp: Any, **kwargs: Any) -> Any:
+        return call(base, exp, **kwargs)
+
+    def of_two(left: Any, right: Any, **kwargs: Any) -> Any:
+        return call(left, right, **kwargs)
+
+    made = of_power if name in ("pow", "power") else of_two
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"{both.__doc__}\n\nOne of the two may be a number."
+    return made
 
 
 def find(name: str) -> Any:

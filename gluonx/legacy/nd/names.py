@@ -31,8 +31,6 @@ _WHY = {
     "intgemm": "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)",
     "dgl": "graph sampling on sparse arrays is not here",
     "edge_id": "graph sampling on sparse arrays is not here",
-    "Proposal": "decode the boxes with contrib.box_decode and keep the best with contrib.box_nms",
-    "PSROIPooling": "use contrib.ROIAlign",
     "RROIAlign": "use contrib.ROIAlign",
     "hawkes": "write it with gluonx.npx.foreach",
     "getnnz": "sparse arrays are not here",

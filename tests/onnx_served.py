@@ -1,0 +1,63 @@
+"""What the tests of ONNX share: blocks of functions, and how a model is exported, run by onnxruntime and compared."""
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from gluonx import nn
+from gluonx import np as gnp
+
+__all__ = ["Code", "handles", "kinds", "numbers", "same", "sent", "served"]
+
+
+class Code(nn.HybridBlock):
+    """A block of a function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.__dict__["function"] = function
+
+    def forward(self, *x):
+        return self.function(*x)
+
+
+def handles(arrays):
+    return [gnp.array(a, dtype=a.dtype) for a in arrays]
+
+
+def served(path, arrays):
+    """What onnxruntime computes; the inputs are given in order."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    assert len(session.get_inputs()) == len(arrays)
+    return session.run(None, {put.name: a for put, a in zip(session.get_inputs(), arrays)})
+
+
+def numbers(out):
+    return [o.asnumpy() for o in (out if isinstance(out, (list, tuple)) else [out])]
+
+
+def same(found, expected, tol=1e-5):
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        a, b = (np.asarray(v, "float64") for v in (a, b))
+        finite = np.abs(b[np.isfinite(b)])
+        np.testing.assert_allclose(a, b, rtol=tol, atol=tol * max(1e-9, finite.max(initial=0)))
+
+
+def sent(net, arrays, folder, tol=1e-5, sizes=True, **options):
+    """Export and compare; with `sizes` also at another batch size than the one exported with."""
+    path = net.export(folder / "net", format="onnx", inputs=handles(arrays), dynamic_batch=sizes, **options)
+    onnx.checker.check_model(path)
+    same(served(path, arrays), numbers(net(*handles(arrays))), tol)
+    if sizes and arrays:
+        more = [np.concatenate([a, a[::-1], a]) for a in arrays]
+        same(served(path, more), numbers(net(*handles(more))), tol)
+    return onnx.load(path)
+
+
+def kinds(model):
+    return [node.op_type for node in model.graph.node]
