@@ -42,6 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, [int(n) for n in args.cores.split(",")] if args.cores else allowed[:2])
     pythons = {"mxnet": str(args.mxnet), "torch": str(args.torch)}
+    timing = host.Timing(args.rounds, args.block, args.dtype)
     found: dict[str, host.Measured] = {}
     with tempfile.TemporaryDirectory(prefix="gluonx-zoo-") as scratch:
         logs = pathlib.Path(scratch)
@@ -52,8 +53,7 @@ def main(argv: list[str] | None = None) -> int:
         for name in CASES:
             kept = args.keep / f"{name}.json" if args.keep else None
             if name in args.cases:
-                own = args.sides, pythons, args.rounds, args.block, args.dtype
-                found[name] = host.measure(CASES[name], *own, logs)
+                found[name] = host.measure(CASES[name], args.sides, pythons, timing, logs)
                 print("\n".join(report.rows(CASES[name], found[name], args.dtype, machine)), flush=True)
                 if kept:
                     kept.write_text(json.dumps(dataclasses.asdict(found[name])))

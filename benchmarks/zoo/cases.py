@@ -28,6 +28,7 @@ class Case(NamedTuple):
     size: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
     bounds: tuple[float, ...] = VISION
     eager_bounds: tuple[float, ...] | None = None
+    gigabytes: float = 0.8  # what a side's process may need
 
     @property
     def title(self) -> str:
@@ -44,7 +45,7 @@ def mlp(layers: int, bounds: tuple[float, ...], eager: tuple[float, ...]) -> Cas
 def bert(name: str, layers: int) -> Case:
     """BERT-base, or its first layers: masked words, 20 of each sequence."""
     size = {"layers": layers, "units": 768, "hidden": 3072, "heads": 12, "masked": 20}
-    return Case(name, "bert", (8, 128), 30522, "adam", 1e-4, "train", size)
+    return Case(name, "bert", (8, 128), 30522, "adam", 1e-4, "train", size, gigabytes=0.7 + 0.25 * layers)
 
 
 CASES = {
@@ -60,8 +61,8 @@ CASES = {
         Case("dcgan", "dcgan", (8, 3, 64, 64), 1, "adam", 2e-4, size={"width": 64, "noise": 100}),
         Case("lstm", "lstm", (35, 20), 4000, "adam", 2e-3, size={"units": 200, "layers": 2, "clip": 0.25}),
         bert("bert2", 2),
-        Case("resnet50-predict", "resnet50", (8, 3, 224, 224), 1000, kind="predict", bounds=LARGE),
-        Case("resnet50", "resnet50", (8, 3, 224, 224), 1000, rate=1e-5, bounds=LARGE),
+        Case("resnet50-predict", "resnet50", (8, 3, 224, 224), 1000, kind="predict", bounds=LARGE, gigabytes=1.2),
+        Case("resnet50", "resnet50", (8, 3, 224, 224), 1000, rate=1e-5, bounds=LARGE, gigabytes=2.2),
         bert("bert", 12),
     )
 }

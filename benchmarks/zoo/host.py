@@ -7,13 +7,13 @@ import pathlib
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.harness import in_turns
 from benchmarks.remote import Missing, RemoteSide, Worker, cores
 from benchmarks.zoo.cases import Case
 
-__all__ = ["APART", "SIDES", "Measured", "machine", "measure"]
+__all__ = ["APART", "SIDES", "Measured", "Timing", "machine", "measure"]
 
 SIDES = {
     "gluonx": "gluonx, hybridized",
@@ -28,18 +28,40 @@ APART = {"float32": 0.02, "bfloat16": 0.5}
 """How far the sides' losses may be apart, as a share of how far the first steps changed the loss."""
 
 
+class Timing(NamedTuple):
+    """How to time: rounds, seconds of a block of steps, and the dtype.
+
+    Where a single step takes more than a block, there are half as many rounds, but three.
+    """
+
+    rounds: int = 7
+    block: float = 0.3
+    dtype: str = "float32"
+
+
 @dataclass
 class Measured:
-    """What was found of a workload: seconds a step of each round, bytes. A side that did not run is in `absent`."""
+    """What was found of a workload; a side that did not run has a word in `absent`.
 
-    wall: dict[str, list[float]] = field(default_factory=dict)
-    cpu: dict[str, list[float]] = field(default_factory=dict)
+    `heats` are runs of sides that were there together: ``{"wall": {side: seconds a step of each round}, "cpu": ...}``.
+    """
+
+    heats: list[dict[str, dict[str, list[float]]]] = field(default_factory=list)
     peaks: dict[str, int] = field(default_factory=dict)
     losses: dict[str, list[float]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     trained_bytes: int = 0
     cost: dict[str, float] = field(default_factory=dict)
+
+    def times(self, clock: str, side: str) -> list[float]:
+        """Seconds of a step in all rounds."""
+        return [t for heat in self.heats for t in heat[clock].get(side, [])]
+
+    def ratios(self, clock: str, own: str, other: str) -> list[float]:
+        """One side's time over another's, of the rounds in which both were there."""
+        both = [(heat[clock].get(own, []), heat[clock].get(other, [])) for heat in self.heats]
+        return [mine / theirs for a, b in both for mine, theirs in zip(a, b) if theirs > 0]
 
 
 def environment() -> dict[str, str]:
@@ -108,9 +130,50 @@ def block_count(side: RemoteSide, block: float) -> int:
     return max(1, round(count * block / wall))
 
 
-def measure(
-    case: Case, sides: list[str], pythons: dict[str, str], rounds: int, block: float, dtype: str, folder: pathlib.Path
-) -> Measured:
+def heats(case: Case, sides: list[str]) -> list[list[str]]:
+    """The sides that run together: all of them where memory suffices, gluonx in any case."""
+    rest = [side for side in sides if side != "gluonx"]
+    try:
+        with open("/proc/meminfo") as info:
+            free = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return [["gluonx", *rest]]
+    room = max(2, int(free * 0.85 / (case.gigabytes * 2**30))) - 1
+    return [["gluonx", *rest[i : i + room]] for i in range(0, max(1, len(rest)), room)]
+
+
+def run_heat(
+    case: Case, sides: list[str], pythons: dict[str, str], timing: Timing, folder: pathlib.Path, found: Measured
+) -> None:
+    """Start these sides, check that they do the same work, time them in turns; what is found goes to `found`."""
+    workers = start(sides, pythons, folder, found)
+    try:
+        weights = str(folder / "weights.npz")
+        maker, order = {"gluonx": workers["gluonx"]}, {"do": "make", "case": case.name, "dtype": timing.dtype}
+        together(maker, found, **order, weights=None)
+        found.trained_bytes = together(maker, found, do="save", path=weights).get("gluonx", 0)
+        if not maker:
+            raise RuntimeError(f"{case.name}: gluonx failed, see {folder}")
+        rest = {side: worker for side, worker in workers.items() if side != "gluonx"}
+        for answer in together(rest, found, **order, weights=weights).values():
+            found.versions |= answer["versions"]
+        workers = maker | rest
+        found.losses |= together(workers, found, do="losses", count=3)
+        check(found, timing.dtype, workers)
+        together(workers, found, do="mark")
+        timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
+        counts = [block_count(side, timing.block) for side in timed]
+        in_turns(timed, counts, max(3, timing.rounds // 2) if max(counts) == 1 else timing.rounds)
+        found.heats.append({"wall": {s.name: s.wall for s in timed}, "cpu": {s.name: s.cpu for s in timed}})
+        found.peaks |= together(workers, found, do="peak")
+        if "jax" in workers:
+            found.cost = workers["jax"].order(do="ask", what="cost")
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def measure(case: Case, sides: list[str], pythons: dict[str, str], timing: Timing, folder: pathlib.Path) -> Measured:
     """Measure a workload.
 
     Parameters
@@ -120,41 +183,13 @@ def measure(
         Of `SIDES`. "gluonx" is always among them: it makes the weights, and ratios are over it.
     pythons : dict
         The interpreters of sides that do not run in this one.
-    rounds : int
-        How often each side is timed; half as often, but three times, where a single step takes more than `block`.
-    block : float
-        Seconds of a block of steps.
-    dtype : {'float32', 'bfloat16'}
+    timing : Timing
     folder : path
         For weights and logs.
     """
     found = Measured()
-    workers = start(["gluonx", *(s for s in sides if s != "gluonx")], pythons, folder, found)
-    try:
-        weights = str(folder / "weights.npz")
-        maker = {"gluonx": workers["gluonx"]}
-        together(maker, found, do="make", case=case.name, weights=None, dtype=dtype)
-        found.trained_bytes = together(maker, found, do="save", path=weights).get("gluonx", 0)
-        if not maker:
-            raise RuntimeError(f"{case.name}: gluonx failed, see {folder}")
-        rest = {side: worker for side, worker in workers.items() if side != "gluonx"}
-        made = together(rest, found, do="make", case=case.name, weights=weights, dtype=dtype)
-        for versions in made.values():
-            found.versions |= versions["versions"]
-        workers = maker | rest
-        found.losses = together(workers, found, do="losses", count=3)
-        check(found, dtype, workers)
-        together(workers, found, do="mark")
-        timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
-        counts = [block_count(side, block) for side in timed]
-        in_turns(timed, counts, max(3, rounds // 2) if max(counts) == 1 else rounds)
-        found.wall, found.cpu = {s.name: s.wall for s in timed}, {s.name: s.cpu for s in timed}
-        found.peaks = together(workers, found, do="peak")
-        if "jax" in workers:
-            found.cost = workers["jax"].order(do="ask", what="cost")
-    finally:
-        for worker in workers.values():
-            worker.close()
+    for heat in heats(case, sides):
+        run_heat(case, heat, pythons, timing, folder, found)
     return found
 
 

@@ -28,11 +28,6 @@ rounds, in parentheses their quartiles and the ratio by processor time. Memory i
 step, over what its libraries need. Dropout is off on all sides."""
 
 
-def ratio(found: dict[str, list[float]], own: str, other: str) -> tuple[float, float, float]:
-    """Of the rounds, own time over the other's: quartiles."""
-    return quartiles([mine / theirs for mine, theirs in zip(found[own], found[other], strict=True) if theirs > 0])
-
-
 def verdict(value: float, bound: float | None) -> str:
     """The bound and whether it is reached, as two cells."""
     return "| " if bound is None else f"{bound:g} | {'yes' if value <= bound else 'NO'}"
@@ -40,10 +35,11 @@ def verdict(value: float, bound: float | None) -> str:
 
 def time_cells(found: Measured, own: str, other: str, bound: float | None) -> str:
     """Ratio with quartiles and its twin by processor time; bound; reached."""
-    if own not in found.wall or own == other:
+    ratios = found.ratios("wall", own, other)
+    if own == other or not ratios:
         return " | | "
-    low, middle, high = ratio(found.wall, own, other)
-    cpu = ratio(found.cpu, own, other)[1] if any(t > 0 for t in found.cpu[other]) else float("nan")
+    low, middle, high = quartiles(ratios)
+    _, cpu, _ = quartiles(found.ratios("cpu", own, other) or [float("nan")])
     return f"{middle:.3f} ({low:.3f} to {high:.3f}; cpu {cpu:.3f}) | {verdict(middle, bound)}"
 
 
@@ -74,16 +70,16 @@ def rows(case: Case, found: Measured, dtype: str, machine: dict[str, float]) -> 
         start = f"| {case.title} | {name} "
         if side in found.absent:
             lines.append(start + f"| {found.absent[side]} " + "| " * 11 + "|")
-        elif side in found.wall:
-            low, middle, high = (t * 1e3 for t in quartiles(found.wall[side]))
-            cells = f"| {middle:.4g} ({low:.4g} to {high:.4g}) | {quartiles(found.cpu[side])[1] * 1e3:.4g} "
+        elif found.times("wall", side):
+            low, middle, high = (t * 1e3 for t in quartiles(found.times("wall", side)))
+            cells = f"| {middle:.4g} ({low:.4g} to {high:.4g}) | {quartiles(found.times('cpu', side))[1] * 1e3:.4g} "
             hybrid, eager, memory = bounds_of(case, side, dtype)
             cells += f"| {found.peaks.get(side, 0) / 2**20:.0f} | {time_cells(found, 'gluonx', side, hybrid)} "
             cells += f"| {time_cells(found, 'gluonx-eager', side, eager)} | {memory_cells(found, side, memory)} |"
             lines.append(start + cells)
     if found.cost:
         seconds, bound = least(found.cost, machine)
-        share = seconds / quartiles(found.wall["gluonx"])[1]
+        share = seconds / quartiles(found.times("wall", "gluonx"))[1]
         lines.append(
             f"| {case.title} | roofline | {seconds * 1e3:.4g} by {bound}: {found.cost['flops'] / 1e9:.4g} GFLOP, "
             f"{found.cost['bytes'] / 2**20:.4g} MiB; gluonx reaches {share:.0%} " + "| " * 11 + "|"
