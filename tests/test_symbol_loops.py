@@ -1,10 +1,13 @@
 """Loops and branches made of symbols, run, taken to files and back, differentiated; against the same on arrays."""
 
+import json
+
 import numpy as onp
 import pytest
 
 from gluonx import autograd, nd, np, sym
 from gluonx import symbol as symbols
+from gluonx.errors import FormatError
 
 
 def again(symbol):
@@ -112,3 +115,23 @@ def test_functions_of_symbols_and_numbers(name):
         given = {n: np.array(values[n]) for n in out.list_arguments()}
         onp.testing.assert_allclose(out.eval(**given)[0].asnumpy(), wanted, 1e-6)
     assert make(2, 3) == plain(2, 3)
+
+
+def test_a_file_without_an_input_that_its_attributes_ask_for_is_refused():
+    text = sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc").tojson()
+    graph = json.loads(text)
+    graph["nodes"][-1]["inputs"] = graph["nodes"][-1]["inputs"][:2]
+    with pytest.raises(FormatError, match=r"node 'fc' \(FullyConnected\) has 2 inputs"):
+        symbols.fromjson(json.dumps(graph))
+    graph["nodes"][-1]["attrs"]["no_bias"] = "True"
+    assert symbols.fromjson(json.dumps(graph)).list_arguments() == ["x", "fc_weight"]
+
+
+def test_bound_shapes_of_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="no variable 'dta'"):
+        sym.FullyConnected(sym.var("x"), num_hidden=2).simple_bind(dta=(2, 3))
+
+
+@pytest.mark.parametrize("name", ["exponential", "gamma", "normal"])
+def test_draws_have_the_dtype_that_was_asked_for(name):
+    assert getattr(nd.random, name)(shape=(2,), dtype="float16").dtype == "float16"

@@ -26,7 +26,8 @@ def _gamma(size: Any, dtype: Any, alpha: Any, beta: Any) -> Any:
 
 
 def _exponential(size: Any, dtype: Any, lam: Any) -> Any:
-    return core("random_exponential", core("divide", 1.0, np.array(lam) if isinstance(lam, float) else lam), size=size)
+    drawn = core("random_exponential", core("divide", 1.0, np.array(lam) if isinstance(lam, float) else lam), size=size)
+    return drawn if dtype is None else core("cast", drawn, dtype=dtype)
 
 
 def _generalized(size: Any, dtype: Any, mu: Any, alpha: Any) -> Any:

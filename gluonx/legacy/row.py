@@ -133,6 +133,10 @@ class LegacyOp:
         """The inputs that it has under these attributes: no ``bias`` where ``no_bias`` is set. Not if ``variadic``."""
         return tuple([name for name in self.inputs if name not in self._needs or self._needs[name](attrs)])
 
+    def least_inputs(self, attrs: Attrs) -> int:
+        """How many of `input_names` must be there: an optional one too, where the attributes say that it is used."""
+        return len([name for name in self.input_names(attrs) if name not in self.optional or name in self._needs])
+
     def num_outputs(self, attrs: Attrs, num_inputs: int = 1) -> int:
         """The number of outputs under these attributes."""
         return self._nout(attrs) if callable(self._nout) else self._nout or num_inputs

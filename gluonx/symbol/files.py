@@ -114,8 +114,7 @@ class _Reader:
         if op.variadic:
             return
         names = node.input_names
-        least = len([n for n in names if n not in op.optional])
-        if not least <= len(node.inputs) <= len(names):
+        if not op.least_inputs(node.parsed) <= len(node.inputs) <= len(names):
             wanted = ", ".join(names) or "none"
             raise self.fail(f"node '{node.name}' ({op.name}) has {len(node.inputs)} inputs; it takes {wanted}")
 

@@ -49,6 +49,9 @@ _FLUENT = frozenset(_METHODS.split())
 _CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
 
 
+_BIND_HINTS = frozenset(["group2ctx", "shared_arg_names", "shared_buffer", "shared_exec", "stype_dict"])
+
+
 class Symbol:
     """One or several outputs of a graph; :mod:`gluonx.symbol` tells what symbols are.
 
@@ -423,7 +426,11 @@ class Symbol:
         ShapeError
             If the given shapes do not tell all others.
         """
-        shapes = {n: s for n, s in kwargs.items() if n in self.list_inputs()}
+        inputs = self.list_inputs()
+        strange = [n for n in kwargs if n not in inputs and n not in _BIND_HINTS]
+        if strange:
+            raise ValueError(f"simple_bind: the symbol has no variable '{strange[0]}' (it has: {', '.join(inputs)})")
+        shapes = {n: s for n, s in kwargs.items() if n in inputs}
         arguments, _, aux = self.infer_shape(**shapes)
         if arguments is None or aux is None:
             raise ShapeError("simple_bind: the given shapes do not tell those of all arguments")
