@@ -1,7 +1,7 @@
 """Attention of several heads, the masks for it, and a cache for decoding.
 
 Arrays are (batch, length, units). Query, key and value are three Dense layers with weights of their own, as one thinks
-of them; they are fused into one matrix product when the layer is first used (``fuse=False`` leaves them apart), and
+of them; they are fused into one matrix product as soon as shapes are known (``fuse=False`` leaves them apart), and
 files hold the three either way. What may be looked at is said by ``mask`` (True: it may), by ``valid_length`` and by
 ``causal``.
 

@@ -1,8 +1,8 @@
 """The layers RNN, LSTM and GRU: whole sequences, several layers, one or both directions; one operator a call.
 
 A layer declares its parameters as people name them (``l0_i2h_weight``, ``r1_h2h_bias``, ...), each with its own
-initializer, and fuses them at its first use into the flat ``rnn_param`` that the operator ``rnn`` takes and that
-MXNet 2 has. Files hold the single names; MXNet 2's files, which hold ``rnn_param``, are read too.
+initializer, and fuses them as soon as shapes are known into the flat ``rnn_param`` that the operator ``rnn`` takes and
+that MXNet 2 has. Files hold the single names; MXNet 2's files, which hold ``rnn_param``, are read too.
 """
 
 from __future__ import annotations
