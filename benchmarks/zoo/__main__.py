@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.zoo", description=__doc__)
-    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--cases", nargs="*", default=list(CASES), help="none: the table of what was kept")
     parser.add_argument("--sides", nargs="+", choices=list(host.SIDES), default=list(host.SIDES))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--block", type=float, default=0.3, help="seconds of one block of steps")
@@ -39,6 +39,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Measure, print and write the table; the status is 1 if a bound is missed."""
     args = parse(argv)
+    if unknown := set(args.cases) - set(CASES):
+        raise SystemExit(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, [int(n) for n in args.cores.split(",")] if args.cores else allowed[:2])
     pythons = {"mxnet": str(args.mxnet), "torch": str(args.torch)}
