@@ -26,7 +26,7 @@ from jax import lax
 from benchmarks.harness import Result, Side, compare
 from gluonx.ops import get
 
-__all__ = ["CASES", "OpCase", "main", "measure"]
+__all__ = ["CASES", "OpCase", "main", "measure", "page"]
 
 WORKER = pathlib.Path(__file__).with_name("ops_mxnet.py")
 
@@ -122,9 +122,9 @@ def _several() -> Iterator[OpCase]:
     for shape in ((1024, 768), (64, 128, 64)):
         title = "x".join(map(str, shape))
         yield OpCase(f"layer norm: {title}", "layer_norm", (shape, shape[-1:], shape[-1:]), _layer_norm, {"axis": -1})
-    for shape in ((64, 1000), (96, 128, 128)):
-        plain = jax.nn.softmax
-        yield OpCase(f"softmax: {'x'.join(map(str, shape))}", "softmax", (shape,), plain, {"axis": -1})
+    for shape in ((64, 1000), (96, 128, 128), (700, 4000)):
+        for op, plain in (("softmax", jax.nn.softmax), ("log_softmax", jax.nn.log_softmax)):
+            yield OpCase(f"{op}: {'x'.join(map(str, shape))}", op, (shape,), plain, {"axis": -1})
     for count, rows, width in ((1024, 10000, 256), (4096, 1000, 64)):
         attrs = {"input_dim": rows, "output_dim": width}
         shapes = ((count,), (rows, width))
@@ -149,9 +149,12 @@ CASES = [
     conv("ResNet-18", 16, 512, 2, 512, 3),
     # ResNet-50 on 224x224
     conv("ResNet-50", 2, 64, 56, 256, 1),
+    conv("ResNet-50", 2, 256, 56, 64, 1),
     conv("ResNet-50", 2, 128, 28, 128, 3),
+    conv("ResNet-50", 2, 512, 28, 128, 1),
     conv("ResNet-50", 2, 1024, 14, 256, 1),
     conv("ResNet-50", 2, 512, 7, 512, 3),
+    conv("ResNet-50", 2, 512, 7, 2048, 1),
     conv("ResNeXt-50", 2, 128, 56, 128, 3, 1, 32),
     # VGG on 64x64
     conv("VGG", 4, 64, 64, 64, 3),
@@ -159,6 +162,8 @@ CASES = [
     conv("VGG", 4, 512, 4, 512, 3),
     # MobileNet on 64x64 and 224x224
     conv("MobileNet", 16, 96, 32, 96, 3, 2, 96),
+    conv("MobileNet", 16, 144, 16, 144, 3, 1, 144),
+    conv("MobileNet", 16, 144, 16, 144, 3, 2, 144),
     conv("MobileNet", 16, 192, 8, 192, 3, 1, 192),
     conv("MobileNet", 16, 576, 4, 576, 3, 1, 576),
     conv("MobileNet", 16, 960, 2, 960, 3, 1, 960),
@@ -223,6 +228,7 @@ def _torch_side(case: OpCase, gradient: bool) -> Side | None:
         "batch_norm": lambda x, g, b, m, v: tf.batch_norm(x, None, None, g, b, True),
         "layer_norm": lambda x, g, b: tf.layer_norm(x, x.shape[-1:], g, b),
         "softmax": lambda x: tf.softmax(x, -1),
+        "log_softmax": lambda x: tf.log_softmax(x, -1),
         "embedding": lambda i, w: tf.embedding(i.long(), w),
         "fully_connected": tf.linear,
     }
@@ -300,6 +306,14 @@ def table(found: list[tuple[str, str, list[Result]]]) -> str:
     return "\n".join(lines)
 
 
+def page(text: str) -> str:
+    """The table with what it was measured on above it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    load = f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."
+    head = f"{cores} cores, jax {jax.__version__}. Ratios are medians, in parentheses quartiles. {load}"
+    return f"# Operators\n\n<!-- written by python -m benchmarks.ops -->\n{head}\n\n{text}\n"
+
+
 def main(argv: list[str] | None = None) -> int:
     """Measure what is asked for and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ops", description=__doc__)
@@ -322,9 +336,7 @@ def main(argv: list[str] | None = None) -> int:
     text = table(found)
     print(f"\n{text}")
     if args.write:
-        load = f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."
-        head = f"{os.cpu_count()} cores, jax {jax.__version__}. Ratios are medians, in parentheses quartiles. {load}"
-        args.write.write_text(f"# Operators\n\n<!-- written by python -m benchmarks.ops -->\n{head}\n\n{text}\n")
+        args.write.write_text(page(text))
     return 0
 
 
