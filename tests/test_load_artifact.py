@@ -326,3 +326,17 @@ def test_an_artifact_for_other_machines(tmp_path):
     if jax.default_backend() == "cpu":
         with pytest.raises(FormatError, match="is for tpu; this process runs on cpu"):
             gluonx.load(folder)
+
+
+def test_a_net_that_takes_lists_exports_what_it_was_called_with(tmp_path):
+    class Sums(nn.HybridBlock):
+        def forward(self, x, others):
+            return x + others[0] * others[1]
+
+    net = Sums()
+    net.hybridize()
+    x = gnp.ones((2, 3))
+    net(x, [x * 2, x * 3])
+    net.export(tmp_path / "sums")
+    loaded = gluonx.load(tmp_path / "sums")
+    assert loaded(x, [x * 2, x * 3]).asnumpy().tolist() == [[7.0] * 3] * 2

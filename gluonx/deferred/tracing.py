@@ -357,7 +357,7 @@ class TracedCall:
     def __init__(self, block: Any) -> None:
         self._block = weakref.ref(block)
         self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
-        self.last_inputs: list[Any] | None = None
+        self.last_inputs: list[Any] | None = None  # what exports take in; lists in it where lists were given
 
     @property
     def block(self) -> Any:
@@ -433,6 +433,8 @@ class TracedCall:
                 return self.block._run_forward(*inner_args, **inner_kwargs)
 
             entry = self._build(key, flat, forward)
+            if len(flat) == len(leaves) and not kwargs:
+                self.last_inputs = list(jax.tree.unflatten(tree, self.last_inputs)[0])
         return entry(flat)
 
     def _build(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
