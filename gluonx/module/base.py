@@ -185,32 +185,11 @@ class BaseModule:
         monitor: Any = None,
         sparse_row_id_fn: Any = None,
     ) -> None:
-        """Bind, make the parameters, and train for some epochs.
+        """Bind, make the parameters, and train for the epochs from `begin_epoch` to before `num_epoch`.
 
-        Parameters
-        ----------
-        train_data, eval_data : DataIter
-            `eval_data` is measured after each epoch.
-        eval_metric, validation_metric : EvalMetric or str
-            Of the training batches, and of `eval_data` (the same by default).
-        epoch_end_callback : callable or list of them, optional
-            Given the epoch, the symbol, the parameters and the auxiliary states.
-        batch_end_callback, eval_end_callback, eval_batch_end_callback : callable or list of them, optional
-            Given a `BatchEndParam`.
-        kvstore : object
-            Accepted for ported code: one process has nothing to exchange.
-        optimizer, optimizer_params
-            As for `init_optimizer`.
-        initializer : Initializer, optional
-            ``Uniform(0.01)`` by default.
-        arg_params, aux_params, allow_missing, force_init
-            As for `init_params`.
-        force_rebind : bool
-            Whether to bind anew what is bound.
-        begin_epoch, num_epoch : int
-            The first epoch, and the one to stop before.
-        monitor : None
-            There are no monitors here.
+        Callbacks (one or a list) get a `BatchEndParam`; that of an epoch's end the epoch, symbol, parameters and
+        auxiliary states. `eval_data` is measured after each epoch, by `validation_metric` or else `eval_metric`.
+        `initializer` is ``Uniform(0.01)`` by default; the rest is as for `bind`, `init_params` and `init_optimizer`.
 
         Raises
         ------
@@ -221,31 +200,18 @@ class BaseModule:
             raise ValueError("fit: num_epoch must say for how many epochs to train")
         if monitor is not None:
             self.install_monitor(monitor)
-        shapes = train_data.provide_data, train_data.provide_label
-        self.bind(*shapes, for_training=True, force_rebind=force_rebind)
-        self.init_params(
-            init.Uniform(0.01) if initializer is None else initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-        )
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        initializer = init.Uniform(0.01) if initializer is None else initializer
+        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
             self._epoch(epoch, train_data, eval_metric, batch_end_callback)
-            arg_params, aux_params = self.get_params()
-            called(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
+            called(epoch_end_callback, epoch, self.symbol, *self.get_params())
             if eval_data is not None:
-                found = self.score(
-                    eval_data,
-                    validation_metric,
-                    batch_end_callback=eval_batch_end_callback,
-                    score_end_callback=eval_end_callback,
-                    epoch=epoch,
-                )
-                for name, value in found:
+                callbacks = (eval_batch_end_callback, eval_end_callback)
+                for name, value in self.score(eval_data, validation_metric, None, *callbacks, epoch=epoch):
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 

@@ -21,17 +21,13 @@ def contrib_calibrate_entropy(
     """The threshold at which to clip before quantization, such that the least information is lost.
 
     Of the ranges around the middle of a histogram that one is chosen whose distribution, with what lies outside put
-    into its ends, has the smallest Kullback-Leibler divergence from itself in `num_quantized_bins` steps. It is
-    computed on the host, in float64.
+    into its ends, has the smallest Kullback-Leibler divergence from itself in `num_quantized_bins` steps (in float64).
 
     Parameters
     ----------
-    hist : array, shape (bins,)
-        Counts; an odd number of them, symmetric around zero.
-    hist_edges : array, shape (bins + 1,)
-        Where the bins begin and end.
+    hist, hist_edges : array, shape (bins,) and (bins + 1,)
+        Counts, an odd number of them and symmetric around zero, and where the bins begin and end.
     num_quantized_bins : int
-        At most as many as there are bins.
     out : list of two arrays, optional
         Where the result is put.
 

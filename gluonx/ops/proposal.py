@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +58,37 @@ def _outliving(boxes: Array, threshold: Array | float) -> Array:
     return lax.fori_loop(0, len(boxes), visit, jnp.ones(len(boxes), bool))
 
 
+class _Rule(NamedTuple):
+    """How many regions come in and out, and which do not."""
+
+    before: int
+    after: int
+    threshold: Array | float
+    least: int
+    stride: int
+    iou_loss: bool
+
+    def left(self, anchors: Array, probabilities: Array, deltas: Array, info: Array) -> tuple[Array, Array]:
+        """The regions of one image, by falling score, and their scores."""
+        _, rows, columns = probabilities.shape
+        count = len(anchors) // (rows * columns)
+        scores = probabilities[count:].transpose(1, 2, 0).reshape(-1)
+        moves = deltas.reshape(count, 4, rows, columns).transpose(2, 3, 0, 1).reshape(-1, 4)
+        high, wide, scale = info
+        boxes = jnp.clip(_moved(anchors, moves, self.iou_loss), 0, jnp.stack([wide, high, wide, high]) - 1)
+        below = jnp.arange(rows)[:, None] * self.stride >= _whole(high, self.stride)
+        outside = below | (jnp.arange(columns)[None] * self.stride >= _whole(wide, self.stride))
+        least = self.least * scale
+        small = jnp.any(boxes[:, 2:] - boxes[:, :2] + 1 < least, -1)
+        boxes = jnp.where(small[:, None], boxes + jnp.array([-0.5, -0.5, 0.5, 0.5]) * least, boxes)
+        scores = jnp.where(small | jnp.repeat(outside.reshape(-1), count), -1, scores)
+        order = jnp.argsort(scores, descending=True, stable=True)[: self.before]
+        boxes, scores = boxes[order], scores[order]
+        alive = _outliving(boxes, self.threshold)
+        kept = jnp.argsort(~alive, stable=True)[jnp.arange(self.after) % jnp.clip(alive.sum(), 1, self.after)]
+        return boxes[kept], scores[kept]
+
+
 @register(level=5, nout=lambda attrs: 2 if attrs["output_score"] else 1, moving=("threshold",))
 def proposal(
     cls_prob: Array,
@@ -75,88 +107,54 @@ def proposal(
 ) -> Array | tuple[Array, Array]:
     """The regions that a region proposal network (https://arxiv.org/abs/1506.01497) finds; it has no gradient.
 
+    Of each image (height, width and scale in `im_info`) as many of the highest scores as `rpn_pre_nms_top_n` enter the
+    suppression (from an overlap of `threshold` on), and `rpn_post_nms_top_n` come out, repeated where too few do.
+
     Parameters
     ----------
-    cls_prob : array, shape (batch, 2 * anchors, height, width)
-        Background and foreground of each anchor.
-    bbox_pred : array, shape (batch, 4 * anchors, height, width)
-        How each anchor is to be moved.
+    cls_prob, bbox_pred : array, shape (batch, 2 * anchors, height, width) and (batch, 4 * anchors, height, width)
+        Background and foreground of each anchor (each pair of `scales` and `ratios`), and how it is to be moved.
     im_info : array, shape (batch, 3)
-        Height, width and scale of each image.
-    rpn_pre_nms_top_n, rpn_post_nms_top_n : int
-        How many enter the suppression, and how many come out; repeated from the first on where too few do.
-    threshold : float
-        Overlap from which the lower score is suppressed.
-    rpn_min_size : int
-        The smallest side, before the image was scaled.
-    scales, ratios : sequence of float
-        The anchors: as many as all pairs.
-    feature_stride : int
-        Pixels from one place to the next.
-    output_score : bool
-        Whether scores are given too.
-    iou_loss : bool
-        Whether `bbox_pred` has distances of corners.
 
     Returns
     -------
     array, shape (batch * rpn_post_nms_top_n, 5)
         The image's place in the batch, and corners. With `output_score` also the scores, (the same, 1).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
     Examples
     --------
     >>> import jax.numpy as jnp
     >>> prob, move = jnp.ones((1, 2, 2, 2)) / 2, jnp.zeros((1, 4, 2, 2))
-    >>> proposal(prob, move, jnp.array([[32.0, 32.0, 1.0]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=2)
-    Array([[ 0.,  0.,  0., 15., 15.],
-           [ 0., 16.,  0., 31., 15.]], dtype=float32)
+    >>> proposal(prob, move, jnp.array([[32.0, 32.0, 1.0]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=1)
+    Array([[ 0.,  0.,  0., 15., 15.]], dtype=float32)
     """
-    base = _anchors(feature_stride, scales, ratios)
-    count, (batch, _, height, width) = len(base), cls_prob.shape
-    if cls_prob.shape[1] != 2 * count or bbox_pred.shape != (batch, 4 * count, height, width):
+    stride = feature_stride
+    anchors = _spread(_anchors(stride, scales, ratios), cls_prob, bbox_pred, stride)
+    before = min(rpn_pre_nms_top_n, len(anchors)) if rpn_pre_nms_top_n > 0 else len(anchors)
+    rule = _Rule(before, min(rpn_post_nms_top_n, before), threshold, rpn_min_size, stride, iou_loss)
+    given = [lax.stop_gradient(x) for x in (cls_prob, bbox_pred, im_info)]
+    boxes, scores = jax.vmap(lambda *one: rule.left(anchors, *one))(*given)
+    again = jnp.arange(rpn_post_nms_top_n) % rule.after  # where there are fewer places than were asked for
+    index = jnp.repeat(jnp.arange(len(boxes), dtype=boxes.dtype), rpn_post_nms_top_n)[:, None]
+    regions = jnp.concatenate([index, boxes[:, again].reshape(-1, 4)], -1)
+    return (regions, scores[:, again].reshape(-1, 1)) if output_score else regions
+
+
+def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) -> Array:
+    """The anchors of all places, row by row."""
+    count = len(base)
+    if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * count or bbox_pred.shape != _deltas(cls_prob, count):
         raise ShapeError(
             f"proposal: {count} anchors need cls_prob (batch, {2 * count}, height, width) and bbox_pred with "
             f"{4 * count} channels, but they have shapes {cls_prob.shape} and {bbox_pred.shape}."
         )
-    total = count * height * width
-    before = min(rpn_pre_nms_top_n, total) if rpn_pre_nms_top_n > 0 else total
-    after = min(rpn_post_nms_top_n, before)
-    rows, columns = jnp.meshgrid(jnp.arange(height), jnp.arange(width), indexing="ij")
-    shifts = jnp.stack([columns, rows, columns, rows], -1).reshape(-1, 1, 4) * feature_stride
-    anchors = (jnp.asarray(base) + shifts).reshape(-1, 4)
+    rows, columns = jnp.meshgrid(*[jnp.arange(n) for n in cls_prob.shape[2:]], indexing="ij")
+    shifts = jnp.stack([columns, rows, columns, rows], -1).reshape(-1, 1, 4) * stride
+    return (jnp.asarray(base) + shifts).reshape(-1, 4)
 
-    def one(probabilities: Array, deltas: Array, info: Array) -> tuple[Array, Array]:
-        scores = probabilities[count:].transpose(1, 2, 0).reshape(-1)
-        moves = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1).reshape(-1, 4)
-        high, wide, scale = info
-        ends = jnp.stack([wide, high, wide, high]) - 1
-        boxes = jnp.clip(_moved(anchors, moves, iou_loss), 0, ends)
-        outside = (rows * feature_stride >= _whole(high, feature_stride)) | (
-            columns * feature_stride >= _whole(wide, feature_stride)
-        )
-        least = rpn_min_size * scale
-        small = jnp.any(boxes[:, 2:] - boxes[:, :2] + 1 < least, -1)
-        grown = boxes + jnp.array([-0.5, -0.5, 0.5, 0.5]) * least
-        boxes = jnp.where(small[:, None], grown, boxes)
-        scores = jnp.where(small | jnp.repeat(outside.reshape(-1), count), -1, scores)
-        order = jnp.argsort(scores, descending=True, stable=True)[:before]
-        boxes, scores = boxes[order], scores[order]
-        alive = _outliving(boxes, threshold)
-        kept = jnp.argsort(~alive, stable=True)[jnp.arange(after) % jnp.clip(alive.sum(), 1, after)]
-        return boxes[kept], scores[kept]
 
-    boxes, scores = jax.vmap(one)(*[lax.stop_gradient(x) for x in (cls_prob, bbox_pred, im_info)])
-    if after < rpn_post_nms_top_n:  # fewer places than were asked for: again from the first
-        again = jnp.arange(rpn_post_nms_top_n) % after
-        boxes, scores = boxes[:, again], scores[:, again]
-    index = jnp.repeat(jnp.arange(batch, dtype=boxes.dtype), rpn_post_nms_top_n)[:, None]
-    regions = jnp.concatenate([index, boxes.reshape(-1, 4)], -1)
-    return (regions, scores.reshape(-1, 1)) if output_score else regions
+def _deltas(cls_prob: Array, count: int) -> tuple[int, ...]:
+    return (cls_prob.shape[0], 4 * count, *cls_prob.shape[2:])
 
 
 def _whole(length: Array, stride: int) -> Array:
