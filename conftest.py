@@ -71,7 +71,7 @@ def _resident_kib():
 
 
 def _give_back():
-    """Frees what jax compiled; a whole run compiles tens of thousands of programs, of a megabyte each with XLA's litter."""
+    """Frees what jax compiled: a whole run compiles tens of thousands of programs, of a megabyte each."""
     import jax
 
     jax.clear_caches()

@@ -28,7 +28,7 @@ _NO_SIGNATURE = (
 
 
 class Format:
-    """What ``export`` writes when it is not told; `gluonx.compat` sets it, for its programs read back what they wrote."""
+    """What ``export`` writes when it is not told; `gluonx.compat` sets it, as its programs read what they wrote."""
 
     default = "stablehlo"
 

@@ -1,4 +1,4 @@
-"""Legacy operators have the inputs, attributes and defaults with which MXNet registered them (tests/oracle/registry)."""
+"""Legacy operators have the inputs, attributes and defaults that MXNet registered (tests/oracle/registry)."""
 
 import json
 import pathlib

@@ -396,7 +396,7 @@ def test_a_checksum_finds_a_flipped_data_bit(tmp_path):
     save_arrays(tmp_path / "a.params", {"w": np.zeros(100, np.float32)})
     data = bytearray((tmp_path / "a.params").read_bytes())
     data[300] ^= 1
-    with pytest.raises(FormatError, match="member .w.npy. has another checksum"):
+    with pytest.raises(FormatError, match=r"member .w\.npy. has another checksum"):
         load_arrays(bytes(data))
 
 

@@ -434,7 +434,7 @@ class TracedCall:
 
             entry = self._build(key, flat, forward)
             if len(flat) == len(leaves) and not kwargs:
-                self.last_inputs = list(jax.tree.unflatten(tree, self.last_inputs)[0])
+                self.last_inputs = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
         return entry(flat)
 
     def _build(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
