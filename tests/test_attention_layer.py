@@ -157,7 +157,7 @@ def test_the_fused_forward_holds_no_concatenation():
         net = made(fuse)
         net.hybridize()
         net(np.array(X))
-        (entry,) = net._traced.entries.values()
+        ((entry,),) = net._traced.entries.values()
         assert ("concatenate" in entry.op.extra[0]) == (not fuse)
         assert entry.op.extra[0].count("dot_general") == 4  # qkv, scores, sums, proj
         pure = gluonx.functional(net)

@@ -128,7 +128,7 @@ def test_mistakes(name, arrays, attrs, message):
     ],
 )
 def test_unknown_modes(name, attrs, message):
-    bound = ops.get(name).bind(**attrs)
     with pytest.raises(ValueError) as error:
+        bound = ops.get(name).bind(**attrs)
         bound(*([None] if bound.random else []), np.zeros((1, 1, 3), np.float32))
     assert message in str(error.value)

@@ -124,6 +124,7 @@ def _histogram(a: Any, data: Any, bins: Any = None) -> Any:
 row(
     "_contrib_calibrate_entropy(hist, hist_edges; num_quantized_bins: int=255)",
     lambda a, hist, edges: tuple(npx.contrib_calibrate_entropy(hist, edges, a.num_quantized_bins)),
+    via="contrib_calibrate_entropy",
     nout=2,
 )
 

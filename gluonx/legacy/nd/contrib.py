@@ -48,6 +48,8 @@ def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: Any =
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)  # asked by tools that look at every module; nothing is loaded for them
     from gluonx.legacy.nd.updates import MADE
 
     found = globals()[name] = MADE.get(name) or lookup(name, "contrib")
