@@ -43,7 +43,7 @@ from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.random import scalar_poisson as scalar_poisson
 from gluonx.npx.random import tensor_poisson as tensor_poisson
 
-_OWN = ("cond", "foreach", "while_loop", "set_np", "set_np_shape", "set_np_default_dtype")
+_OWN = ("contrib_calibrate_entropy", "cond", "foreach", "while_loop", "set_np", "set_np_shape", "set_np_default_dtype")
 _named(globals(), [*_OWN, *[name for name in composed.__all__ if name != "Device"]], "npx")
 
 __all__ = [
