@@ -42,6 +42,8 @@ def values(net):
 def assert_same(a, b):
     assert a.keys() == b.keys()
     for name in a:
+        if name.endswith("key.bias"):
+            continue  # softmax is blind to it: its gradient is rounding noise, which lamb and nadam make large
         onp.testing.assert_allclose(a[name], b[name], rtol=1e-5, atol=3e-6, err_msg=name)
 
 
