@@ -16,7 +16,7 @@ from gluonx.legacy import nd
 
 __all__ = ["BaseModule"]
 
-_SGD = (("learning_rate", 0.01),)
+DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
 
 
 def called(callbacks: Any, *args: Any) -> None:
@@ -170,7 +170,7 @@ class BaseModule:
         batch_end_callback: Any = None,
         kvstore: Any = "local",
         optimizer: Any = "sgd",
-        optimizer_params: Any = _SGD,
+        optimizer_params: Any = DEFAULT_RATE,
         eval_end_callback: Any = None,
         eval_batch_end_callback: Any = None,
         initializer: Any = None,

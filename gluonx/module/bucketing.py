@@ -6,12 +6,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gluonx.module.base import BaseModule, batch_of
+from gluonx.module.base import DEFAULT_RATE, BaseModule, batch_of
 from gluonx.module.module import Module
 
 __all__ = ["BucketingModule"]
-
-_SGD = (("learning_rate", 0.01),)
 
 
 class BucketingModule(BaseModule):
@@ -138,7 +136,11 @@ class BucketingModule(BaseModule):
         return self._buckets[self._default].get_params()
 
     def init_optimizer(  # type: ignore[override]
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = _SGD, force_init: bool = False
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = DEFAULT_RATE,
+        force_init: bool = False,
     ) -> None:
         """See `Module.init_optimizer`."""
         self._needs("init_optimizer", self.params_initialized, "bind() and init_params()")

@@ -16,13 +16,11 @@ from gluonx.errors import FormatError, ShapeError
 from gluonx.initializer import InitDesc
 from gluonx.io import DataDesc
 from gluonx.legacy.array import as_nd, nd_twin
-from gluonx.module.base import BaseModule, batch_of, names_of
+from gluonx.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of
 from gluonx.serialize import atomic_write, is_pickle, load_trainer_states
 from gluonx.symbol.executor import Executor
 
 __all__ = ["Module"]
-
-_SGD = (("learning_rate", 0.01),)
 
 
 def _described(shapes: Any) -> list[DataDesc]:
@@ -310,7 +308,7 @@ class Module(BaseModule):
         self,
         kvstore: Any = "local",
         optimizer: Any = "sgd",
-        optimizer_params: Any = _SGD,
+        optimizer_params: Any = DEFAULT_RATE,
         force_init: bool = False,
     ) -> None:
         """Make the optimizer.
