@@ -14,8 +14,8 @@ import numpy as onp
 
 from gluonx import metric, ops, optimizer
 from gluonx.metric import base
-from gluonx.optimizer.adam import average
-from gluonx.optimizer.rules import bias_correction, clipped, decayed, preprocess
+from gluonx.ops.updates import average, bias_correction
+from gluonx.optimizer.rules import clipped, decayed, preprocess
 
 __all__ = ["METRICS", "OPTIMIZERS", "use_legacy_registries"]
 

@@ -8,6 +8,8 @@ Trainer are in `gluonx.optimizer`; these here are for programs that call the ope
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -17,6 +19,8 @@ __all__ = [
     "adabelief_update",
     "adam_update",
     "adamw_update",
+    "average",
+    "bias_correction",
     "ftml_update",
     "ftrl_update",
     "lamb_update_phase1",
@@ -44,13 +48,29 @@ def _scaled(grad: Array, rescale_grad: Number, clip_gradient: Number) -> Array:
     return _clipped(grad * rescale_grad, clip_gradient)
 
 
-def _average(old: Array, new: Array, decay: Number) -> Array:
+def average(old: Array, new: Array, decay: Number) -> Array:
+    """Move an exponential average on by one value."""
     return decay * old + (1 - decay) * new
 
 
-def _start(beta: Number, t: Number) -> Array:
-    """``1 - beta**t``, which an average that began at zero is divided by."""
-    return -jnp.expm1(jnp.asarray(t, jnp.float32) * jnp.log(jnp.asarray(beta, jnp.float32)))
+def bias_correction(beta: Number, t: Number) -> Array:
+    """Compute ``1 - beta**t``, which an average that began at zero is divided by, to full relative precision.
+
+    With beta2 = 0.999 the plain formula loses four digits in float32; ``expm1`` loses none.
+
+    Examples
+    --------
+    >>> round(float(bias_correction(0.9, 2)), 6)
+    0.19
+    """
+    t = jnp.asarray(t, jnp.float32)
+    if isinstance(beta, (int, float)):  # a constant of the program has its logarithm in double precision
+        return -jnp.expm1(t * math.log(beta)) if beta else jnp.ones_like(t)
+    return -jnp.expm1(t * jnp.log(jnp.asarray(beta, jnp.float32)))
+
+
+def _unbiased(mean: Array, var: Array, beta1: Number, beta2: Number, t: Number) -> tuple[Array, Array]:
+    return mean / bias_correction(beta1, t), var / bias_correction(beta2, t)
 
 
 @register(level=3)
@@ -160,9 +180,9 @@ def ftml_update(
 ) -> tuple[Array, Array, Array, Array]:
     """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`."""
     grad = _scaled(grad, rescale_grad, clip_grad) + wd * weight
-    v = _average(v, jnp.square(grad), beta2)
-    new = _start(beta1, t) / lr * (jnp.sqrt(v / _start(beta2, t)) + epsilon)
-    z = _average(z, grad, beta1) - (new - beta1 * d) * weight
+    v = average(v, jnp.square(grad), beta2)
+    new = bias_correction(beta1, t) / lr * (jnp.sqrt(v / bias_correction(beta2, t)) + epsilon)
+    z = average(z, grad, beta1) - (new - beta1 * d) * weight
     return -z / new, new, v, z
 
 
@@ -182,7 +202,7 @@ def adam_update(
 ) -> tuple[Array, Array, Array]:
     """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
     return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
 
 
@@ -207,9 +227,9 @@ def adamw_update(
     """
     skip, rescale_grad = _refused(rescale_grad)
     grad = _scaled(grad, rescale_grad, clip_gradient)
-    new_mean, new_var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
+    new_mean, new_var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
     new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon) + wd * weight)
-    return jnp.where(skip, weight, new), jnp.where(skip, mean, new_mean), jnp.where(skip, var, new_var)
+    return _unless(skip, (weight, mean, var), (new, new_mean, new_var))
 
 
 @register(level=3, nout=3)
@@ -230,10 +250,10 @@ def adabelief_update(
     """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`."""
     skip, rescale_grad = _refused(rescale_grad)
     grad = _clipped(grad * rescale_grad + wd * weight, clip_gradient)
-    new_mean = _average(mean, grad, beta1)
-    new_var = _average(var, jnp.square(grad - new_mean), beta2) + epsilon
+    new_mean = average(mean, grad, beta1)
+    new_var = average(var, jnp.square(grad - new_mean), beta2) + epsilon
     new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon))
-    return jnp.where(skip, weight, new), jnp.where(skip, mean, new_mean), jnp.where(skip, var, new_var)
+    return _unless(skip, (weight, mean, var), (new, new_mean, new_var))
 
 
 def _refused(rescale_grad: Number) -> tuple[Array, Array]:
@@ -241,6 +261,11 @@ def _refused(rescale_grad: Number) -> tuple[Array, Array]:
     scale = jnp.reshape(jnp.asarray(rescale_grad, jnp.float32), ())
     skip = ~jnp.isfinite(scale) | (scale == 0)
     return skip, jnp.where(skip, 1.0, scale)
+
+
+def _unless(skip: Array, old: tuple[Array, ...], new: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+    weight, mean, var = [jnp.where(skip, before, after) for before, after in zip(old, new, strict=True)]
+    return weight, mean, var
 
 
 @register(level=3, nout=2)
@@ -258,7 +283,7 @@ def rmsprop_update(
 ) -> tuple[Array, Array]:
     """RMSProp: the new weight, and `n`, the average of squared gradients."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    n = _average(n, jnp.square(grad), gamma1)
+    n = average(n, jnp.square(grad), gamma1)
     return _clipped(weight - lr * grad / (jnp.sqrt(n) + epsilon), clip_weights), n
 
 
@@ -280,7 +305,7 @@ def rmspropalex_update(
 ) -> tuple[Array, Array, Array, Array]:
     """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum)."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    n, g = _average(n, jnp.square(grad), gamma1), _average(g, grad, gamma1)
+    n, g = average(n, jnp.square(grad), gamma1), average(g, grad, gamma1)
     delta = gamma2 * delta - lr * grad / jnp.sqrt(n - jnp.square(g) + epsilon)
     return _clipped(weight + delta, clip_weights), n, g, delta
 
@@ -324,8 +349,8 @@ def lamb_update_phase1(
 ) -> tuple[Array, Array, Array]:
     """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`."""
     grad = _scaled(grad, rescale_grad, clip_gradient)
-    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
-    m, v = (mean / _start(beta1, t), var / _start(beta2, t)) if bias_correction else (mean, var)
+    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
+    m, v = _unbiased(mean, var, beta1, beta2, t) if bias_correction else (mean, var)
     return m / (jnp.sqrt(v) + epsilon) + wd * weight, mean, var
 
 
@@ -365,9 +390,10 @@ def lans_update(
     """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead."""
     grad = grad * rescale_grad
     grad = _clipped(grad / jnp.linalg.norm(grad), clip_gradient)
-    mean, var = _average(mean, grad, beta1), _average(var, jnp.square(grad), beta2)
-    root = jnp.sqrt(var / _start(beta2, t)) + epsilon
-    behind, ahead = mean / _start(beta1, t) / root + wd * weight, grad / root + wd * weight
+    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
+    m, v = _unbiased(mean, var, beta1, beta2, t)
+    root = jnp.sqrt(v) + epsilon
+    behind, ahead = m / root + wd * weight, grad / root + wd * weight
     norm = jnp.linalg.norm(weight)
     scales = [_trust(norm, jnp.linalg.norm(g), lower_bound, upper_bound) for g in (behind, ahead)]
     return weight - lr * (scales[0] * beta1 * behind + scales[1] * (1 - beta1) * ahead), mean, var

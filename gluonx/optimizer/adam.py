@@ -7,8 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.optimizer import Optimizer, register
-from gluonx.optimizer.rules import Step, bias_correction, clipped, decayed, preprocess, zeros_like_weight
+from gluonx.optimizer.rules import Step, clipped, decayed, preprocess, zeros_like_weight
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
@@ -24,11 +25,6 @@ class _Moments(Optimizer):
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
-
-
-def average(old: Any, new: Any, decay: float) -> Any:
-    """Move an exponential average on by one value."""
-    return decay * old + (1.0 - decay) * new
 
 
 def _corrected(at: Any, beta1: float, beta2: float) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.optimizer.adam import average
+from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.optimizer import Optimizer, register
-from gluonx.optimizer.rules import Step, bias_correction, clipped, preprocess, wide, zeros_like_weight
+from gluonx.optimizer.rules import Step, clipped, preprocess, wide, zeros_like_weight
 
 __all__ = ["FTML", "AdaDelta", "AdaGrad", "Ftrl", "GroupAdaGrad", "RMSProp"]
 

@@ -59,6 +59,7 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
         set_state(before)
     if not any(h is w for h in traced.handles for w in weights):
         raise GraphError(_NO_WEIGHT)
+    traced.give_up("the closure")
     return traced
 
 

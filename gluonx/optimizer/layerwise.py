@@ -6,10 +6,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from gluonx.optimizer.adam import _Moments, average
+from gluonx.ops.updates import average, bias_correction
+from gluonx.optimizer.adam import _Moments
 from gluonx.optimizer.momentum import _Momentum
 from gluonx.optimizer.optimizer import register
-from gluonx.optimizer.rules import Step, bias_correction, clipped, decayed, preprocess, wide, zeros_like_weight
+from gluonx.optimizer.rules import Step, clipped, decayed, preprocess, wide, zeros_like_weight
 
 __all__ = ["LAMB", "LANS", "LARS"]
 

@@ -25,7 +25,6 @@ optax is imported when the first rule is made, not when gluonx is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +42,6 @@ __all__ = [
     "FlatRule",
     "Hyper",
     "MasterState",
-    "bias_correction",
     "clipped",
     "decayed",
     "moved_back",
@@ -168,21 +166,6 @@ def decayed(change: Any, wd: Any, weight: Any, factor: Any = 1.0) -> Any:
 def clipped(grad: Any, clip: float | None) -> Any:
     """Clip to ``[-clip, clip]``; None and 0 mean no clipping."""
     return jnp.clip(grad, -clip, clip) if clip else grad
-
-
-def bias_correction(beta: float, t: Any) -> Any:
-    """Compute ``1 - beta**t`` to full relative precision.
-
-    With beta2 = 0.999 the plain formula loses four digits in float32; ``expm1`` loses none.
-
-    Examples
-    --------
-    >>> round(float(bias_correction(0.9, 2)), 6)
-    0.19
-    """
-    if beta == 0.0:
-        return jnp.ones_like(jnp.asarray(t, jnp.float32))
-    return -jnp.expm1(jnp.asarray(t, jnp.float32) * math.log(beta))
 
 
 def _pick(number: Any, index: int) -> Any:
