@@ -12,6 +12,7 @@ import pytest
 import gluonx
 from gluonx import compat
 from gluonx.errors import FormatError
+from gluonx.legacy.training import METRICS, OPTIMIZERS
 
 HERE = pathlib.Path(__file__).parent / "oracle" / "legacy_training"
 GOLDEN = json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
@@ -60,12 +61,26 @@ def test_the_trainer_takes_them(mx):
 
 
 def test_the_names_are_gluonx_again_after_set_np(mx):
-    assert mx.optimizer.create("nag").momentum == 0.0
+    assert mx.optimizer.create("nag").momentum == mx.optimizer.NAG().momentum == 0.0
     mx.npx.set_np()
-    assert mx.optimizer.create("nag").momentum == 0.9
+    assert mx.optimizer.create("nag").momentum == mx.optimizer.NAG().momentum == 0.9
     assert type(gluonx.metric.create("rmse")) is gluonx.metric.RMSE
     mx.npx.reset_np()
     assert type(mx.metric.create("rmse")) is not gluonx.metric.RMSE
+
+
+@pytest.mark.parametrize("name", list(OPTIMIZERS))
+def test_a_class_by_name_is_the_one_of_the_registry(mx, name):
+    assert type(mx.optimizer.create(name)) is getattr(mx.optimizer, name) is OPTIMIZERS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name != "CustomMetric"])
+def test_a_metric_by_name_is_the_one_of_the_registry(mx, name):
+    assert type(mx.metric.create(name)) is getattr(mx.metric, name) is METRICS[name]
+
+
+def test_group_adagrad_lies_where_mxnet_has_it(mx):
+    assert type(mx.optimizer.create("groupadagrad")) is mx.optimizer.contrib.GroupAdaGrad
 
 
 def test_an_optimizer_that_updates_one_weight(mx):

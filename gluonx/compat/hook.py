@@ -18,6 +18,7 @@ from gluonx.compat.where import PARTS, known_modules, known_names, target
 from gluonx.export import Format
 from gluonx.legacy.array import use_nd_arrays
 from gluonx.legacy.mode import Mode
+from gluonx.legacy.training import use_legacy_registries
 from gluonx.naming import Naming, reset_names
 
 __all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
@@ -157,7 +158,7 @@ def install_as_mxnet() -> None:
 
 def _legacy_defaults(on: bool) -> None:
     """What MXNet 1 made of a name, or of an argument left out, where gluonx makes something else of it."""
-    importlib.import_module("gluonx.legacy.training").use_legacy_registries(on)
+    use_legacy_registries(on)
     Format.default = "mxnet" if on else "stablehlo"
 
 

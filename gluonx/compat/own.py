@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as onp
 
 from gluonx.legacy.array import NDArray, use_nd_arrays
 from gluonx.legacy.mode import Mode
+from gluonx.legacy.training import METRICS, OPTIMIZERS, use_legacy_registries
 from gluonx.naming import Naming
 from gluonx.parameterdict import ParameterDict
 
@@ -23,7 +25,11 @@ def _set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None
     _real("gluonx.npx").set_np(shape, array, dtype)
     use_nd_arrays(not array)
     Mode.numpy, Naming.active = array, not array
-    _real("gluonx.legacy.training").use_legacy_registries(not array)
+    use_legacy_registries(not array)
+    for dotted in _OF_MXNET_1:  # a module keeps what was looked up in it
+        module, _, name = dotted.rpartition(".")
+        if module in sys.modules:
+            vars(sys.modules[module]).pop(name, None)
 
 
 def _reset_np() -> None:
@@ -48,11 +54,9 @@ def _name(module: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(_real(module), name)
 
 
-def _either(module: str, table: str, name: str) -> Callable[[], Any]:
-    """MXNet 1's class of a name, or gluonx's once ``set_np()`` was called."""
-    return lambda: (
-        getattr(_real("gluonx.legacy.training"), table)[name] if Naming.active else getattr(_real(module), name)
-    )
+def _either(module: str, name: str, klass: type) -> Callable[[], Any]:
+    """`klass`, which is MXNet 1's of that name, or gluonx's once ``set_np()`` was called."""
+    return lambda: klass if Naming.active else getattr(_real(module), name)
 
 
 def _logger(name: str | None = None, filename: str | None = None, filemode: str = "a", level: int = 30) -> Any:
@@ -93,29 +97,17 @@ _BASE = {
     "py_str": lambda text: text.decode("utf-8") if isinstance(text, bytes) else text,
 }
 
-_OPTIMIZERS = [
-    "SGD",
-    "NAG",
-    "SGLD",
-    "DCASGD",
-    "FTML",
-    "LARS",
-    "AdaDelta",
-    "RMSProp",
-    "AdaGrad",
-    "Adam",
-    "Adamax",
-    "Nadam",
-]
-_METRICS = ["MAE", "MSE", "RMSE", "F1", "MCC", "PearsonCorrelation", "CustomMetric", "NegativeLogLikelihood", "Caffe"]
+_OF_MXNET_1 = {
+    **{
+        f"mxnet.{module}.{name}": _either("gluonx.optimizer", name, klass)
+        for module in ("optimizer", "optimizer.optimizer", "optimizer.contrib")
+        for name, klass in OPTIMIZERS.items()
+    },
+    **{f"mxnet.metric.{name}": _either("gluonx.metric", name, klass) for name, klass in METRICS.items()},
+}
 
 OWN: dict[str, Callable[[], Any]] = {
-    **{
-        f"mxnet.{module}.{name}": _either("gluonx.optimizer", "OPTIMIZERS", name)
-        for module in ("optimizer", "optimizer.optimizer")
-        for name in _OPTIMIZERS
-    },
-    **{f"mxnet.metric.{name}": _either("gluonx.metric", "METRICS", name) for name in _METRICS},
+    **_OF_MXNET_1,
     **{f"mxnet.{m}.{name}": _value(fn) for m in ("npx", "numpy_extension", "util") for name, fn in _SWITCHES.items()},
     **{f"mxnet.{name}": _value(fn) for name, fn in _SWITCHES.items()},
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},

@@ -61,7 +61,7 @@ _PARTS = {
     "mxnet.ndarray": "ndarray utils",
     "mxnet.numpy": "function_base io multiarray utils",
     "mxnet.numpy_extension": "control_flow utils",
-    "mxnet.optimizer": "optimizer updater",
+    "mxnet.optimizer": "contrib optimizer updater",
     "mxnet.symbol": "symbol",
 }
 PARTS = {f"{package}.{name}": package for package, names in _PARTS.items() for name in names.split()}
