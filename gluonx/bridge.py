@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred.core import Handle, Placeholder, State, current_state, new_handle, set_state
+from gluonx.deferred.core import Handle, Placeholder, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
 from gluonx.deferred.tracing import Trace, is_handle
@@ -77,7 +77,8 @@ class Functional:
         Returns
         -------
         outputs, state
-            JAX arrays; `state` with what the forward has written.
+            JAX arrays; `state` with what the forward has written. Arrays that it stores as attributes of blocks
+            (``self.h = h``) are no part of either, and the blocks have their own attributes back afterwards.
         """
         values = {**params, **state}
         wrong = set(values) ^ set(self._handles)
@@ -88,16 +89,12 @@ class Functional:
         trace = self._trace(
             handles, [jnp.asarray(values[n]) for n in self._handles], None if root is None else (root, np.int32(0))
         )
-        before = current_state()
-        set_state(State(False, train, trace, 0, before.naive))
-        try:
+        with trace.running(False, train, pure=True):
             out = self._net(
                 *jax.tree.map(lambda x: x if isinstance(x, Handle) else trace.enter(x), inputs, is_leaf=is_handle)
             )
             out = jax.tree.map(lambda x: trace.leave(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
             return out, {n: trace.values[id(self._handles[n])] for n in state}
-        finally:
-            set_state(before)
 
     def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
         """Writes arrays back into the net's parameters: all of them, or none where a shape does not fit."""

@@ -1,9 +1,12 @@
 """Arrays that blocks hold as attributes: a hybridized forward reads and writes them as the plain one does."""
 
+import jax
+import numpy as onp
 import pytest
 
 import gluonx as mx
-from gluonx import autograd, engine, gluon, np
+from gluonx import autograd, engine, gluon, np, npx
+from gluonx.errors import TracedValueError
 from gluonx.gluon import nn
 
 
@@ -47,6 +50,10 @@ class Averages(nn.HybridBlock):
         if autograd.is_training():
             self.average = self.average * 0.9 + x.mean(axis=0) * 0.1
         return (self.dense(x) - self.average).sum()
+
+
+def assert_close(found, wanted):
+    onp.testing.assert_allclose(onp.asarray(found), onp.asarray(wanted), rtol=1e-5)
 
 
 def train(net, loss_of, x, steps):
@@ -138,7 +145,126 @@ def test_an_attribute_that_changes_its_kind_for_ever_is_told():
     net.initialize(mx.init.Constant(0.0))
     net.hybridize()
     x = np.ones((1, 3))
-    with pytest.warns(UserWarning, match="or of arrays that it holds"):
+    with pytest.warns(UserWarning, match="or of arrays that it holds") as warned:
         for i in range(70):
             net.states = [np.ones((i + 1, 3))]
             net(x)
+    assert [w.filename for w in warned] == [__file__]
+
+
+def test_a_pure_view_leaves_blocks_as_they_are_and_tells_what_it_does_not_carry(tmp_path):
+    net = Carries()
+    net.initialize()
+    net.hybridize()
+    x = np.ones((2, 3))
+    net(x)
+    held, value = net.states[0], net.states[0].asnumpy()
+    view = mx.functional(net)
+    for run in (view.apply, jax.jit(view.apply)):
+        with pytest.warns(UserWarning, match="Carries reads its attribute 'states'") as warned:
+            first = run(view.params, view.state, None, x._read())[0]
+            second = view.apply(view.params, view.state, None, x._read())[0]
+        assert first == second and warned[0].filename == __file__
+        assert net.states[0] is held
+    with pytest.warns(UserWarning, match="starts from the array of now"):
+        net.export(str(tmp_path / "net"), format="mxnet")
+    assert net.states[0] is held
+    assert_close(held, value)
+    net(x)  # goes on from there
+    assert not np.array_equal(net.states[0], held)
+
+
+def test_what_is_only_left_on_a_block_is_no_state(tmp_path):
+    net = Keeps()
+    net.initialize()
+    net(np.ones((2, 3)))
+    view = mx.functional(net)
+    mean = net.mean
+    jax.jit(view.apply)(view.params, view.state, None, np.ones((2, 3))._read())  # warnings are errors here
+    assert net.mean is mean
+
+
+def test_a_pure_view_in_a_recorded_scope_has_gradients():
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    view = mx.functional(net)
+    with autograd.record():
+        grads = jax.grad(lambda p: view.apply(p, {}, None, jax.numpy.ones((1, 3)))[0].sum())(view.params)
+    assert_close(grads["weight"], onp.ones((2, 3)))
+
+
+def loop(kind, body, x):
+    if kind == "foreach":
+        return npx.foreach(lambda data, state: (body(data), state), x, x[0])[0]
+    if kind == "while_loop":
+        return npx.while_loop(lambda i, h: i < 2, lambda i, h: (h, (i + 1, body(h))), [np.zeros(()), x[0]], 3)[0]
+    return npx.cond(lambda: x.sum() > 0, lambda: body(x[0]), lambda: body(x[0]) * 2)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("kind", ["foreach", "while_loop", "cond"])
+def test_an_array_that_the_body_of_a_loop_stores_is_not_to_be_had(kind, hybrid):
+    """A dead tracer there would break whoever reads it, and the value from before would be a silent wrong answer."""
+
+    class Loops(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense, self.seen = nn.Dense(3, in_units=3, flatten=False), np.zeros((3,))
+
+        def forward(self, x):
+            return loop(kind, self.body, x)
+
+        def body(self, data):
+            self.seen = self.dense(data)
+            return self.seen * 2
+
+    net = Loops()
+    net.initialize()
+    net.hybridize(hybrid)
+    x = np.ones((2, 3))
+    for _ in range(2):
+        net(x).wait_to_read()
+        with pytest.raises(TracedValueError, match="'seen' was stored by the body of"):
+            net.seen.asnumpy()
+        with pytest.raises(TracedValueError, match="store it afterwards"):
+            net.seen + 1
+    net.seen = x
+    assert_close(net.seen, onp.ones((2, 3)))
+
+
+def test_layers_that_leave_arrays_behind_are_not_one_loop():
+    net = nn.HybridSequential()
+    for _ in range(3):
+        net.add(Leaves())
+    net.initialize()
+    net.hybridize(scan=True)
+    y = net(np.ones((2, 3)))
+    assert_close(net[2].left, y.asnumpy())
+    assert not np.array_equal(net[0].left, net[1].left)
+
+
+class Leaves(nn.HybridBlock):
+    """Leaves its result on itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense, self.left = nn.Dense(3, in_units=3), None
+
+    def forward(self, x):
+        self.left = self.dense(x)
+        return self.left
+
+
+def test_a_block_made_in_the_forward_may_go():
+    class Makes(nn.HybridBlock):
+        def forward(self, x):
+            for _ in range(20):
+                helper = Keeps.__new__(Keeps)
+                nn.HybridBlock.__init__(helper)
+                helper.mean = x * 2
+                x = x + helper.mean
+            return x
+
+    net = Makes()
+    net.hybridize()
+    assert_close(net(np.ones((1,))), onp.array([3.0**20], "float32"))

@@ -7,13 +7,16 @@ A plain forward reads what the block holds at that moment, and leaves new arrays
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
-from gluonx.deferred.core import Handle, Pending, Placeholder, Tracer, aval_of
+from gluonx.deferred.core import Handle, Pending, Placeholder, Tracer, aval_of, new_handle
+from gluonx.deferred.shapes import Gone
+from gluonx.errors import TracedValueError
 
-__all__ = ["LEAF", "Attribute", "aval_or_unknown", "is_handle", "leaves_of"]
+__all__ = ["LEAF", "Attribute", "aval_or_unknown", "is_handle", "is_traced", "leaves_of"]
 
 LEAF = jax.tree.structure(0)
 _ABSENT = object()
@@ -27,7 +30,7 @@ class Attribute:
     among the leaves of what is written, None where something else stands.
     """
 
-    __slots__ = ("before", "block", "kinds", "leaves", "name", "reads", "rest", "tree", "tree_before")
+    __slots__ = ("before", "block", "kinds", "leaves", "name", "reads", "rest", "structs", "tree", "tree_before")
 
     def __init__(self, block: Any, name: str) -> None:
         self.block, self.name = weakref.ref(block), name
@@ -42,17 +45,28 @@ class Attribute:
         leaves, self.tree = leaves_of(self.block().__dict__.get(self.name))
         self.kinds = [type(leaf) if is_traced(leaf) else None for leaf in leaves]
         taken = list(filter(is_traced, leaves))
+        self.structs = [h.value.aval for h in taken]
         if taken:
             self.rest = [None if is_traced(leaf) else leaf for leaf in leaves]
         return taken
 
-    def put_back(self) -> None:
-        """Gives the block back what was there before, where arrays of the trace are there now."""
+    def put_back(self, arrays: Callable[[Any], bool]) -> None:
+        """Gives the block back what was there before, where such `arrays` are there now."""
         own = self.block().__dict__
-        if any(map(is_traced, leaves_of(own.get(self.name))[0])):
+        if any(map(arrays, leaves_of(own.get(self.name))[0])):
             own.pop(self.name)
             if self.before is not _ABSENT:
                 own[self.name] = self.before
+
+    def give_up(self, within: str) -> None:
+        """Leaves arrays there that raise when they are read: what was stored does not come out of the traced code."""
+        assert self.rest is not None, "there were arrays"
+        arrays = iter(self.structs)
+        leaves = [
+            leaf if kind is None else _gone(next(arrays), self.name, within)
+            for kind, leaf in zip(self.kinds, self.rest, strict=True)
+        ]
+        self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
 
     def find(self, handles: list[Handle], params: set[int]) -> bool:
         """Notes which of `handles`, the inputs, stand here; whether this attribute plays a part.
@@ -91,7 +105,16 @@ class Attribute:
         return list(values)
 
 
+def _gone(struct: Any, name: str, within: str) -> Handle:
+    message = (
+        f"attribute '{name}' was stored by the body of {within}, which is compiled as a whole: only what the body "
+        "returns comes out of it. Return the array from the body and store it afterwards."
+    )
+    return new_handle(Gone(struct.shape, struct.dtype, message, TracedValueError))
+
+
 def is_traced(leaf: Any) -> bool:
+    """Whether it is an array of a trace, which must not outlive it."""
     return is_handle(leaf) and isinstance(leaf.value, Tracer)
 
 

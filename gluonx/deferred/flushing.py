@@ -20,7 +20,6 @@ import math
 import signal
 import sys
 import threading
-import warnings
 from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -101,10 +100,9 @@ def flush_full(graph: Any) -> None:
     line = where.user_line()
     if line not in _warned_full:
         _warned_full.add(line)
-        warnings.warn(
+        where.warn(
             f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
             "gluonx.waitall(), where a piece of work ends.",
-            stacklevel=2,
         )
     flush(graph, "the bound on pending nodes")
 
@@ -185,12 +183,11 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
     churns = site.waiting >= limits_of_churn["programs"]
     if churns and not site.warned:
         site.warned = True
-        warnings.warn(
+        where.warn(
             f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
             "there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
             "what differs; "
             "docs/recompile.md how to avoid it.",
-            stacklevel=2,
         )
     return churns and node.visits == 1
 

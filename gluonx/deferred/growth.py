@@ -8,7 +8,6 @@ gradients flow.
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import jax
@@ -153,10 +152,9 @@ def _prune() -> None:
     if counters.trie_nodes > limits["trie"]:
         counters.trie_nodes = 0
         ROOT.children.clear()
-        warnings.warn(
+        where.warn(
             f"more than {limits['trie']} different operations were recorded, which no steady program does; what was "
             "known of them is forgotten, and programs that come again are compiled anew. See docs/recompile.md.",
-            stacklevel=2,
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import Handle, Placeholder
-from gluonx.errors import DeferredInitializationError
+from gluonx.errors import DeferredInitializationError, GluonxError
 
 __all__ = ["Gone", "Unknown", "Zeros"]
 
@@ -37,18 +37,25 @@ class Zeros(Placeholder):
 
 
 class Gone(Placeholder):
-    """A value that was given up on purpose; reading it raises `message`."""
+    """A value that was given up on purpose; reading it raises an `error` with this `message`."""
 
-    __slots__ = ("dtype", "message", "shape")
+    __slots__ = ("dtype", "error", "message", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, message: str) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        message: str,
+        error: type[GluonxError] = DeferredInitializationError,
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.message = message
+        self.error = error
 
     def make(self, handle: Handle) -> jax.Array:
         """Raises what was left here to be read."""
-        raise DeferredInitializationError(self.message)
+        raise self.error(self.message)
 
 
 class Unknown(Placeholder):

@@ -10,16 +10,17 @@ jaxpr is closed over nothing that can change, and the handles outside never hold
 
 from __future__ import annotations
 
-import warnings
+import contextlib
+import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import jax
 import numpy as np
 
 from gluonx.deferred import casting, growth, where
-from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, leaves_of
+from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -53,7 +54,6 @@ class Trace:
 
     transparent = False  # whether values exist in it, so that reading one is no mistake
     unrolls = False  # whether loops run step by step in it
-    keeps = False  # whether arrays that blocks store as attributes come out of it
 
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
@@ -63,7 +63,25 @@ class Trace:
         self.missing: dict[int, Handle] = {}
         self.key = key
         self.n_random = 0
-        self.recording = current_state().recording
+        self.recording = False
+
+    @contextlib.contextmanager
+    def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
+        """Within, operators are part of this trace. After it blocks have the attributes that they had before.
+
+        Where the trace is to be `pure`, nothing that blocks store stays, and what they would carry on is warned about.
+        """
+        before = current_state()
+        self.recording = recording
+        set_state(State(recording, training, self, 0, before.naive))
+        try:
+            yield
+            if pure:
+                self._warn_of_carried()
+        finally:
+            for attribute in self.stored_attributes():
+                attribute.put_back(is_handle if pure else is_traced)
+            set_state(before)
 
     def invoke(self, op: Any, args: Any) -> Any:
         """Runs `op` as part of the trace."""
@@ -143,13 +161,22 @@ class Trace:
 
     def store(self, block: Any, name: str) -> None:
         """Told before a forward writes an attribute of `block`."""
-        if self.keeps and (id(block), name) not in self.stored:
+        known = self.stored.get((id(block), name))
+        if known is None or known.block() is not block:  # not one that was made in the forward and is gone
             self.stored[id(block), name] = Attribute(block, name)
 
-    def put_back(self) -> None:
-        """Gives blocks their attributes back as they were before the trace."""
-        for stored in self.stored.values():
-            stored.put_back()
+    def stored_attributes(self) -> list[Attribute]:
+        """What was written of blocks that there still are."""
+        return [attribute for attribute in self.stored.values() if attribute.block() is not None]
+
+    def _warn_of_carried(self) -> None:
+        for attribute in self.stored_attributes():
+            if any(id(leaf) in self.missing for leaf in attribute.leaves):
+                where.warn(
+                    f"{type(attribute.block()).__name__} reads its attribute '{attribute.name}' and stores an array "
+                    "there. A pure function or an exported program carries nothing from call to call: it starts from "
+                    "the array of now each time. Make the state an input and an output of forward.",
+                )
 
     def random_inputs(self, count: int) -> tuple[Any, Any]:
         """The key and index of the next `count` random operations in this trace."""
@@ -165,15 +192,17 @@ class Traced:
     """A traced function: an operator, and the handles that go in before its arguments.
 
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
-    those of blocks' ``attributes``, then those of handles from outside (``writes``).
+    those of blocks' ``attributes``, then those of handles from outside (``writes``). Arrays of the trace that it left
+    in attributes and that do not come out are ``lost``.
     """
 
-    __slots__ = ("attributes", "changed", "handles", "n_out", "n_random", "op", "out_tree", "writes")
+    __slots__ = ("attributes", "changed", "handles", "lost", "n_out", "n_random", "op", "out_tree", "writes")
 
     def __init__(self, op: DerivedOp, handles: list[Handle], box: dict[str, Any], n_out: int) -> None:
         self.op, self.handles, self.n_out = op, handles, n_out
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
         self.attributes: list[Attribute] = box["stored"]
+        self.lost: list[Attribute] = box["lost"]
         self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
@@ -194,6 +223,11 @@ class Traced:
             rest = attribute.write(rest)
         for handle, new in zip([*[flat[k] for k in self.changed], *self.writes], [*written, *rest], strict=True):
             handle._assign(new)  # type: ignore[attr-defined]
+
+    def give_up(self, within: str) -> None:
+        """Lets nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
+        for attribute in self.lost:
+            attribute.give_up(within)
 
     def watch(self, blocks: list[Any], params: set[int]) -> None:
         """Finds out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
@@ -223,7 +257,8 @@ def trace_function(
     lifted : list of Handle
         Handles that the function is expected to read; others that it captures are found out.
     changes : bool
-        Whether writes to its inputs are to reach the caller's arrays.
+        Whether writes to its inputs are to reach the caller's arrays, and arrays that it stores as attributes of
+        blocks are to be stored there at each use.
     """
     handles = list(lifted)
     for _ in range(3):
@@ -244,26 +279,22 @@ def _trace_once(
     n = len(handles)
 
     def flat(root: Any, base: Any, *values: Any) -> Any:
-        trace = Trace(handles, values[:n], (root, base))
-        trace.keeps = changes
-        before = current_state()
-        token = set_state(State(before.recording, before.training, trace, 0, before.naive))
-        try:
+        trace, state = Trace(handles, values[:n], (root, base)), current_state()
+        with trace.running(state.recording, state.training):
             local = [new_handle(v) for v in values[n:]]
             out = fn(*local)
             leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
             raw = [_output(leaf, trace, name) for leaf in leaves]
             box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
             box["changed"] = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
-            box["stored"] = list(trace.stored.values())
-            stored = [h.value for attribute in box["stored"] for h in attribute.take()]
-            raw += [*[local[k].value for k in box["changed"]], *stored]
+            stored = trace.stored_attributes()
+            taken = [attribute.take() for attribute in stored]
+            box["stored"] = stored if changes else []
+            box["lost"] = [] if changes else list(itertools.compress(stored, taken))
+            raw += [local[k].value for k in box["changed"]]
+            raw += [h.value for arrays in taken for h in arrays] if changes else []
             box["live"] = len(raw)
             return raw + [trace.values[id(h)] for h in box["writes"]]
-        finally:
-            trace.put_back()
-            set_state(before)
-            del token, trace
 
     root = jax.ShapeDtypeStruct((2,), np.uint32)
     base = jax.ShapeDtypeStruct((), np.int32)
@@ -456,11 +487,10 @@ class TracedCall:
 
     def _warn_of_many(self, count: int) -> None:
         if count == MANY_TRACES:
-            warnings.warn(
+            where.warn(
                 f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, or of arrays that it holds, "
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",
-                stacklevel=5,
             )
 
 
@@ -468,13 +498,8 @@ def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: Any, base: Any, *values: Any) -> None:
-        before, trace = current_state(), Trace([], [], (root, base))
-        trace.keeps = True
-        set_state(State(before.recording, before.training, trace, 0, before.naive))
-        try:
+        trace, state = Trace([], [], (root, base)), current_state()
+        with trace.running(state.recording, state.training):
             forward(*[new_handle(v) for v in values])
-        finally:
-            trace.put_back()
-            set_state(before)
 
     jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)

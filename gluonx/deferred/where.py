@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextvars
 import inspect
 import itertools
+import warnings
 from types import FrameType
 from typing import Any
 
-__all__ = ["Line", "block_path", "in_block", "prefix", "scope_name", "user_line"]
+__all__ = ["Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
 
 _LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
 _OURS_TO_SHOW = ("gluonx.examples",)
@@ -50,6 +51,12 @@ def user_line() -> Line:
     chosen = frame or last
     assert chosen is not None, "there is always a frame"
     return Line(chosen.f_code.co_filename, chosen.f_lineno, chosen.f_code.co_name)
+
+
+def warn(message: str) -> None:
+    """A warning at the user's line, however deep in gluonx it was found out."""
+    line = user_line()
+    warnings.warn_explicit(message, UserWarning, line.file, line.number)
 
 
 def block_path() -> str:

@@ -50,6 +50,7 @@ def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
     traced = trace_function(fn, name, structs, [])
     if traced.writes:
         raise TracedValueError(_WRITES.format(name=name))
+    traced.give_up(name)
     return traced
 
 
@@ -371,7 +372,7 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
 
 def _meaning(traced: Traced, structs: list[Any]) -> Any:
     """All that a traced layer does, as text; None if a text cannot tell, or if it cannot be part of a loop."""
-    if traced.op.extra is None or traced.writes or traced.out_tree is not None:
+    if traced.op.extra is None or traced.writes or traced.lost or traced.out_tree is not None:
         return None
     text, hides = traced.op.extra
     n = len(traced.handles)

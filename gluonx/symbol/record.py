@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from gluonx.deferred.core import Handle, Pending, State, Tracer, current_state, new_handle, set_state
+from gluonx.deferred.core import Handle, Pending, Tracer, new_handle
 from gluonx.deferred.graph import settle
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.deferred.where import block_path
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.symbol.run import running_node
 
-__all__ = ["Program", "Ref", "Step", "record_forward", "recorded"]
+__all__ = ["Program", "Ref", "Step", "into", "number", "record_forward", "recorded"]
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 _FOREIGN = (
     "{what} cannot be written in this format: it was computed by JAX itself (gluonx.from_jax, or jax.numpy in a "
@@ -89,6 +91,26 @@ class Program:
         return needed
 
 
+def number(value: Any) -> bool:
+    """Whether an argument of a step is a Python or NumPy number."""
+    return isinstance(value, int | float | np.generic)
+
+
+def into(rules: dict[str, Rule]) -> Callable[..., Callable[[Rule], Rule]]:
+    """A decorator that puts a function into a table of rules, for each operator that it is given the name of."""
+
+    def rule(*names: str) -> Callable[[Rule], Rule]:
+        def decorate(made: Rule) -> Rule:
+            for name in names:
+                assert name not in rules, f"operator {name} has two rules"
+                rules[name] = made
+            return made
+
+        return decorate
+
+    return rule
+
+
 def _struct(value: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(tuple(value.shape), np.dtype(value.dtype))
 
@@ -142,6 +164,7 @@ class _Recorder(Trace):
 
     def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
         if not isinstance(handle.value, Tracer) and id(handle) not in self.values:
+            self.missing[id(handle)] = handle
             return settle(handle)  # an array that the forward captures: a constant
         return super().value(handle, op, args)
 
@@ -175,9 +198,7 @@ def record_forward(
 
     def flat(root: Any, base: Any, params: Any, given: Any) -> Any:
         recorder = _Recorder(owned, params, (root, base))
-        before = current_state()
-        set_state(State(False, False, recorder, 0, before.naive))
-        try:
+        with recorder.running(False, False, pure=True):
             for name, value, handle in zip(handles, params, owned, strict=True):
                 recorder.leaf(name, value, handle)
             for name, value in zip(inputs, given, strict=True):
@@ -188,8 +209,6 @@ def record_forward(
             box["program"] = Program(recorder.steps, recorder.leaves, refs)
             box["unknown"] = [(what, recorder.refs[id(v)].index) for v, what in recorder.unknown]
             return [value for value, _ in recorder.unknown]
-        finally:
-            set_state(before)
 
     root, base = jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32)
     closed = jax.make_jaxpr(flat)(root, base, [_struct(h) for h in owned], list(inputs.values()))
