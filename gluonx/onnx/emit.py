@@ -25,35 +25,21 @@ from gluonx.deferred.growth import scalar_dtype
 from gluonx.errors import GraphError
 from gluonx.onnx.graph import Graph, Value, common_dtype, is_static
 from gluonx.ops.registry import OPS
-from gluonx.symbol.record import Program, Ref, Step
+from gluonx.symbol.record import Program, Ref, Step, into, number
 
-__all__ = ["RULES", "Emit", "Rule", "graph_of", "number", "rule", "supported"]
+__all__ = ["RULES", "Emit", "Rule", "graph_of", "rule", "supported"]
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
 """What each core operator becomes, by its name. Operators that the engine makes itself are called ``derived ...``."""
 
+rule = into(RULES)
+"""Makes the decorated function the rule of these operators."""
+
 _TOPICS = ["elementwise", "activation", "reduce", "product", "shape", "index", "layers", "norm", "pool", "sequence"]
 _TOPICS += ["vision"]
 _DERIVED = frozenset(["cast", "gather", "power", "read", "scatter", "write"])
 _FOLDS = 1 << 16  # a computed constant may have so many elements, or as many as what it is computed from
-
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Make the decorated function the rule of these operators."""
-
-    def decorate(made: Rule) -> Rule:
-        for name in names:
-            assert name not in RULES, f"operator {name} has two rules"
-            RULES[name] = made
-        return made
-
-    return decorate
-
-
-def number(value: Any) -> bool:
-    """Whether an argument is a Python or NumPy number."""
-    return isinstance(value, int | float | np.generic)
 
 
 def supported() -> list[str]:

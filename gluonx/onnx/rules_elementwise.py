@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.errors import GraphError
-from gluonx.onnx.emit import RULES, Emit, Rule, number, rule
+from gluonx.onnx.emit import RULES, Emit, Rule, rule
 from gluonx.onnx.graph import Value, is_float
-from gluonx.symbol.record import Step
+from gluonx.symbol.record import Step, number
 
 __all__ = ["boolean", "floor_mod", "scaled", "where", "wider"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gluonx.errors import GraphError
-from gluonx.onnx.emit import RULES, Emit, number, rule
+from gluonx.onnx.emit import RULES, Emit, rule
 from gluonx.onnx.graph import Value, is_static
 from gluonx.onnx.rules_elementwise import wider
-from gluonx.symbol.record import Step
+from gluonx.symbol.record import Step, number
 
 __all__ = ["flipped"]
 

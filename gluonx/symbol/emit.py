@@ -18,13 +18,16 @@ from gluonx.symbol import table
 from gluonx.symbol.compose import as_text
 from gluonx.symbol.graph import Entry, Node
 from gluonx.symbol.infer import DTYPE_NUMBERS
-from gluonx.symbol.record import Program, Ref, Step
+from gluonx.symbol.record import Program, Ref, Step, into
 
-__all__ = ["RULES", "Emit", "Rule", "symbol_of"]
+__all__ = ["RULES", "Emit", "Rule", "rule", "symbol_of"]
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
 """What each core operator becomes, by its name."""
+
+rule = into(RULES)
+"""Makes the decorated function the rule of these operators."""
 
 _DERIVED = frozenset(["cast", "gather", "power", "read"])
 

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.errors import GraphError
-from gluonx.symbol.emit import RULES, Emit, Rule
-from gluonx.symbol.record import Step
+from gluonx.symbol.emit import RULES, Emit, Rule, rule
+from gluonx.symbol.record import Step, number
 
 __all__: list[str] = []
-
-
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def decorate(rule: Rule) -> Rule:
-        for name in names:
-            assert name not in RULES, f"operator {name} has two rules"
-            RULES[name] = rule
-        return rule
-
-    return decorate
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.generic)
 
 
 def _scalar(value: Any) -> dict[str, Any]:
@@ -87,16 +73,16 @@ _SWAPPED = {
 
 
 def _binary(name: str) -> Rule:
-    def rule(emit: Emit, step: Step) -> Any:
+    def made(emit: Emit, step: Step) -> Any:
         lhs, rhs = step.args
-        if _number(rhs):
+        if number(rhs):
             return emit.node(f"_npi_{name}_scalar", emit.array(lhs), **_scalar(rhs))
-        if _number(lhs):
+        if number(lhs):
             other = _SWAPPED.get(name, name) or f"r{name}"
             return emit.node(f"_npi_{other}_scalar", emit.array(rhs), **_scalar(lhs))
         return emit.node(f"_npi_{name}", emit.array(lhs), emit.array(rhs))
 
-    return rule
+    return made
 
 
 for _word in _BINARY.split():
@@ -104,42 +90,42 @@ for _word in _BINARY.split():
     RULES[_ours] = _binary(_theirs or _ours)
 
 
-@_rule("maximum", "minimum")
+@rule("maximum", "minimum")
 def _extremum(emit: Emit, step: Step) -> Any:
     lhs, rhs = step.args
-    if _number(lhs) or _number(rhs):
-        array, number = (lhs, rhs) if _number(rhs) else (rhs, lhs)
-        return emit.node(f"_{step.op.name}_scalar", emit.array(array), **_scalar(number))
+    if number(lhs) or number(rhs):
+        array, scalar = (lhs, rhs) if number(rhs) else (rhs, lhs)
+        return emit.node(f"_{step.op.name}_scalar", emit.array(array), **_scalar(scalar))
     return emit.node(f"broadcast_{step.op.name}", emit.array(lhs), emit.array(rhs))
 
 
-@_rule("integer_power")
+@rule("integer_power")
 def _integer_power(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.attrs["exponent"]))
 
 
-@_rule("exp2")
+@rule("exp2")
 def _exp2(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False)
 
 
-@_rule("where")
+@rule("where")
 def _where(emit: Emit, step: Step) -> Any:
     condition, x, y = step.args
     chosen = emit.array(condition)
-    if _number(x) and _number(y):
+    if number(x) and number(y):
         return emit.node("_npi_where_scalar2", chosen, x=float(x), y=float(y))
-    if _number(y):
+    if number(y):
         return emit.node("_npi_where_rscalar", chosen, emit.array(x), scalar=float(y))
-    if _number(x):
+    if number(x):
         return emit.node("_npi_where_lscalar", chosen, emit.array(y), scalar=float(x))
     return emit.node("_npi_where", chosen, emit.array(x), emit.array(y))
 
 
-@_rule("clip")
+@rule("clip")
 def _clip(emit: Emit, step: Step) -> Any:
     x, low, high = (*step.args, None, None)[:3]
-    if not all(v is None or _number(v) for v in (low, high)):
+    if not all(v is None or number(v) for v in (low, high)):
         out = emit.array(x)
         if low is not None:
             out = emit.node("broadcast_maximum", out, emit.array(low))
@@ -149,36 +135,36 @@ def _clip(emit: Emit, step: Step) -> Any:
     return emit.node("clip", emit.array(x), a_min=finite[0], a_max=finite[1])
 
 
-@_rule("cast")
+@rule("cast")
 def _cast(emit: Emit, step: Step) -> Any:
     return emit.node("Cast", emit.array(step.args[0]), dtype=step.op.attrs["dtype"].name)
 
 
-@_rule("derived cast")
+@rule("derived cast")
 def _astype(emit: Emit, step: Step) -> Any:
     return emit.node("Cast", emit.array(step.args[0]), dtype=np.dtype(step.outs[0].dtype).name)
 
 
-@_rule("derived power")
+@rule("derived power")
 def _whole_power(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.extra[1]))
 
 
-@_rule("around")
+@rule("around")
 def _around(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_around", emit.array(step.args[0]), decimals=step.op.attrs["decimals"])
 
 
-@_rule("add_n")
+@rule("add_n")
 def _add_n(emit: Emit, step: Step) -> Any:
     return emit.node("add_n", *_arrays(emit, step))
 
 
-@_rule("zeros_like", "ones_like", "full_like")
+@rule("zeros_like", "ones_like", "full_like")
 def _like(emit: Emit, step: Step) -> Any:
     fill = {"zeros_like": 0.0, "ones_like": 1.0}.get(step.op.name)
     if fill is None:
-        if not _number(step.args[1]):
+        if not number(step.args[1]):
             raise GraphError("MXNet fills with a number only")
         fill = float(step.args[1])
     dtype = step.op.attrs["dtype"]
@@ -187,25 +173,25 @@ def _like(emit: Emit, step: Step) -> Any:
     )
 
 
-@_rule("zeros", "ones")
+@rule("zeros", "ones")
 def _made(emit: Emit, step: Step) -> Any:
     out = step.outs[0]
     return emit.node(f"_npi_{step.op.name}", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
 
 
-@_rule("full")
+@rule("full")
 def _full(emit: Emit, step: Step) -> Any:
     out, value = step.outs[0], step.args[0]
-    if not _number(value):
+    if not number(value):
         raise GraphError("MXNet fills with a number only")
     ones = emit.node("_npi_ones", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
     return emit.node("_npi_multiply_scalar", ones, **_scalar(value))
 
 
-@_rule("arange")
+@rule("arange")
 def _arange(emit: Emit, step: Step) -> Any:
     start, pace = step.args
-    if not _number(start) or not _number(pace):
+    if not number(start) or not number(pace):
         raise GraphError("its bounds must be numbers")
     stop = start + (step.op.attrs["num"] - 0.5) * pace  # in the middle of a step, so that rounding cannot add one
     dtype = np.dtype(step.outs[0].dtype).name
@@ -215,7 +201,7 @@ def _arange(emit: Emit, step: Step) -> Any:
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-@_rule("sum", "mean", "prod", "max", "min", "std", "var", "any", "all")
+@rule("sum", "mean", "prod", "max", "min", "std", "var", "any", "all")
 def _reduce(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     axis = attrs["axis"]
@@ -228,14 +214,14 @@ def _reduce(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npi_{step.op.name.removeprefix('np.')}", emit.array(step.args[0]), **given)
 
 
-@_rule("argmax", "argmin")
+@rule("argmax", "argmin")
 def _arg(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     axis = "None" if attrs["axis"] is None else attrs["axis"]
     return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), axis=axis, keepdims=attrs["keepdims"])
 
 
-@_rule("norm")
+@rule("norm")
 def _norm(emit: Emit, step: Step) -> Any:
     attrs, x = step.op.attrs, emit.array(step.args[0])
     axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
@@ -245,7 +231,7 @@ def _norm(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_sqrt", emit.node("_npi_sum", emit.node("_npi_square", x), **given))
 
 
-@_rule("logsumexp")
+@rule("logsumexp")
 def _logsumexp(emit: Emit, step: Step) -> Any:
     x, axis = emit.array(step.args[0]), _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
     top = emit.node("BlockGrad", emit.node("_npi_max", x, axis=axis, keepdims=True))
@@ -254,27 +240,27 @@ def _logsumexp(emit: Emit, step: Step) -> Any:
     return out if step.op.attrs["keepdims"] else emit.node("_npi_squeeze", out, axis=axis)
 
 
-@_rule("cumsum")
+@rule("cumsum")
 def _cumsum(emit: Emit, step: Step) -> Any:
     axis, dtype = step.op.attrs["axis"], step.op.attrs["dtype"]
     name = None if dtype is None else dtype.name
     return emit.node("_npi_cumsum", emit.array(step.args[0]), axis="None" if axis is None else axis, dtype=name)
 
 
-@_rule("sort")
+@rule("sort")
 def _sort(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     return emit.node("sort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=not attrs["descending"])
 
 
-@_rule("argsort")
+@rule("argsort")
 def _argsort(emit: Emit, step: Step) -> Any:
     attrs, dtype = step.op.attrs, np.dtype(step.outs[0].dtype).name
     ascending = not attrs["descending"]
     return emit.node("argsort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=ascending, dtype=dtype)
 
 
-@_rule("topk")
+@rule("topk")
 def _topk(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     given = {name: attrs[name] for name in ("axis", "k", "ret_typ", "is_ascend")}
@@ -285,23 +271,23 @@ def _topk(emit: Emit, step: Step) -> Any:
 # -- products ---------------------------------------------------------------------------------------------------------
 
 
-@_rule("matmul", "dot")
+@rule("matmul", "dot")
 def _matmul(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step))
 
 
-@_rule("batch_dot")
+@rule("batch_dot")
 def _batch_dot(emit: Emit, step: Step) -> Any:
     given = {name: step.op.attrs[name] for name in ("transpose_a", "transpose_b")}
     return emit.node("batch_dot", *_arrays(emit, step), **given)
 
 
-@_rule("einsum")
+@rule("einsum")
 def _einsum(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_einsum", *_arrays(emit, step), subscripts=step.op.attrs["subscripts"])
 
 
-@_rule("tensordot")
+@rule("tensordot")
 def _tensordot(emit: Emit, step: Step) -> Any:
     axes = step.op.attrs["axes"]
     if isinstance(axes, int):
@@ -313,7 +299,7 @@ def _tensordot(emit: Emit, step: Step) -> Any:
 # -- shape ------------------------------------------------------------------------------------------------------------
 
 
-@_rule("reshape")
+@rule("reshape")
 def _reshape(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     shape = attrs["newshape"]
@@ -326,21 +312,21 @@ def _reshape(emit: Emit, step: Step) -> Any:
     )
 
 
-@_rule("transpose")
+@rule("transpose")
 def _transpose(emit: Emit, step: Step) -> Any:
     axes = step.op.attrs["axes"]
     ndim = len(step.shapes[0].shape)
     return emit.node("_npi_transpose", emit.array(step.args[0]), axes=axes or tuple(range(ndim))[::-1])
 
 
-@_rule("squeeze")
+@rule("squeeze")
 def _squeeze(emit: Emit, step: Step) -> Any:
     axis = step.op.attrs["axis"]
     axis = "None" if axis is None else _axes(axis, len(step.shapes[0].shape))
     return emit.node("_npi_squeeze", emit.array(step.args[0]), axis=axis)
 
 
-@_rule("expand_dims")
+@rule("expand_dims")
 def _expand_dims(emit: Emit, step: Step) -> Any:
     out = emit.array(step.args[0])
     for axis in sorted(_axes(step.op.attrs["axis"], len(step.outs[0].shape))):
@@ -348,26 +334,26 @@ def _expand_dims(emit: Emit, step: Step) -> Any:
     return out
 
 
-@_rule("swapaxes")
+@rule("swapaxes")
 def _swapaxes(emit: Emit, step: Step) -> Any:
     one, two = (step.op.attrs[n] % len(step.shapes[0].shape) for n in ("axis1", "axis2"))
     return emit.node("SwapAxis", emit.array(step.args[0]), dim1=one, dim2=two)
 
 
-@_rule("moveaxis")
+@rule("moveaxis")
 def _moveaxis(emit: Emit, step: Step) -> Any:
     ndim = len(step.shapes[0].shape)
     given: Any = {n: _axes(step.op.attrs[n], ndim) for n in ("source", "destination")}
     return emit.node("_npi_moveaxis", emit.array(step.args[0]), **given)
 
 
-@_rule("flip")
+@rule("flip")
 def _flip(emit: Emit, step: Step) -> Any:
     axis = _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
     return emit.node("_npi_flip", emit.array(step.args[0]), axis=axis)
 
 
-@_rule("roll")
+@rule("roll")
 def _roll(emit: Emit, step: Step) -> Any:
     shift, axis = step.op.attrs["shift"], step.op.attrs["axis"]
     shift = (shift,) if isinstance(shift, int) else shift
@@ -375,29 +361,29 @@ def _roll(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_roll", emit.array(step.args[0]), shift=shift, axis=axis)
 
 
-@_rule("broadcast_to")
+@rule("broadcast_to")
 def _broadcast_to(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_broadcast_to", emit.array(step.args[0]), shape=tuple(step.outs[0].shape))
 
 
-@_rule("broadcast_like")
+@rule("broadcast_like")
 def _broadcast_like(emit: Emit, step: Step) -> Any:
     given = {n: step.op.attrs[n] for n in ("lhs_axes", "rhs_axes")}
     return emit.node("broadcast_like", *_arrays(emit, step), **given)
 
 
-@_rule("concatenate")
+@rule("concatenate")
 def _concatenate(emit: Emit, step: Step) -> Any:
     axis = step.op.attrs["axis"]
     return emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
 
 
-@_rule("stack")
+@rule("stack")
 def _stack(emit: Emit, step: Step) -> Any:
     return emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
 
 
-@_rule("split")
+@rule("split")
 def _split(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     cuts, count = attrs["indices_or_sections"], len(step.outs)
@@ -406,14 +392,14 @@ def _split(emit: Emit, step: Step) -> Any:
     return emit.node("_split_v2", emit.array(step.args[0]), nout=count, axis=attrs["axis"], **given)
 
 
-@_rule("slice_channel")
+@rule("slice_channel")
 def _slice_channel(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     given = {n: attrs[n] for n in ("num_outputs", "axis", "squeeze_axis")}
     return emit.node("SliceChannel", emit.array(step.args[0]), nout=len(step.outs), **given)
 
 
-@_rule("repeat")
+@rule("repeat")
 def _repeat(emit: Emit, step: Step) -> Any:
     repeats, axis = step.op.attrs["repeats"], step.op.attrs["axis"]
     if not isinstance(repeats, int):
@@ -421,18 +407,18 @@ def _repeat(emit: Emit, step: Step) -> Any:
     return emit.node("repeat", emit.array(step.args[0]), repeats=repeats, axis="None" if axis is None else axis)
 
 
-@_rule("tile")
+@rule("tile")
 def _tile(emit: Emit, step: Step) -> Any:
     reps = step.op.attrs["reps"]
     return emit.node("tile", emit.array(step.args[0]), reps=(reps,) if isinstance(reps, int) else reps)
 
 
-@_rule("tril", "triu")
+@rule("tril", "triu")
 def _triangle(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), k=step.op.attrs["k"])
 
 
-@_rule("pad")
+@rule("pad")
 def _pad(emit: Emit, step: Step) -> Any:
     return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0)
 
@@ -441,14 +427,14 @@ def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
     attrs, ndim = step.op.attrs, len(step.shapes[0].shape)
     width = np.asarray(attrs["pad_width"])
     width = np.broadcast_to(width if width.size in (1, 2) else width.reshape(-1, 2), (ndim, 2))
-    if value is not None and not _number(value):
+    if value is not None and not number(value):
         raise GraphError("MXNet pads with a number only")
     pairs = tuple((int(a), int(b)) for a, b in width)
     constant: Any = {"constant_values": float(value or 0)} if attrs["mode"] == "constant" else {}
     return emit.node("_npi_pad", emit.array(step.args[0]), pad_width=pairs, mode=attrs["mode"], **constant)
 
 
-@_rule("depth_to_space", "space_to_depth")
+@rule("depth_to_space", "space_to_depth")
 def _blocks(emit: Emit, step: Step) -> Any:
     return emit.node(step.op.name, emit.array(step.args[0]), block_size=step.op.attrs["block_size"])
 
@@ -456,13 +442,13 @@ def _blocks(emit: Emit, step: Step) -> Any:
 # -- indexing ---------------------------------------------------------------------------------------------------------
 
 
-@_rule("slice")
+@rule("slice")
 def _slice(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     return emit.node("slice", emit.array(step.args[0]), begin=attrs["begin"], end=attrs["end"], step=attrs["step"])
 
 
-@_rule("derived read")
+@rule("derived read")
 def _read(emit: Emit, step: Step) -> Any:
     """``x[1, 2:4]``: the engine's own operator, whose starts are inputs."""
     _, dims, shape = step.op.extra
@@ -491,7 +477,7 @@ def _kept(emit: Emit, out: Any, dims: Sequence[Any], shape: Sequence[int]) -> An
     return out
 
 
-@_rule("derived gather")
+@rule("derived gather")
 def _index(emit: Emit, step: Step) -> Any:
     _, pattern = step.op.extra
     places = [i for i, item in enumerate(pattern) if isinstance(item, tuple) and item[0] == "array"]
@@ -503,7 +489,7 @@ def _index(emit: Emit, step: Step) -> Any:
     return emit.node("take", emit.array(step.args[0]), emit.array(step.args[1]), axis=places[0], mode="wrap")
 
 
-@_rule("take")
+@rule("take")
 def _take(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     if attrs["axis"] is None:
@@ -511,37 +497,37 @@ def _take(emit: Emit, step: Step) -> Any:
     return emit.node("take", *_arrays(emit, step), axis=attrs["axis"], mode=attrs["mode"])
 
 
-@_rule("slice_axis")
+@rule("slice_axis")
 def _slice_axis(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     end = "None" if attrs["end"] is None else attrs["end"]
     return emit.node("slice_axis", emit.array(step.args[0]), axis=attrs["axis"], begin=attrs["begin"], end=end)
 
 
-@_rule("slice_like")
+@rule("slice_like")
 def _slice_like(emit: Emit, step: Step) -> Any:
     return emit.node("slice_like", *_arrays(emit, step), axes=step.op.attrs["axes"])
 
 
-@_rule("one_hot")
+@rule("one_hot")
 def _one_hot(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     given = {n: attrs[n] for n in ("depth", "on_value", "off_value")}
     return emit.node("one_hot", emit.array(step.args[0]), dtype=attrs["dtype"].name, **given)
 
 
-@_rule("pick")
+@rule("pick")
 def _pick(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     return emit.node("pick", *_arrays(emit, step), **{n: attrs[n] for n in ("axis", "keepdims", "mode")})
 
 
-@_rule("gather_nd")
+@rule("gather_nd")
 def _gather_nd(emit: Emit, step: Step) -> Any:
     return emit.node("gather_nd", *_arrays(emit, step))
 
 
-@_rule("arange_like")
+@rule("arange_like")
 def _arange_like(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     axis = "None" if attrs["axis"] is None else attrs["axis"]
@@ -549,6 +535,6 @@ def _arange_like(emit: Emit, step: Step) -> Any:
     return emit.node("_contrib_arange_like", emit.array(step.args[0]), axis=axis, **given)
 
 
-@_rule("index_update", "index_add")
+@rule("index_update", "index_add")
 def _index_update(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npx_{step.op.name}", *_arrays(emit, step))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.errors import GraphError
-from gluonx.symbol.emit import RULES, Emit
-from gluonx.symbol.record import Step
-from gluonx.symbol.rules import _arrays, _number, _rule
+from gluonx.symbol.emit import RULES, Emit, rule
+from gluonx.symbol.record import Step, number
+from gluonx.symbol.rules import _arrays
 
 __all__: list[str] = []
 
@@ -20,12 +20,12 @@ def _given(step: Step, *names: str) -> dict[str, Any]:
 def _number_of(value: Any, default: float, what: str) -> float:
     if value is None:
         return default
-    if not _number(value):
+    if not number(value):
         raise GraphError(f"MXNet takes a number for {what}")
     return float(value)
 
 
-@_rule("fully_connected")
+@rule("fully_connected")
 def _fully_connected(emit: Emit, step: Step) -> Any:
     units, given = step.shapes[1].shape[0], _arrays(emit, step)
     return emit.node(
@@ -46,14 +46,14 @@ def _spatial(step: Step) -> dict[str, Any]:
     return {n: (v,) * ndim if isinstance(v, int) and n != "num_group" else v for n, v in given.items()}
 
 
-@_rule("convolution")
+@rule("convolution")
 def _convolution(emit: Emit, step: Step) -> Any:
     inputs = _arrays(emit, step)
     filters = step.shapes[1].shape[0]
     return emit.node("Convolution", *inputs, num_filter=filters, no_bias=len(inputs) == 2, **_spatial(step))
 
 
-@_rule("deconvolution")
+@rule("deconvolution")
 def _deconvolution(emit: Emit, step: Step) -> Any:
     inputs = _arrays(emit, step)
     attrs: Any = _spatial(step) | _given(step, "adj", "target_shape")
@@ -62,7 +62,7 @@ def _deconvolution(emit: Emit, step: Step) -> Any:
     return emit.node("Deconvolution", *inputs, num_filter=filters, no_bias=len(inputs) == 2, **attrs)
 
 
-@_rule("pooling")
+@rule("pooling")
 def _pooling(emit: Emit, step: Step) -> Any:
     names = ("kernel", "stride", "pad", "pool_type", "pooling_convention", "global_pool", "p_value", "layout")
     ndim = len(step.shapes[0].shape) - 2
@@ -71,7 +71,7 @@ def _pooling(emit: Emit, step: Step) -> Any:
     return emit.node("Pooling", emit.array(step.args[0]), **given)
 
 
-@_rule("batch_norm")
+@rule("batch_norm")
 def _batch_norm(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     if attrs["training"]:
@@ -83,25 +83,25 @@ def _batch_norm(emit: Emit, step: Step) -> Any:
     return emit.node("BatchNorm", *_arrays(emit, step), **given)
 
 
-@_rule("layer_norm")
+@rule("layer_norm")
 def _layer_norm(emit: Emit, step: Step) -> Any:
     nout = 3 if step.op.attrs["output_mean_var"] else None
     return emit.node("LayerNorm", *_arrays(emit, step), nout=nout, **_given(step, "axis", "eps", "output_mean_var"))
 
 
-@_rule("group_norm")
+@rule("group_norm")
 def _group_norm(emit: Emit, step: Step) -> Any:
     if step.op.attrs["output_mean_var"]:
         raise GraphError("output_mean_var is not supported here")
     return emit.node("GroupNorm", *_arrays(emit, step), **_given(step, "num_groups", "eps"))
 
 
-@_rule("instance_norm")
+@rule("instance_norm")
 def _instance_norm(emit: Emit, step: Step) -> Any:
     return emit.node("InstanceNorm", *_arrays(emit, step), eps=step.op.attrs["eps"])
 
 
-@_rule("rms_norm")
+@rule("rms_norm")
 def _rms_norm(emit: Emit, step: Step) -> Any:
     x, gamma = step.args
     axis = step.op.attrs["axis"] % len(step.shapes[0].shape)
@@ -114,32 +114,32 @@ def _rms_norm(emit: Emit, step: Step) -> Any:
     return out if gamma is None else emit.node("_npi_multiply", out, emit.array(gamma))
 
 
-@_rule("l2_normalization")
+@rule("l2_normalization")
 def _l2_normalization(emit: Emit, step: Step) -> Any:
     return emit.node("L2Normalization", emit.array(step.args[0]), **_given(step, "eps", "mode"))
 
 
-@_rule("lrn")
+@rule("lrn")
 def _lrn(emit: Emit, step: Step) -> Any:
     return emit.node("LRN", emit.array(step.args[0]), **_given(step, "alpha", "beta", "knorm", "nsize"))
 
 
-@_rule("activation")
+@rule("activation")
 def _activation(emit: Emit, step: Step) -> Any:
     return emit.node("Activation", emit.array(step.args[0]), act_type=step.op.attrs["act_type"])
 
 
-@_rule("softrelu")
+@rule("softrelu")
 def _softrelu(emit: Emit, step: Step) -> Any:
     return emit.node("Activation", emit.array(step.args[0]), act_type="softrelu")
 
 
-@_rule("hard_sigmoid")
+@rule("hard_sigmoid")
 def _hard_sigmoid(emit: Emit, step: Step) -> Any:
     return emit.node("hard_sigmoid", emit.array(step.args[0]), **_given(step, "alpha", "beta"))
 
 
-@_rule("leaky_relu")
+@rule("leaky_relu")
 def _leaky_relu(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     kind = attrs["act_type"]
@@ -150,17 +150,17 @@ def _leaky_relu(emit: Emit, step: Step) -> Any:
     return emit.node("LeakyReLU", *inputs, act_type="gelu" if kind == "gelu_erf" else kind, **given)
 
 
-@_rule("elu")
+@rule("elu")
 def _elu(emit: Emit, step: Step) -> Any:
     return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="elu", slope=step.op.attrs["alpha"])
 
 
-@_rule("selu")
+@rule("selu")
 def _selu(emit: Emit, step: Step) -> Any:
     return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="selu")
 
 
-@_rule("gelu")
+@rule("gelu")
 def _gelu(emit: Emit, step: Step) -> Any:
     x = emit.array(step.args[0])
     return _tanh_gelu(emit, x) if step.op.attrs["approximate"] else emit.node("LeakyReLU", x, act_type="gelu")
@@ -177,32 +177,32 @@ def _tanh_gelu(emit: Emit, x: Any) -> Any:
     return scaled(emit.node("_npi_multiply", x, emit.node("_npi_add_scalar", inner, scalar=1.0, is_int=False)), 0.5)
 
 
-@_rule("silu", "swish")
+@rule("silu", "swish")
 def _swish(emit: Emit, step: Step) -> Any:
     x, beta = emit.array(step.args[0]), step.op.attrs.get("beta", 1.0)
     inner = x if beta == 1 else emit.node("_npi_multiply_scalar", x, scalar=float(beta), is_int=False)
     return emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", inner))
 
 
-@_rule("swiglu")
+@rule("swiglu")
 def _swiglu(emit: Emit, step: Step) -> Any:
     x, gate = _arrays(emit, step)
     return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
 
 
-@_rule("dropout")
+@rule("dropout")
 def _dropout(emit: Emit, step: Step) -> Any:
     return emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes"))
 
 
-@_rule("embedding")
+@rule("embedding")
 def _embedding(emit: Emit, step: Step) -> Any:
     rows, width = step.shapes[1].shape
     dtype = step.shapes[1].dtype.name
     return emit.node("Embedding", *_arrays(emit, step), input_dim=rows, output_dim=width, dtype=dtype)
 
 
-@_rule("softmax", "log_softmax")
+@rule("softmax", "log_softmax")
 def _softmax(emit: Emit, step: Step) -> Any:
     x, length, temperature = (*step.args, None, None)[:3]
     attrs = step.op.attrs
@@ -215,7 +215,7 @@ def _softmax(emit: Emit, step: Step) -> Any:
     return emit.node(step.op.name, *inputs, **given)
 
 
-@_rule("softmin")
+@rule("softmin")
 def _softmin(emit: Emit, step: Step) -> Any:
     x, temperature = (*step.args, None)[:2]
     negative = emit.node("_npi_negative", emit.array(x))
@@ -223,14 +223,14 @@ def _softmin(emit: Emit, step: Step) -> Any:
     return emit.node("softmax", negative, axis=step.op.attrs["axis"], temperature=warmth)
 
 
-@_rule("masked_softmax", "masked_log_softmax")
+@rule("masked_softmax", "masked_log_softmax")
 def _masked(emit: Emit, step: Step) -> Any:
     x, mask, temperature = (*step.args, None)[:3]
     given = {"axis": step.op.attrs["axis"], "temperature": _number_of(temperature, 1.0, "temperature")}
     return emit.node(step.op.name, emit.array(x), emit.array(mask), **given)
 
 
-@_rule("smooth_l1")
+@rule("smooth_l1")
 def _smooth_l1(emit: Emit, step: Step) -> Any:
     return emit.node("smooth_l1", emit.array(step.args[0]), scalar=step.op.attrs["scalar"])
 
@@ -238,7 +238,7 @@ def _smooth_l1(emit: Emit, step: Step) -> Any:
 _SEQUENCE = {"sequence_mask": "SequenceMask", "sequence_last": "SequenceLast", "sequence_reverse": "SequenceReverse"}
 
 
-@_rule(*_SEQUENCE)
+@rule(*_SEQUENCE)
 def _sequence(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     given = {n: attrs[n] for n in ("use_sequence_length", "axis", "value") if n in attrs}
@@ -254,7 +254,7 @@ def _state(emit: Emit, step: Step, state: Any) -> Any:
     return emit.node("_npi_zeros", shape=shape, dtype=data.dtype.name)
 
 
-@_rule("rnn")
+@rule("rnn")
 def _rnn(emit: Emit, step: Step) -> Any:
     names = ("state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "use_sequence_length")
     clips = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
@@ -267,37 +267,37 @@ def _rnn(emit: Emit, step: Step) -> Any:
     return emit.node("RNN", *inputs, nout=nout, **_given(step, *names, *clips))
 
 
-@_rule("adaptive_avg_pooling")
+@rule("adaptive_avg_pooling")
 def _adaptive(emit: Emit, step: Step) -> Any:
     size = step.op.attrs["output_size"] or 1
     size = (size, size) if isinstance(size, int) else size
     return emit.node("_contrib_AdaptiveAvgPooling2D", emit.array(step.args[0]), output_size=size)
 
 
-@_rule("bilinear_resize")
+@rule("bilinear_resize")
 def _resize(emit: Emit, step: Step) -> Any:
     given = _given(step, "height", "width", "align_corners")
     return emit.node("_contrib_BilinearResize2D", emit.array(step.args[0]), mode="size", **given)
 
 
-@_rule("roi_align")
+@rule("roi_align")
 def _roi_align(emit: Emit, step: Step) -> Any:
     given = _given(step, "pooled_size", "spatial_scale", "sample_ratio", "position_sensitive", "aligned")
     return emit.node("_contrib_ROIAlign", *_arrays(emit, step), **given)
 
 
-@_rule("box_nms")
+@rule("box_nms")
 def _box_nms(emit: Emit, step: Step) -> Any:
     return emit.node("_contrib_box_nms", *_arrays(emit, step), **dict(step.op.attrs))
 
 
-@_rule("multibox_prior")
+@rule("multibox_prior")
 def _multibox_prior(emit: Emit, step: Step) -> Any:
     given = _given(step, "sizes", "ratios", "clip", "steps", "offsets")
     return emit.node("_contrib_MultiBoxPrior", *_arrays(emit, step), **given)
 
 
-@_rule("multibox_detection")
+@rule("multibox_detection")
 def _multibox_detection(emit: Emit, step: Step) -> Any:
     return emit.node("_contrib_MultiBoxDetection", *_arrays(emit, step), **dict(step.op.attrs))
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gluonx.errors import GraphError
-from gluonx.symbol.emit import RULES, Emit
-from gluonx.symbol.record import Step
-from gluonx.symbol.rules import _arrays, _axes, _number, _pad_with, _rule
+from gluonx.symbol.emit import RULES, Emit, rule
+from gluonx.symbol.record import Step, number
+from gluonx.symbol.rules import _arrays, _axes, _pad_with
 
 __all__: list[str] = []
 
@@ -29,7 +29,7 @@ def _dtype(step: Step) -> dict[str, Any]:
     return {} if dtype is None else {"dtype": np.dtype(dtype).name}
 
 
-@_rule("np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.amax", "np.amin", "np.var", "np.std")
+@rule("np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.amax", "np.amin", "np.var", "np.std")
 def _reduce(emit: Emit, step: Step) -> Any:
     _only(step, 1)
     attrs, name = step.op.attrs, step.op.name.removeprefix("np.").removeprefix("a")
@@ -54,20 +54,20 @@ RULES["linalg_inv"] = lambda emit, step: emit.node("_linalg_inverse", *_arrays(e
 RULES["linalg_det"] = lambda emit, step: emit.node("_linalg_det", *_arrays(emit, step))
 
 
-@_rule("np.concatenate", "np.concat")
+@rule("np.concatenate", "np.concat")
 def _concatenate(emit: Emit, step: Step) -> Any:
     axis = step.op.attrs["axis"]
     out = emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
     return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
 
 
-@_rule("np.stack")
+@rule("np.stack")
 def _stack(emit: Emit, step: Step) -> Any:
     out = emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
     return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
 
 
-@_rule("hstack", "vstack", "dstack", "column_stack")
+@rule("hstack", "vstack", "dstack", "column_stack")
 def _joined(emit: Emit, step: Step) -> Any:
     if _dtype(step):
         raise GraphError("MXNet knows no dtype= here")
@@ -80,7 +80,7 @@ def _joined(emit: Emit, step: Step) -> Any:
     return emit.node("Concat", *_arrays(emit, step), dim={"vstack": 0, "dstack": 2, "column_stack": 1}[name])
 
 
-@_rule("np.pad")
+@rule("np.pad")
 def _pad(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     _only(step, 2)
@@ -89,26 +89,26 @@ def _pad(emit: Emit, step: Step) -> Any:
     return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else None)
 
 
-@_rule("np.roll")
+@rule("np.roll")
 def _roll(emit: Emit, step: Step) -> Any:
     shift, axis = step.args[1], step.op.attrs["axis"]
-    if not _number(shift):
+    if not number(shift):
         raise GraphError("MXNet shifts by numbers only")
     axis = "None" if axis is None else (axis,) if isinstance(axis, int) else axis
     return emit.node("_npi_roll", emit.array(step.args[0]), shift=(int(shift),), axis=axis)
 
 
-@_rule("rot90")
+@rule("rot90")
 def _rot90(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_rot90", emit.array(step.args[0]), k=step.op.attrs["k"], axes=step.op.attrs["axes"])
 
 
-@_rule("diag")
+@rule("diag")
 def _diag(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_diag", emit.array(step.args[0]), k=step.op.attrs["k"])
 
 
-@_rule("diagonal", "trace")
+@rule("diagonal", "trace")
 def _diagonal(emit: Emit, step: Step) -> Any:
     given = {n: step.op.attrs[n] for n in ("offset", "axis1", "axis2")}
     if _dtype(step):
@@ -116,16 +116,16 @@ def _diagonal(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), **given)
 
 
-@_rule("nan_to_num")
+@rule("nan_to_num")
 def _nan_to_num(emit: Emit, step: Step) -> Any:
     words = dict(zip(("nan", "posinf", "neginf"), step.args[1:], strict=False))
-    if not all(v is None or _number(v) for v in words.values()):
+    if not all(v is None or number(v) for v in words.values()):
         raise GraphError("MXNet replaces by numbers only")
     given: Any = {n: float(v) for n, v in words.items() if v is not None}
     return emit.node("_npi_nan_to_num", emit.array(step.args[0]), **given)
 
 
-@_rule("average")
+@rule("average")
 def _average(emit: Emit, step: Step) -> Any:
     attrs, inputs = step.op.attrs, _arrays(emit, step)
     if attrs["keepdims"]:
@@ -137,25 +137,25 @@ def _average(emit: Emit, step: Step) -> Any:
     )
 
 
-@_rule("cross")
+@rule("cross")
 def _cross(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     given = {n: attrs[n] if attrs["axis"] is None else attrs["axis"] for n in ("axisa", "axisb", "axisc")}
     return emit.node("_npi_cross", *_arrays(emit, step), **given)
 
 
-@_rule("diff")
+@rule("diff")
 def _diff(emit: Emit, step: Step) -> Any:
     _only(step, 1)
     return emit.node("_npi_diff", emit.array(step.args[0]), n=step.op.attrs["n"], axis=step.op.attrs["axis"])
 
 
-@_rule("atleast_1d", "atleast_2d", "atleast_3d")
+@rule("atleast_1d", "atleast_2d", "atleast_3d")
 def _atleast(emit: Emit, step: Step) -> Any:
     return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step), nout=len(step.args))
 
 
-@_rule("linalg_norm")
+@rule("linalg_norm")
 def _norm(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     order: Any = attrs["ord"]
@@ -166,10 +166,10 @@ def _norm(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_norm", emit.array(step.args[0]), axis=axes, **given)
 
 
-@_rule("random_uniform", "random_normal")
+@rule("random_uniform", "random_normal")
 def _random(emit: Emit, step: Step) -> Any:
     names = ("low", "high") if step.op.name == "random_uniform" else ("loc", "scale")
-    if not all(_number(v) for v in step.args):
+    if not all(number(v) for v in step.args):
         raise GraphError("its parameters must be numbers")
     out = step.outs[0]
     given: Any = {n: float(v) for n, v in zip(names, step.args, strict=False)}
