@@ -207,6 +207,7 @@ _POOLED += [
     ),
     Row("pooling", _BATCH, kernel=(2, 2), stride=(3, 3), pad=(1, 1), pool_type="max", pooling_convention="full"),
     *[Row("pooling", _BATCH, pool_type=kind, global_pool=True) for kind in ("sum", "lp")],
+    *[Row("pooling", real(1, 2, 9), kernel=(3,), pool_type="lp", p_value=power) for power in (1, 4)],
     *[Row("adaptive_avg_pooling", _BATCH, output_size=size) for size in (1, (4, 7), (3, 2))],
     Row("adaptive_avg_pooling", real(2, 6, 8, 3), output_size=3, layout="NHWC"),
     Row("pooling", real(1, 2, 9), kernel=(3,), stride=(2,), pool_type="avg", pooling_convention="full"),

@@ -401,8 +401,13 @@ def test_everything_that_cannot_be_written_is_named_at_once_with_its_place(tmp_p
         (lambda x: npx.cond(lambda a: a.sum() > 0, lambda a: a, lambda a: -a, x), GraphError, "operator 'cond'"),
         (lambda x: gnp.pad(x, 1, mode="mean"), GraphError, "no padding of mode 'mean'"),
         (lambda x: npx.random.bernoulli(prob=x), GraphError, "operator 'random_bernoulli'"),
+        (
+            lambda x: npx.pooling(x.reshape(-1, 1, 3), kernel=2, pool_type="lp", p_value=3),
+            GraphError,
+            "by the power 3, which keeps signs",
+        ),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_what_onnx_has_no_words_for_is_refused(tmp_path, function, error, message):
     with pytest.raises(error, match=message):

@@ -6,6 +6,7 @@ computed by NumPy outside traced blocks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -89,7 +90,7 @@ def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
 
 
 def matrix_norm(x: Array, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False) -> Array:
-    return jnp.linalg.norm(_square(x), ord=ord, axis=axis, keepdims=keepdims)
+    return norm(x, ord, axis, keepdims)
 
 
 def matrix_rank(M: Array, rtol: Any = None, hermitian: bool = False) -> Array:
@@ -101,13 +102,12 @@ def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
 
 
 def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    if ord == 1 and (isinstance(axis, int) or (axis is None and x.ndim == 1)):
-        return _sum_of_sizes(_square(x), axis, keepdims)
-    return jnp.linalg.norm(_square(x), ord=ord, axis=axis, keepdims=keepdims)
+    return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _sum_of_sizes(x: Array, axis: Any, keepdims: bool) -> Array:
-    return jnp.sum(absolute(x), axis=axis, keepdims=keepdims)
+def _sizes(x: Array, ord: Any) -> Array:
+    """The magnitudes, with gradient 0 at 0, where an order asks for no more."""
+    return absolute(x) if ord in (1, -1, math.inf, -math.inf) else x
 
 
 def pinv(a: Array, rtol: Any = None, hermitian: bool = False) -> Array:
@@ -140,9 +140,7 @@ def vecdot(a: Array, b: Array, axis: int | None = None) -> Array:
 
 
 def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    if ord == 1:
-        return _sum_of_sizes(_square(x), axis, keepdims)
-    return jnp.linalg.vector_norm(_square(x), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
+    return jnp.linalg.vector_norm(_sizes(_square(x), ord), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
 _RULES: dict[str, Callable[..., Any]] = {

@@ -16,6 +16,7 @@ from jax import Array
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axes_of, axis_of, index_dtype
+from gluonx.ops.reduce import root
 from gluonx.ops.tensor import cut
 
 __all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
@@ -108,7 +109,7 @@ def std(
     a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
     *, where: Array | None = None,
 ) -> Array:  # fmt: skip
-    return jnp.std(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where)  # type: ignore[arg-type]
+    return root(jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where))  # type: ignore[arg-type]
 
 
 def var(

@@ -29,6 +29,11 @@ _KINDS = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "L
 @rule("pooling")
 def _pooling(emit: Emit, step: Step) -> Any:
     attrs, x = step.op.attrs, emit.value(step.args[0], step.outs[0].dtype)
+    power = (attrs["p_value"] or 2) if attrs["pool_type"] == "lp" else 2
+    if power == 1:
+        attrs = {**attrs, "pool_type": "sum"}
+    elif power % 2:
+        raise GraphError(f"pooling by the power {power}, which keeps signs where ONNX takes magnitudes")
     last = (attrs["layout"] or "NCW")[-1] == "C"
     if not is_float(x.dtype):
         raise GraphError("pooling of whole numbers")

@@ -300,8 +300,9 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
 
 @register(level=1, moving=("alpha", "beta"))
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
-    """``alpha * x + beta``, cut to the range 0 to 1."""
-    return jnp.clip(alpha * x + beta, 0, 1)
+    """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
+    line = alpha * x + beta
+    return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
 @register(level=1, moving=("alpha",))

@@ -225,7 +225,9 @@ def sigmoid_bce_loss(
     else:
         raise ShapeError(f"pos_weight of shape {pos_weight.shape} cannot be broadcast to the prediction, {pred.shape}.")
     if from_sigmoid:
-        loss = -(jnp.log(x + _TINY) * y * positive + jnp.log(1 - x + _TINY) * (1 - y))
+        rest = 1 - x  # XLA would take 1 - x + _TINY together as (1 + _TINY) - x, which is 0 where x is 1
+        rest = rest + jnp.where(rest == 0, _TINY, 0)
+        loss = -(jnp.log(x + _TINY) * y * positive + jnp.log(rest) * (1 - y))
     elif pos_weight is None:
         loss = _logistic(x, y)
     else:

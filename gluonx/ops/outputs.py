@@ -197,8 +197,8 @@ logistic_regression_output = _regression(
 mae_regression_output = _regression(
     "mae_regression_output",
     lambda x: x,
-    jnp.sign,
-    "The data, with the gradient of the absolute distance to `label`, over the numbers of each sample.",
+    lambda d: jnp.where(d > 0, 1, -1).astype(d.dtype),
+    "The data, with the gradient of the absolute distance to `label` (-1 at it), over the numbers of each sample.",
 )
 
 

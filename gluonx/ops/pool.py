@@ -19,7 +19,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
-from gluonx.ops.elementwise import maximum
+from gluonx.ops.elementwise import absolute, maximum
 from gluonx.ops.registry import Shape, register
 
 __all__ = ["adaptive_avg_pooling", "pooling"]
@@ -199,10 +199,14 @@ def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, in
 
 
 def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
-    """The `power`-th root of the sum of that power of the magnitudes, with gradient 0 at 0."""
-    total, _ = _pool(jnp.abs(x) ** power, windows, largest=False)
-    positive = total > 0
-    return jnp.where(positive, jnp.where(positive, total, 1) ** (1 / power), 0)
+    """The `power`-th root of the sum of that power, with gradient 0 at 0. Odd powers and roots keep the sign."""
+    if power < 1:
+        raise ValueError(f"pooling: p_value is a whole number from 1 on, but {power} came.")
+    total, _ = _pool(x**power, windows, largest=False)
+    if power == 1:
+        return total
+    size = jnp.where(total == 0, 1, absolute(total)) ** (1 / power)
+    return jnp.where(total == 0, 0, jnp.sign(total) * size)
 
 
 @register(level=2, aliases=("Pooling",))
@@ -227,7 +231,7 @@ def pooling(
     kernel, stride, pad : tuple of int
         One number for each spatial axis; `stride` is 1 and `pad` is 0 by default.
     pool_type : {'max', 'avg', 'sum', 'lp'}
-        ``'lp'`` is the `p_value`-th root (2 by default) of the sum of that power of the magnitudes.
+        ``'lp'`` is the `p_value`-th root (2 by default) of the sum of that power; where it is odd, of signed numbers.
     pooling_convention : {'valid', 'full', 'same'}
         Whether the last, incomplete window is left out, kept, or padding chosen such that the size is ``n / stride``.
     global_pool : bool
@@ -252,7 +256,7 @@ def pooling(
     if pool_type == "max":
         return _pool(x, windows, largest=True)[0]
     if pool_type == "lp":
-        return narrow(_power_mean(wide(x), windows, p_value or 2), float_dtype(x))
+        return narrow(_power_mean(wide(x), windows, 2 if p_value is None else p_value), float_dtype(x))
     total, plan = _pool(wide(x), windows, largest=False)
     if pool_type == "avg":
         total = _average(total, x, windows, plan, include=count_include_pad is not False)

@@ -16,7 +16,7 @@ from gluonx.ops.common import choose, float_dtype, index_dtype, narrow, wide
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
-__all__ = ["norm"]
+__all__ = ["norm", "root"]
 
 Axis = int | Sequence[int] | None
 
@@ -147,10 +147,10 @@ def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdi
 @register(level=4)
 def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The standard deviation over axes, with gradient 0 where it is 0."""
-    return _root(jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims))
+    return root(jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims))
 
 
-def _root(x: Array) -> Array:
+def root(x: Array) -> Array:
     """The square root, with gradient 0 at 0."""
     positive = x > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), jnp.where(x == 0, 0, jnp.nan).astype(x.dtype))
@@ -185,7 +185,7 @@ def _sum_norm(x: Array, axis: Any, keepdims: bool) -> Array:
 
 
 def _root_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return _root(jnp.sum(jnp.square(x), axis, keepdims=keepdims))
+    return root(jnp.sum(jnp.square(x), axis, keepdims=keepdims))
 
 
 @register(level=4)

@@ -15,7 +15,6 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, narrow, per_axis, wide
-from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
 __all__ = ["bilinear_resize", "bilinear_sampler", "col2im", "correlation", "grid_generator", "im2col"]
@@ -241,7 +240,8 @@ def correlation(
 
     def likeness(dy: int, dx: int) -> Array:
         one, other = part(a, 0, 0), part(b, dy, dx)
-        each = one * other if is_multiply else absolute(one - other)
+        # Equal numbers count as if the first were larger, for MXNet's gradient.
+        each = one * other if is_multiply else jnp.where(one >= other, one - other, other - one)
         window, strides = (1, kernel_size, kernel_size), (1, stride1, stride1)
         total = lax.reduce_window(jnp.sum(each, 1), np.zeros((), each.dtype), lax.add, window, strides, "VALID")
         return total / (kernel_size**2 * x1.shape[1])
