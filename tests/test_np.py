@@ -3,12 +3,14 @@ call."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np, npx
 from gluonx.errors import GluonxError, ShapeError
-from gluonx.np import creation, functions, hosted, linalg, table
+from gluonx.np import calling, creation, functions, hosted, linalg, table
 
 RNG = onp.random.default_rng(0)
 X = RNG.uniform(0.1, 0.9, (2, 3)).astype("float32")
@@ -847,3 +849,44 @@ def test_gradients_flow_to_the_parameters_of_a_draw():
 def test_nothing_public_is_hidden():
     for module in (functions, creation, hosted):
         assert set(module.__all__) <= set(np.__all__) | set(dir(np))
+
+
+class TestSpellings:
+    """Statics that are equal are not the same: what was called before decides nothing."""
+
+    @pytest.mark.parametrize("first", [1, None])
+    def test_a_float_is_no_axis(self, first):
+        x = np.ones((2, 3))
+        assert np.sum(x, first).size in (1, 2)
+        for call in (lambda: np.sum(x, 1.0), lambda: np.sum(x, axis=1.0), lambda: np.max(a=x, axis=1.0)):
+            with pytest.raises(ShapeError, match=r"axis=1\.0"):
+                call().wait_to_read()
+
+    @pytest.mark.parametrize(
+        "call", [lambda k: np.sum(np.ones((2, 3)), k), lambda k: np.sum(a=np.ones((2, 3)), axis=k)]
+    )
+    def test_a_bool_is_bound_as_it_is_written(self, call, monkeypatch):
+        bound = []
+        monkeypatch.setattr(calling, "invoke", lambda op, leaves: bound.append(op.attrs["axis"]))
+        for _ in range(2):
+            for axis in (1, True, 0, False):
+                call(axis)
+        assert [repr(axis) for axis in bound] == ["1", "True", "0", "False"] * 2
+
+    def test_many_spellings_are_forgotten(self, monkeypatch):
+        monkeypatch.setattr(calling, "SPELLINGS", 4)
+        monkeypatch.setattr(calling, "invoke", lambda op, leaves: op.attrs["k"])
+        x = np.ones((2, 3))
+        assert [np.tril(x, k % 6) for k in range(30)] == [k % 6 for k in range(30)]
+
+    def test_threads_remember_their_own(self):
+        x = np.array(onp.arange(24.0).reshape(2, 3, 4))
+        wanted = {axis: onp.asarray(x.asnumpy().sum(axis)).tolist() for axis in (0, 1, 2, (0, 1), (1, 2), (0, 2), None)}
+
+        def work(seed):
+            for axis in onp.random.default_rng(seed).permutation(len(wanted)):
+                key = list(wanted)[axis]
+                assert np.sum(x, axis=key).asnumpy().tolist() == wanted[key]
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(64)))

@@ -1,7 +1,7 @@
 """The front of functions that take arrays and statics: from the arguments of a call to an operator and its leaves.
 
 A call is served on the first of three ways that fits. *Spelled*: the arrays come first and the statics are spelled as
-in a call before; one dict look-up finds the operator. *Laid out*: the same parameters are given as in a call before,
+in a call before; one look-up finds the operator. *Laid out*: the same parameters are given as in a call before,
 by position or by name; a `_Layout` says which are leaves and which are statics. *Sorted*: everything else;
 `_Call.sort` reads the call by the parameters' roles, and leaves behind a spelling and a layout for the next.
 """
@@ -9,8 +9,10 @@ by position or by name; a `_Layout` says which are leaves and which are statics.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as onp
@@ -19,7 +21,7 @@ from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.ndarray import ndarray
 from gluonx.np import table
-from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, Param, as_leaf, as_static, store, write_out
+from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, SPELLINGS, Param, as_leaf, as_static, store, write_out
 from gluonx.ops.registry import BoundOp, Op
 
 __all__ = ["general"]
@@ -53,7 +55,7 @@ class _Layout:
         absent = [leaf is None for leaf in leaves]
         while leaves and leaves[-1] is None:
             leaves.pop()
-        return (*statics, *absent), leaves
+        return (*statics, *absent, *map(type, statics)), leaves
 
 
 class _Call:
@@ -200,16 +202,16 @@ def _apart(call: _Call) -> Front:
     while lead < len(call.params) and call.params[lead].role == "array":
         lead += 1
     least = max(1, sum(p.default is _MISSING for p in call.params[:lead]))
-    spelled: dict[Any, BoundOp] = {}
+    spelled, spell = _spellings()
     layouts: dict[Any, _Layout] = {}
 
     def front(*args: Any, **kwargs: Any) -> Any:
         if len(args) >= least and isinstance(args[0], ndarray):
             try:
-                bound = spelled.get((args[lead:], *kwargs.items()) if kwargs else (args[lead:],))
-            except TypeError:  # an unhashable spelling, such as axis=[0, 1]
-                bound = None
-            if bound is not None:
+                bound = spelled(*args[lead:], **kwargs) if kwargs else spelled(*args[lead:])
+            except (LookupError, TypeError):  # a new spelling, or one that cannot be hashed, such as axis=[0, 1]
+                pass
+            else:
                 leaves = args[:lead]
                 try:
                     return invoke(bound, leaves)
@@ -242,9 +244,32 @@ def _apart(call: _Call) -> Front:
         with contextlib.suppress(TypeError):  # what cannot be hashed is not remembered
             store(layouts[form].bound, layouts[form].take(args, kwargs)[0], bound)
             if _same(leaves, args[:lead]):
-                store(spelled, (args[lead:], *kwargs.items()), bound)
+                spell(bound, args[lead:], kwargs)
 
     return front
+
+
+def _spellings() -> tuple[Callable[..., BoundOp], Callable[..., None]]:
+    """Two functions: one that gives the operator of statics (LookupError if there is none), one that remembers it.
+
+    ``1``, ``1.0`` and ``True`` are spelled differently, though they are equal; inside of a tuple they are not.
+    """
+    new: dict[int, BoundOp] = {}  # what a thread is about to remember
+
+    @functools.lru_cache(maxsize=None, typed=True)  # makes its keys and looks them up in C
+    def spelled(*statics: Any, **named: Any) -> BoundOp:
+        return new[get_ident()]
+
+    def spell(bound: BoundOp, statics: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if spelled.cache_info().currsize >= SPELLINGS:
+            spelled.cache_clear()
+        new[get_ident()] = bound
+        try:
+            spelled(*statics, **named)
+        finally:
+            del new[get_ident()]
+
+    return spelled, spell
 
 
 def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
@@ -255,18 +280,16 @@ def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
 def _collecting(call: _Call) -> Front:
     """The front of a function of any number of arrays: ``f([a, b], axis)`` or ``f(a, b)``."""
     star = call.collected is not None and call.collected.role == "star"
-    spelled: dict[Any, BoundOp] = {}
+    spelled, spell = _spellings()
 
     def front(*args: Any, **kwargs: Any) -> Any:
         given = args if star else args[0] if args else ()
         rest = () if star else args[1:]
-        bound = None
-        if given.__class__ in SEQUENCE_TYPES and given:
-            try:
-                bound = spelled.get((rest, *kwargs.items()))
-            except TypeError:
-                bound = None
-        if bound is None:
+        if given.__class__ not in SEQUENCE_TYPES or not given:
+            return thorough(args, rest, kwargs)
+        try:
+            bound = spelled(*rest, **kwargs)
+        except (LookupError, TypeError):
             return thorough(args, rest, kwargs)
         leaves = tuple(given)
         try:
@@ -283,7 +306,7 @@ def _collecting(call: _Call) -> Front:
         named = call.collected is not None and call.collected.name in kwargs
         if steady and "out" not in kwargs and not named:
             with contextlib.suppress(TypeError):
-                store(spelled, (rest, *kwargs.items()), bound)
+                spell(bound, rest, kwargs)
         return invoke(bound, leaves)
 
     return front

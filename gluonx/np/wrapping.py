@@ -34,6 +34,7 @@ from gluonx.ops.registry import OPS, BoundOp, Op, register
 __all__ = [
     "DTYPES",
     "SEQUENCE_TYPES",
+    "SPELLINGS",
     "Param",
     "as_leaf",
     "as_static",
@@ -59,7 +60,7 @@ _UFUNC_DEFAULTS = {
     "subok": (True,),
 }
 _MISSING: Any = inspect.Parameter.empty
-_SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt anew
+SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt anew
 
 
 class Param(NamedTuple):
@@ -224,7 +225,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 
 def store(memory: dict[Any, Any], key: Any, value: Any) -> None:
     """Remember a spelling, in bounded memory."""
-    if len(memory) >= _SPELLINGS:
+    if len(memory) >= SPELLINGS:
         memory.clear()
     memory[key] = value
 
