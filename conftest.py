@@ -5,7 +5,6 @@ import gc
 import os
 import pathlib
 import random
-import resource
 import sys
 
 _ROOT = pathlib.Path(__file__).parent
@@ -57,17 +56,17 @@ def _forgotten():
     yield
     if "gluonx.deferred.core" in sys.modules:
         sys.modules["gluonx.deferred.core"].ROOT.children.clear()
-    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_KIB and _resident_kib() > _MOST_KIB:
+    if _resident() > _MOST:
         _give_back()
 
 
-_MOST_KIB = 3 << 20
+_MOST = 3 << 30  # bytes
 
 
-def _resident_kib():
+def _resident():
     import psutil
 
-    return psutil.Process().memory_info().rss >> 10
+    return psutil.Process().memory_info().rss
 
 
 def _give_back():

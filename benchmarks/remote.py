@@ -1,7 +1,7 @@
 """Sides of a benchmark in processes of their own: orders go in as lines of JSON, answers come back so.
 
-`Worker` is such a process, of whatever Python; `RemoteSide` is one of the sides of `benchmarks.harness`. A process
-times itself, so what it costs to order it is not counted.
+`Worker` is such a process, of whatever Python, which runs `benchmarks.serve.serve`; `RemoteSide` is one of the sides of
+`benchmarks.harness`. A process times itself, so what it costs to order it is not counted.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import json
 import os
 import pathlib
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.harness import Side
 
-__all__ = ["Missing", "RemoteSide", "Worker", "cores"]
+__all__ = ["ROOT", "Missing", "RemoteSide", "Worker", "cores", "one_thread_a_core"]
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -29,6 +29,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def one_thread_a_core() -> dict[str, str]:
+    """What a process needs in its environment to use as many threads as cores."""
+    return {name: str(cores()) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+
+
 class Worker:
     """A process that serves orders.
 
@@ -40,11 +45,15 @@ class Worker:
     log : path, optional
         Takes what the process says; without it that is dropped.
     environment : mapping
-        Goes over that of this process.
+        Goes over that of this process; what is None in it is taken away.
     """
 
     def __init__(
-        self, name: str, command: list[str], log: pathlib.Path | None = None, environment: dict[str, str] | None = None
+        self,
+        name: str,
+        command: list[str],
+        log: pathlib.Path | None = None,
+        environment: Mapping[str, str | None] | None = None,
     ) -> None:
         self.name, self.log = name, log
         if not pathlib.Path(command[0]).exists():
@@ -57,7 +66,7 @@ class Worker:
             stderr=errors,
             text=True,
             cwd=ROOT,
-            env={**os.environ, **(environment or {})},
+            env={k: v for k, v in {**os.environ, **(environment or {})}.items() if v is not None},
         )
 
     def send(self, **order: Any) -> None:
@@ -115,3 +124,11 @@ class RemoteSide(Side):
         wall, cpu = self.ask(count)
         self.wall.append(wall / count)
         self.cpu.append(cpu / count)
+
+    def calls(self, block: float) -> int:
+        """How many calls take about `block` seconds."""
+        count, wall = 1, self.ask(1)[0]
+        while wall < block / 8 and count < 1 << 14:
+            count *= 4
+            wall = self.ask(count)[0]
+        return max(1, round(count * block / wall))

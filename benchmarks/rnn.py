@@ -1,6 +1,6 @@
 """Time of the recurrent layers: gluonx's, the same in plain JAX, and the fused layers of MXNet 2.0.
 
-``python -m benchmarks.rnn`` prints a table. MXNet runs in a process of its own (its Python is found at ``--oracle``),
+``python -m benchmarks.rnn`` prints a table. MXNet runs in a process of its own (``--mxnet`` names its Python),
 which waits for orders, so all sides are timed in turns in the same rounds. It is there twice: with the number of
 threads that it chooses, and with one for each core that this process may use. Ratios are gluonx's time over the other.
 
@@ -11,10 +11,8 @@ over time with all gates in one product, autodiff.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
 from typing import Any, NamedTuple
@@ -25,12 +23,12 @@ import numpy as np
 
 import gluonx as mx
 from benchmarks.harness import Result, Side, compare
+from benchmarks.remote import ROOT, RemoteSide, Worker, cores
 from gluonx import autograd, gluon
 from gluonx.gluon import rnn  # pyright: ignore[reportMissingImports] - made when gluonx is imported
 
 __all__ = ["CASES", "Case", "main", "measure"]
 
-ORACLE = pathlib.Path("/tmp/oracle/bin/python")
 RATE = 1e-3
 
 
@@ -55,94 +53,20 @@ class Case(NamedTuple):
 
 CASES = [Case(kind, *sizes) for kind in ("LSTM", "GRU") for sizes in ((35, 32, 256), (35, 32, 650), (100, 16, 64))]
 
-# What the process of MXNet runs: an order is one line of JSON, so is the answer, [wall, cpu] seconds.
-SERVER = """
-import json, sys, time
-import mxnet as mx
-import numpy as onp
-mx.npx.set_np()
-made = {}
-def make(kind, t, b, h, training):
-    layer = getattr(mx.gluon.rnn, kind)(h, input_size=h)
-    layer.initialize()
-    layer.hybridize()
-    x = mx.np.array(onp.random.RandomState(0).uniform(-1, 1, (t, b, h)).astype("float32"))
-    layer(x).wait_to_read()
-    if not training:
-        def run(n):
-            for _ in range(n):
-                y = layer(x)
-            y.wait_to_read()
-        return run
-    trainer = mx.gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 1e-3})
-    def run(n):
-        for _ in range(n):
-            with mx.autograd.record():
-                loss = (layer(x) ** 2).mean()
-            loss.backward()
-            trainer.step(1)
-        layer.rnn_param.data().wait_to_read()
-    return run
-for line in sys.stdin:
-    *case, count = json.loads(line)
-    key = tuple(case)
-    if key not in made:
-        made.clear()
-        made[key] = make(*key)
-    wall, cpu = time.perf_counter(), time.process_time()
-    made[key](count)
-    sys.stdout.write("answer " + json.dumps([time.perf_counter() - wall, time.process_time() - cpu]) + chr(10))
-    sys.stdout.flush()
-"""
-
 
 class MXNet:
-    """The process that runs MXNet; `threads` as MXNet chooses if None."""
+    """A process that runs MXNet; `threads` as MXNet chooses if None."""
 
     def __init__(self, python: pathlib.Path, threads: int | None) -> None:
-        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "OMP_NUM_THREADS")}
-        if threads is not None:
-            env["OMP_NUM_THREADS"] = str(threads)
         self.name = "MXNet" if threads is None else f"MXNet, {threads} threads"
-        self.process = subprocess.Popen(
-            [str(python), "-c", SERVER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=env,
-        )
+        environment = {"PYTHONPATH": None, "OMP_NUM_THREADS": None if threads is None else str(threads)}
+        self.worker = Worker(self.name, [str(python), "-m", "benchmarks.rnn_mxnet"], environment=environment)
 
-    def order(self, case: Case, training: bool, count: int) -> tuple[float, float]:
-        """Run it `count` times; wall and processor seconds."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps([*case, training, count]) + "\n")
-        self.process.stdin.flush()
-        for line in self.process.stdout:
-            if line.startswith("answer "):
-                wall, cpu = json.loads(line[7:])
-                return wall, cpu
-        raise RuntimeError(f"{self.name} ended with status {self.process.wait()}")
-
-    def close(self) -> None:
-        """End the process."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(timeout=30)
-
-
-class RemoteSide(Side):
-    """A side whose process times itself."""
-
-    def __init__(self, server: MXNet, case: Case, training: bool) -> None:
-        super().__init__(server.name, lambda count: self._ask(count) and None)
-        self._ask = lambda count: server.order(case, training, count)
-
-    def time(self, count: int) -> None:
-        """Time one block of `count` calls."""
-        wall, cpu = self._ask(count)
-        self.wall.append(wall / count)
-        self.cpu.append(cpu / count)
+    def side(self, case: Case, training: bool) -> Side:
+        """The layer there."""
+        sizes = [case.time, case.batch, case.size]
+        self.worker.order(do="make", kind=case.kind, sizes=sizes, training=training, rate=RATE)
+        return RemoteSide(self.name, lambda count: self.worker.order(do="run", count=count))
 
 
 def gluon_side(case: Case, training: bool) -> Side:
@@ -240,7 +164,7 @@ def hand_side(case: Case, training: bool) -> Side:
 
 def measure(case: Case, training: bool, servers: list[MXNet], rounds: int, block: float) -> list[Result]:
     """Gluonx's time over each other side's: the first result is gluonx itself."""
-    sides = [hand_side(case, training), *(RemoteSide(server, case, training) for server in servers)]
+    sides = [hand_side(case, training), *(server.side(case, training) for server in servers)]
     return compare(gluon_side(case, training), sides, rounds, block)
 
 
@@ -259,11 +183,10 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rnn", description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.3, help="seconds of one block of calls")
-    parser.add_argument("--oracle", type=pathlib.Path, default=ORACLE, help="the Python that has MXNet 2.0")
+    parser.add_argument("--mxnet", type=pathlib.Path, default=ROOT / ".venv-mxnet/bin/python", help="its interpreter")
     parser.add_argument("--only", choices=["LSTM", "GRU"])
     args = parser.parse_args(argv)
-    cores = len(os.sched_getaffinity(0))
-    servers = [MXNet(args.oracle, n) for n in (None, cores)] if args.oracle.exists() else []
+    servers = [MXNet(args.mxnet, n) for n in (None, cores())] if args.mxnet.exists() else []
     start, missed = time.perf_counter(), 0
     print("| layer | gluonx | over " + " | over ".join(["plain JAX", *(s.name for s in servers)]) + " |")
     print("| --- " * (3 + len(servers)) + "|")
@@ -277,9 +200,9 @@ def main(argv: list[str] | None = None) -> int:
                     print(line(case, training, results), flush=True)
     finally:
         for server in servers:
-            server.close()
+            server.worker.close()
     spent = time.perf_counter() - start
-    print(f"\n{cores} cores, jax {jax.__version__}, load {os.getloadavg()[0]:.1f} at the end, {spent:.0f} s.")
+    print(f"\n{cores()} cores, jax {jax.__version__}, load {os.getloadavg()[0]:.1f} at the end, {spent:.0f} s.")
     return 1 if missed else 0
 
 

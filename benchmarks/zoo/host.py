@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from benchmarks.harness import in_turns
-from benchmarks.remote import Missing, RemoteSide, Worker, cores
+from benchmarks.remote import Missing, RemoteSide, Worker, one_thread_a_core
 from benchmarks.zoo.cases import Case
 
 __all__ = ["APART", "SIDES", "Measured", "Timing", "machine", "measure"]
@@ -66,11 +66,10 @@ class Measured:
 
 def environment() -> dict[str, str]:
     """As many threads as cores, and device memory only as it is needed: the sides share a device."""
-    threads = {name: str(cores()) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     cache = pathlib.Path(tempfile.gettempdir()) / "gluonx-benchmarks-xla"
     kept = {"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5"}
     root = str(pathlib.Path(__file__).parents[2])
-    return {**threads, **kept, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONPATH": root}
+    return {**one_thread_a_core(), **kept, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONPATH": root}
 
 
 def start(sides: list[str], pythons: dict[str, str], logs: pathlib.Path, found: Measured) -> dict[str, Worker]:
@@ -121,15 +120,6 @@ def check(found: Measured, dtype: str, workers: dict[str, Worker]) -> None:
             workers.pop(side).close()
 
 
-def block_count(side: RemoteSide, block: float) -> int:
-    """How many steps take about `block` seconds."""
-    count, wall = 1, side.ask(1)[0]
-    while wall < block / 8 and count < 1 << 14:
-        count *= 4
-        wall = side.ask(count)[0]
-    return max(1, round(count * block / wall))
-
-
 def heats(case: Case, sides: list[str]) -> list[list[str]]:
     """The sides that run together: all of them where memory suffices, gluonx in any case."""
     rest = [side for side in sides if side != "gluonx"]
@@ -162,7 +152,7 @@ def run_heat(
         check(found, timing.dtype, workers)
         together(workers, found, do="mark")
         timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
-        counts = [block_count(side, timing.block) for side in timed]
+        counts = [side.calls(timing.block) for side in timed]
         in_turns(timed, counts, max(3, timing.rounds // 2) if max(counts) == 1 else timing.rounds)
         found.heats.append({"wall": {s.name: s.wall for s in timed}, "cpu": {s.name: s.cpu for s in timed}})
         found.peaks |= together(workers, found, do="peak")

@@ -8,19 +8,16 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
-import json
-import os
 import re
 import sys
-import time
-import traceback
 from typing import Any
 
 import numpy as np
 
+from benchmarks.serve import serve, timed
 from benchmarks.zoo.cases import CASES, data
 
-__all__ = ["main"]
+__all__ = ["Server"]
 
 MODULES = {
     "gluonx": "gluon",
@@ -49,15 +46,6 @@ def trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
         return
-
-
-def settle() -> None:
-    """Wait until the threads of this process sleep; some spin for a while after their last work."""
-    for _ in range(100):
-        before = time.process_time()
-        time.sleep(0.005)
-        if time.process_time() - before < 1e-3:
-            return
 
 
 class Server:
@@ -105,17 +93,15 @@ class Server:
 
     def run(self, count: int) -> Any:
         """Do `count` steps; wall and processor seconds."""
-        step, loss = self.job.step, None
-        gc.collect()
-        gc.disable()
-        wall, cpu = time.perf_counter(), time.process_time()
-        for _ in range(count):
-            loss = step()
-        self.job.wait(loss)
-        spent = time.perf_counter() - wall, time.process_time() - cpu
-        gc.enable()
-        settle()
-        return spent
+        step = self.job.step
+
+        def steps() -> None:
+            loss = None
+            for _ in range(count):
+                loss = step()
+            self.job.wait(loss)
+
+        return timed(steps)
 
     def machine(self, dtype: str) -> Any:
         """What the device can do; of the side that has JAX."""
@@ -126,25 +112,5 @@ class Server:
         return getattr(self.module, what)(self.job)
 
 
-def main() -> None:
-    """Serve until the input ends. Answers go to the real standard output; what libraries print goes to the errors."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    server = None
-    for line in sys.stdin:
-        order = json.loads(line)
-        try:
-            if server is None:
-                server = Server(sys.argv[1])
-            answer = {"value": getattr(server, order.pop("do"))(**order)}
-        except ImportError as error:
-            traceback.print_exc()
-            answer = {"missing": str(error)}
-        except Exception as error:
-            traceback.print_exc()
-            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
-        answers.write(json.dumps(answer) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda: Server(sys.argv[1]))
