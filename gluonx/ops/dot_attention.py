@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
+from gluonx.ops.cpu import softmax
 from gluonx.ops.registry import register
 
 __all__ = ["cached_attention", "dot_product_attention", "merge_heads", "split_heads"]
@@ -117,7 +118,7 @@ def _attend_dropping(
     scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=jnp.float32) * scale
     if allowed is not None:
         scores = jnp.where(allowed, scores, jnp.finfo(scores.dtype).min)
-    weights = jax.nn.softmax(scores, axis=-1)
+    weights = softmax(scores, scores.ndim - 1)
     if allowed is not None:
         weights = jnp.where(allowed, weights, 0.0)
     random, p = drop

@@ -7,6 +7,7 @@ a tie to its first argument, ``clip`` passes the gradient on its bounds, ``relu`
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from jax.scipy import special
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
+from gluonx.ops.cpu import spread
 from gluonx.ops.registry import Shape, register
 
 __all__ = [
@@ -36,7 +38,10 @@ __all__ = [
 
 
 def _mish(x: Array) -> Array:
-    return x * jnp.tanh(jax.nn.softplus(x))
+    # tanh(log(1 + e)) is ((1 + e)**2 - 1) / ((1 + e)**2 + 1): one exponential, and exact at both ends.
+    e = jnp.exp(jnp.minimum(wide(x), 20))
+    above = e * (e + 2)
+    return narrow(wide(x) * (above / (above + 2)), x.dtype)
 
 
 @jax.custom_jvp
@@ -251,12 +256,23 @@ def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shap
     return out
 
 
+def _paired(x1: Array, x2: Array) -> tuple[Array, Array]:
+    """Two arrays of different shapes with equally many axes, each ready to be broadcast to the other."""
+    x1, x2 = aligned(x1, x2)
+    pairs = list(zip(x1.shape, x2.shape))
+    known = all(isinstance(n, int) and isinstance(m, int) for n, m in pairs)
+    if x1.ndim != x2.ndim or not known or any(n != m and 1 not in (n, m) for n, m in pairs):
+        return x1, x2  # a scalar, an export of any size, or a mismatch, which the operation tells
+    shape = tuple(m if n == 1 else n for n, m in pairs)
+    return spread(x1, shape), spread(x2, shape)
+
+
 def _register_binary(
     name: str, level: int, compute: Callable[[Array, Array], Array], doc: str, aliases: tuple[str, ...]
 ) -> None:
     def binary(x1: Array, x2: Array) -> Array:
-        if x1.ndim != x2.ndim:
-            x1, x2 = aligned(x1, x2)
+        if x1.shape != x2.shape:
+            x1, x2 = _paired(x1, x2)
         return compute(x1, x2)
 
     binary.__name__, binary.__doc__ = name, doc
@@ -314,7 +330,10 @@ def elu(x: Array, *, alpha: float = 1.0) -> Array:
 @register(level=1)
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
-    return jax.nn.gelu(x, approximate=approximate)
+    if approximate:
+        return jax.nn.gelu(x)
+    y = wide(x)
+    return narrow(0.5 * y * (1 + lax.erf(y * math.sqrt(0.5))), float_dtype(x))
 
 
 _ACTIVATIONS = {

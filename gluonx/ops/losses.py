@@ -10,13 +10,16 @@ float16 would be worth nothing.
 
 from __future__ import annotations
 
+import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.cpu import on_cpu
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
@@ -103,7 +106,8 @@ def _finish(loss: Array, pred: Array, sample_weight: Array | None, weight: float
 def _pick(x: Array, label: Array, axis: int) -> Array:
     """``x`` at the label's place along an axis, which stays with length 1; labels out of range are clipped.
 
-    A comparison with the positions, not a gather: it fuses with its surroundings and its gradient needs no scatter.
+    A comparison with the positions, not a gather: it fuses with its surroundings and its gradient needs no scatter. On
+    a CPU the gather is what is faster forward, so there the comparison is left to the gradient.
     """
     axis %= x.ndim
     kept = x.shape[:axis] + (1,) + x.shape[axis + 1 :]
@@ -114,6 +118,22 @@ def _pick(x: Array, label: Array, axis: int) -> Array:
             "Is the label one-hot (sparse_label=False)?"
         )
     index = jnp.clip(label.astype(jnp.int32), 0, x.shape[axis] - 1).reshape(kept)
+    return _at(x, index, axis)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _at(x: Array, index: Array, axis: int) -> Array:
+    return on_cpu(
+        lambda x, index: jnp.take_along_axis(x, index, axis), lambda x, index: _compared(x, index, axis), x, index
+    )
+
+
+@_at.defjvp
+def _(axis: int, primals: tuple[Array, Array], tangents: tuple[Array, Any]) -> tuple[Array, Array]:
+    return _at(*primals, axis), _compared(tangents[0], primals[1], axis)
+
+
+def _compared(x: Array, index: Array, axis: int) -> Array:
     places = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
     return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
 

@@ -23,6 +23,8 @@ from gluonx.ops.common import (
     size_of,
     wide,
 )
+from gluonx.ops.cpu import softmax as softmax_along
+from gluonx.ops.cpu import spread
 from gluonx.ops.registry import Shape, register
 
 __all__ = [
@@ -106,7 +108,7 @@ def fully_connected(
         raise ShapeError(
             f"fully_connected: bias has shape {bias.shape}, but {weight.shape[0]} units need {weight.shape[:1]}."
         )
-    return y + channels(narrow(bias, y.dtype), y.ndim, y.ndim - 1)
+    return y + spread(channels(narrow(bias, y.dtype), y.ndim, y.ndim - 1), y.shape)
 
 
 def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
@@ -272,7 +274,7 @@ def softmax(
     """
     _need_length(length, use_length, "softmax")
     length = length if use_length else None
-    return _probabilities(x, length, temperature, axis, dtype, "softmax", jax.nn.softmax, _masked_softmax)
+    return _probabilities(x, length, temperature, axis, dtype, "softmax", softmax_along, _masked_softmax)
 
 
 @register(level=1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jax import Array
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, index_dtype, narrow, wide
+from gluonx.ops.cpu import folded, largest, largest_place, ordered, running_sum, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
@@ -82,7 +84,19 @@ def _sum_dtype(dtype: Any) -> Any:
 @register("sum", level=4)
 def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over axes."""
+    axes = _slow_axes(x, axis) if dtype is None else None
+    if axes is not None:
+        return total(x, axes, keepdims)
     return jnp.sum(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
+
+
+def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
+    """The axes, counted from the front, where XLA would reduce floats over them badly on a CPU, else None."""
+    axes: Any = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if not jnp.issubdtype(x.dtype, jnp.floating) or any(not -x.ndim <= a < x.ndim for a in axes):
+        return None  # an axis that is not there is jax.numpy's to tell
+    found = tuple(a % x.ndim for a in axes)
+    return found if len(set(found)) == len(found) and folded(x.shape, found) else None
 
 
 @register(level=4)
@@ -90,6 +104,9 @@ def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
     """The mean over axes; of integers, a float."""
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
         dtype = jnp.float32
+    axes = _slow_axes(x, axis) if dtype is None else None
+    if axes is not None:
+        return _mean_of_rows(x, axes, keepdims)
     return jnp.mean(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
@@ -99,31 +116,38 @@ def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
+def _mean_of_rows(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    return narrow(total(wide(x), axes, keepdims) / math.prod(x.shape[a] for a in axes), x.dtype)
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
-def _extreme(x: Array, compute: Callable[..., Array], axis: Axis, keepdims: bool) -> Array:
-    return compute(x, axis, keepdims=keepdims)
+def _extreme(x: Array, smallest: bool, axis: Axis, keepdims: bool) -> Array:
+    axes = _slow_axes(x, axis)
+    if axes is not None:
+        return largest(x, axes, keepdims, smallest)
+    return (jnp.min if smallest else jnp.max)(x, axis, keepdims=keepdims)
 
 
 @_extreme.defjvp
 def _extreme_moved(
-    compute: Callable[..., Array], axis: Axis, keepdims: bool, primals: tuple[Array], tangents: tuple[Array]
+    smallest: bool, axis: Axis, keepdims: bool, primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
     (x,), (moved,) = primals, tangents
-    best = compute(x, axis, keepdims=True)
-    slope = jnp.sum(jnp.where(x == best, moved, 0), axis, keepdims=keepdims)
+    best = _extreme(x, smallest, axis, True)
+    slope = sum_.fn(jnp.where(x == best, moved, 0), axis=axis, keepdims=keepdims)
     return best.reshape(slope.shape), slope
 
 
 @register("max", level=4, aliases=("amax",))
 def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The largest element over axes; each of several equal ones has the whole gradient."""
-    return _extreme(x, jnp.max, axis, keepdims)
+    return _extreme(x, False, axis, keepdims)
 
 
 @register("min", level=4, aliases=("amin",))
 def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The smallest element over axes; each of several equal ones has the whole gradient."""
-    return _extreme(x, jnp.min, axis, keepdims)
+    return _extreme(x, True, axis, keepdims)
 
 
 @register("all", level=4)
@@ -141,13 +165,18 @@ def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 @register(level=4)
 def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The variance over axes, with `ddof` taken from the number of elements."""
-    return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)
+    axes = _slow_axes(x, axis) if dtype is None else None
+    if axes is None:
+        return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)
+    y, count = wide(x), math.prod(x.shape[a] for a in axes)
+    squares = total(jnp.square(y - _mean_of_rows(y, axes, True)), axes, keepdims)
+    return narrow(squares / (count - ddof), x.dtype)
 
 
 @register(level=4)
 def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The standard deviation over axes, with gradient 0 where it is 0."""
-    return root(jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims))
+    return root(var.fn(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
 def root(x: Array) -> Array:
@@ -156,20 +185,22 @@ def root(x: Array) -> Array:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), jnp.where(x == 0, 0, jnp.nan).astype(x.dtype))
 
 
-def _in_all(compute: Any, x: Array, axis: int | None, keepdims: bool) -> Array:
-    return compute(x, axis=axis, keepdims=keepdims).astype(index_dtype())
+def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
+    if axis is None or not -x.ndim <= axis < x.ndim:
+        return (jnp.argmin if smallest else jnp.argmax)(x, axis=axis, keepdims=keepdims).astype(index_dtype())
+    return largest_place(x, axis % x.ndim, keepdims, smallest).astype(index_dtype())
 
 
 @register(level=4)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The place of the largest element (the first of several) along an axis, or in the flattened array."""
-    return _in_all(jnp.argmax, x, axis, keepdims)
+    return _in_all(False, x, axis, keepdims)
 
 
 @register(level=4)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The place of the smallest element (the first of several) along an axis, or in the flattened array."""
-    return _in_all(jnp.argmin, x, axis, keepdims)
+    return _in_all(True, x, axis, keepdims)
 
 
 @register(level=4)
@@ -181,23 +212,32 @@ def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, o
 
 
 def _sum_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return jnp.sum(absolute(x), axis, keepdims=keepdims)
+    return sum_.fn(absolute(x), axis=axis, keepdims=keepdims)
 
 
 def _root_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return root(jnp.sum(jnp.square(x), axis, keepdims=keepdims))
+    return root(sum_.fn(jnp.square(x), axis=axis, keepdims=keepdims))
 
 
 @register(level=4)
 def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """``log(sum(exp(x)))`` over axes, without overflow."""
-    return jax.nn.logsumexp(x, axis, keepdims=keepdims)
+    axes = _slow_axes(x, axis)
+    if axes is None:
+        return jax.nn.logsumexp(x, axis, keepdims=keepdims)
+    y = wide(x)
+    best = jax.lax.stop_gradient(largest(y, axes, True))
+    best = jnp.where(jnp.isfinite(best), best, 0)
+    found = jnp.log(total(jnp.exp(y - best), axes, True)) + best
+    return narrow(found if keepdims else found.squeeze(axes), x.dtype)
 
 
 @register(level=4)
 def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """The running sum along an axis, or of the flattened array."""
-    return jnp.cumsum(x, axis, dtype=_sum_dtype(dtype))
+    if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
+        return jnp.cumsum(x, axis, dtype=_sum_dtype(dtype))
+    return running_sum(x, axis % x.ndim)
 
 
 @register(level=4)
@@ -212,7 +252,9 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 @register(level=3)
 def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     """The elements in order along an axis, or of the flattened array."""
-    return jnp.sort(x, axis, descending=descending)
+    if axis is None or descending or not -x.ndim <= axis < x.ndim:
+        return jnp.sort(x, axis, descending=descending)
+    return ordered(x, axis % x.ndim)
 
 
 @register(level=3)
