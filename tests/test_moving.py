@@ -12,7 +12,7 @@ from sweep import churn  # noqa: F401 - a fixture
 from gluonx import amp, autograd, engine, gluon, nn, np, npx, ops
 from gluonx import loss as losses
 from gluonx.deferred import invoke
-from gluonx.ops.registry import OPS, Lifted, Moved
+from gluonx.ops.registry import OPS, BoundOp, Lifted, Moved
 
 # Numbers that are not moving, and why. All others of the registry are.
 FIXED = {
@@ -205,3 +205,18 @@ def test_layers_with_moved_numbers_are_layers():
         assert nn.LeakyReLU(0.31)(x).asnumpy()[0, 0] == pytest.approx(-0.31, rel=1e-2)
     finally:
         amp.reset()
+
+
+def test_a_further_number_makes_one_object(monkeypatch):
+    op = ops.get("smooth_l1")
+    for scalar in (2.5, 3.5, 4.5):
+        op.bind(scalar=scalar)
+    made, real = [], BoundOp.__init__
+
+    def counted(self, *args):
+        made.append(type(self))
+        real(self, *args)
+
+    monkeypatch.setattr(BoundOp, "__init__", counted)
+    assert op.bind(scalar=5.5).numbers == (5.5,)
+    assert made == [Moved]

@@ -131,6 +131,7 @@ class Op:
         self.optional = frozenset(p.name for p in arrays if p.default is not p.empty)
         self.attr_names = frozenset(p.name for p in statics)
         self.defaults = {p.name: _canonical(p.name, p.default) for p in statics if p.default is not p.empty}
+        self._order = sorted(self.attr_names)
         self.required = tuple(p.name for p in statics if p.default is p.empty)
         assert not self.mode or "training" in self.attr_names, f"{self.name}: mode=True needs the keyword 'training'"
 
@@ -179,34 +180,33 @@ class Op:
             except TypeError as error:
                 message = f"operator {self.name}: attribute '{name}' is static and cannot be {value!r} ({error})."
                 raise TypeError(message) from None
-        names = sorted(full)
-        key = (*[full[n] for n in names], *[_kind(full[n]) for n in names])
+        values = [full[n] for n in self._order]
+        key = (*values, *map(_kind, values))
         with self._lock:
             bound = self._bound.get(key)
             if bound is None:
-                bound = BoundOp(self, full)
-                lifted = self._lifted(bound) if self.moving else None
+                lifted = self._lifted(full) if self.moving else None
                 if lifted is not None:
-                    return Moved(bound, lifted)
-                self._bound[key] = bound
+                    return Moved(self, full, lifted)
+                bound = self._bound[key] = BoundOp(self, full)
             # A NaN that the caller made is another object each time: remembering it would grow without bound.
             if spelling is not None and _NAN not in full.values():
                 self._spellings[spelling] = bound
         return bound
 
-    def _lifted(self, bound: BoundOp) -> Lifted | None:
-        """The operator that takes the numbers of `bound` as operands; None while constants are cheaper."""
-        places = tuple(n for n in self.moving if _moves(bound.attrs[n]))
+    def _lifted(self, attrs: dict[str, Any]) -> Lifted | None:
+        """The operator that takes the numbers among `attrs` as operands; None while constants are cheaper."""
+        places = tuple([n for n in self.moving if _moves(attrs[n])])
         if not places:
             return None
-        rest = tuple((n, v, _kind(v)) for n, v in sorted(bound.attrs.items()) if n not in places)
-        family = (places, rest, bound.random, bound.needs_mode)
+        rest = [attrs[n] for n in self._order if n not in places]
+        family = (places, *rest, *map(_kind, rest), *self.traits(attrs))
         seen = self._families.get(family, 0)
         if isinstance(seen, int):
             if seen < STEADY:
                 self._families[family] = seen + 1
                 return None
-            seen = self._families[family] = Lifted(bound, places)
+            seen = self._families[family] = Lifted(BoundOp(self, attrs), places)
         return seen
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
@@ -222,6 +222,12 @@ class Op:
         """Every `BoundOp` of this operator that there is."""
         with self._lock:
             return list(self._bound.values())
+
+    def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
+        """Whether the operator draws random numbers under these bound attributes, and whether it needs the mode."""
+        random = bool(self.random(attrs)) if callable(self.random) else self.random
+        mode = self.mode(attrs) if callable(self.mode) else self.mode
+        return random, bool(mode) and attrs["training"] is None
 
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
         """The number of outputs under these bound attributes."""
@@ -270,9 +276,7 @@ class BoundOp:
 
     def __init__(self, op: Op, attrs: dict[str, Any]) -> None:
         self.op, self.attrs, self.name = op, attrs, op.name
-        self.random = bool(op.random(attrs)) if callable(op.random) else op.random
-        mode = op.mode(attrs) if callable(op.mode) else op.mode
-        self.needs_mode = bool(mode) and attrs["training"] is None
+        self.random, self.needs_mode = op.traits(attrs)
         self.nout = op.num_outputs(attrs)
         self.n_live = op.n_live
         keyless = (None,) if op.random and not self.random else ()
@@ -349,9 +353,9 @@ class Moved(BoundOp):
 
     __slots__ = ("lifted", "numbers")
 
-    def __init__(self, bound: BoundOp, lifted: Lifted) -> None:
-        super().__init__(bound.op, bound.attrs)
-        self.lifted, self.numbers = lifted, tuple([Factor(bound.attrs[n]) for n in lifted.places])
+    def __init__(self, op: Op, attrs: dict[str, Any], lifted: Lifted) -> None:
+        super().__init__(op, attrs)
+        self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.places])
         self.cache = "special"  # the engine looks at it
 
 
