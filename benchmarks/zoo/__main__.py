@@ -44,7 +44,6 @@ def main(argv: list[str] | None = None) -> int:
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, [int(n) for n in args.cores.split(",")] if args.cores else allowed[:2])
     pythons = {"mxnet": str(args.mxnet), "torch": str(args.torch)}
-    timing = host.Timing(args.rounds, args.block, args.dtype)
     found: dict[str, host.Measured] = {}
     with tempfile.TemporaryDirectory(prefix="gluonx-zoo-") as scratch:
         logs = pathlib.Path(scratch)
@@ -52,6 +51,7 @@ def main(argv: list[str] | None = None) -> int:
             args.keep.mkdir(parents=True, exist_ok=True)
             logs = args.keep
         machine = host.machine(args.dtype, logs)
+        timing = host.Timing(args.rounds, args.block, args.dtype, machine["gpu"] > 0)
         for name in CASES:
             kept = args.keep / f"{name}.json" if args.keep else None
             if name in args.cases:

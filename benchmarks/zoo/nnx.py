@@ -320,8 +320,8 @@ def load(model: Any, case: Case, weights: dict[str, Any], dtype: Any) -> None:
         raise AssertionError(f"left over: {sorted(set(weights) - used)}")
     nnx.update(model, nnx.from_flat_state(found))
     for module in nnx.iter_modules(model):
-        if isinstance(module[1], nnx.BatchNorm):
-            module[1].dtype = dtype
+        if isinstance(module[1], (nnx.BatchNorm, nnx.Embed)):
+            module[1].dtype = dtype  # their results are of the type that their parameters were made with
 
 
 class Job:

@@ -30,14 +30,15 @@ def best(call: Callable[[], Any], repeats: int = 7) -> float:
 
 
 def machine(dtype: str) -> dict[str, float]:
-    """``{"flops": FLOP/s of a matrix product, "bandwidth": bytes/s}`` of JAX's first device, measured."""
+    """Measured of JAX's first device: FLOP/s of a product, bytes/s, and whether it is no CPU."""
     gpu = jax.devices()[0].platform != "cpu"
     size, length = (8192, 1 << 28) if gpu else (2048, 1 << 25)
     a = jax.random.normal(jax.random.key(0), (size, size), jnp.float32).astype(dtype)
     product = jax.jit(jnp.matmul)
     x, y = jnp.ones(length, jnp.float32), jnp.ones(length, jnp.float32)
     add = jax.jit(jnp.add)
-    return {"flops": 2 * size**3 / best(lambda: product(a, a)), "bandwidth": 12 * length / best(lambda: add(x, y))}
+    rates = {"flops": 2 * size**3 / best(lambda: product(a, a)), "bandwidth": 12 * length / best(lambda: add(x, y))}
+    return {**rates, "gpu": float(gpu)}
 
 
 def least(cost: dict[str, float], found: dict[str, float]) -> tuple[float, str]:

@@ -1,6 +1,7 @@
 """One side in a process of its own: ``python -m benchmarks.zoo.worker SIDE`` answers orders, both as lines of JSON.
 
 A job, which the side's module makes, has ``step()`` (one step; returns its loss), ``wait(loss)`` and ``number(loss)``.
+Where the device counts its memory it also has ``peak()``, and ``mark()`` if that can begin anew.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class Server:
     def mark(self) -> None:
         """Forget the memory's peak so far."""
         trim()
-        if getattr(self.job, "peak", None) is None:
+        if getattr(self.job, "mark", None) is not None:
+            self.job.mark()
+        elif getattr(self.job, "peak", None) is None:
             try:
                 with open("/proc/self/clear_refs", "w") as refs:
                     refs.write("5")
@@ -87,7 +90,10 @@ class Server:
                 return
 
     def peak(self) -> int:
-        """The peak of memory since `mark`: of the device if it counts, else of this process without its libraries."""
+        """The peak of memory since `mark`: of the device if it counts, else of this process without its libraries.
+
+        JAX's count of a GPU cannot be set back: it is that since its process began.
+        """
         counted = getattr(self.job, "peak", None)
         return counted() if counted is not None else max(0, resident("VmHWM") - self.before)
 
