@@ -123,20 +123,20 @@ class _Watch:
 
     def invoke(self, op: Any, args: Any) -> Any:
         self.count += 1
-        out = self._outside(invoke, op, args)
+        out = self.outside(invoke, op, args)
         outputs = out if type(out) is tuple else (out,)
         if self.calls is not None:
-            self._outside(self.calls, op, args, outputs)
+            self.outside(self.calls, op, args, outputs)
         for callback, monitor_all in self.callbacks:
             for i, array in enumerate(args if monitor_all else ()):
-                self._outside(callback, f"node_{self.count}_input{i}", op.name, array)
+                self.outside(callback, f"node_{self.count}_input{i}", op.name, array)
             for i, array in enumerate(outputs):
                 suffix = i if len(outputs) > 1 else ""
-                self._outside(callback, f"node_{self.count}_output{suffix}", op.name, array)
+                self.outside(callback, f"node_{self.count}_output{suffix}", op.name, array)
         return out
 
     def random_inputs(self, count: int) -> Any:
-        return self._outside(random_inputs, self.outer, count)
+        return self.outside(random_inputs, self.outer, count)
 
     def store(self, block: Any, name: str) -> None:
         if self.outer.trace is not None:
@@ -145,7 +145,7 @@ class _Watch:
     def rebind(self, handle: Any, new: Any) -> bool:
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 
-    def _outside(self, fn: Any, *args: Any) -> Any:
+    def outside(self, fn: Any, *args: Any) -> Any:
         inside = current_state()
         set_state(self.outer)
         try:

@@ -1,26 +1,40 @@
 """``mx.operator``: operators that users write in Python, and ``mx.nd.Custom``, which runs them.
 
-The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. A
-hybridized block is traced and cannot run Python for values: there, write the operator with ``gluonx.from_jax``.
+The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. In a
+hybridized block, and in a symbol, the program that XLA runs calls back to them (``jax.pure_callback``), with shapes
+from ``infer_shape`` and element types from ``infer_type``; auxiliary states are outputs of the call and are written
+back. What it does beside computing (printing, counting) may then happen more or less often. A call back costs some
+0.1 ms and XLA cannot see through it: an operator that is hot is better written in JAX, with ``gluonx.from_jax``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gluonx import autograd, np
+import jax
+import numpy as onp
+
+from gluonx import autograd, engine, np
+from gluonx.bridge import from_jax
 from gluonx.deferred.core import Handle, current_state
-from gluonx.errors import ShapeError, TracedValueError
+from gluonx.device import current_device
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
 from gluonx.legacy.array import as_nd, nd_twin
 
-__all__ = ["CustomOp", "CustomOpProp", "custom", "get_all_registered_operators", "register"]
+__all__ = [
+    "CustomOp",
+    "CustomOpProp",
+    "custom",
+    "get_all_registered_operators",
+    "prop_of",
+    "register",
+    "run",
+]
 
 _REGISTRY: dict[str, type[CustomOpProp]] = {}
-_TRACED = (
-    "Custom: '{}' runs Python on values, which a hybridized block has not. Leave the block that calls it, and those "
-    "around it, un-hybridized, or write the operator in JAX, with gluonx.from_jax."
-)
 
 
 class CustomOp:
@@ -118,16 +132,88 @@ class _Call(autograd.Function):
 
     def forward(self, *inputs: Any) -> Any:
         self.inputs = [nd_twin(x) for x in inputs]
-        self.results = [as_nd(np.zeros(shape, dtype=dtype)) for shape, dtype in self.outs]
-        request = ["write"] * len(self.results)
-        self.op.forward(autograd.is_training(), request, self.inputs, self.results, self.aux)
+        self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
         return tuple(self.results)
 
     def backward(self, *output_grads: Any) -> Any:
-        grads = [as_nd(np.zeros(x.shape, dtype=x.dtype)) for x in self.inputs]
         given = [nd_twin(g) for g in output_grads]
-        self.op.backward(["write"] * len(grads), given, self.inputs, self.results, grads, self.aux)
-        return tuple(grads)
+        return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
+
+
+def _forward(op: CustomOp, training: bool, inputs: list[Any], outs: list[tuple[Any, Any]], aux: list[Any]) -> list[Any]:
+    results = [as_nd(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
+    op.forward(training, ["write"] * len(results), inputs, results, aux)
+    return results
+
+
+def _backward(op: CustomOp, given: list[Any], inputs: list[Any], results: list[Any], aux: list[Any]) -> list[Any]:
+    grads = [as_nd(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
+    op.backward(["write"] * len(grads), given, inputs, results, grads, aux)
+    return grads
+
+
+class _Host:
+    """Runs operators for a program, in threads of their own: there nothing is recorded, traced or being flushed."""
+
+    _threads: ThreadPoolExecutor | None = None
+
+    @classmethod
+    def call(cls, fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
+        if cls._threads is None:
+            cls._threads = ThreadPoolExecutor(thread_name_prefix="gluonx-custom")
+        values = [onp.asarray(x) for x in arrays]  # here, where they are ready
+        return cls._threads.submit(cls._run, fn, values).result()
+
+    @staticmethod
+    def _run(fn: Callable[..., list[Any]], values: list[onp.ndarray]) -> tuple[onp.ndarray, ...]:
+        with engine.mode("naive"):
+            return tuple([x.asnumpy() for x in fn([as_nd(np.array(v, dtype=v.dtype)) for v in values])])
+
+
+def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
+    """The operator as a JAX function: `count` inputs, then states, to the outputs and the states afterwards."""
+
+    def forward(arrays: list[Any]) -> list[Any]:
+        inputs, aux = arrays[:count], arrays[count:]
+        return [*_forward(op, training, inputs, outs, aux), *aux]
+
+    def backward(arrays: list[Any]) -> list[Any]:
+        inputs, rest = arrays[:count], arrays[count:]
+        results, grads, aux = rest[: len(outs)], rest[len(outs) : 2 * len(outs)], rest[2 * len(outs) :]
+        return _backward(op, grads, inputs, results, aux)
+
+    @jax.custom_vjp
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
+        return jax.pure_callback(lambda *xs: _Host.call(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
+
+    def run_and_keep(*arrays: Any) -> Any:
+        results = run(*arrays)
+        return results, (arrays[:count], results)
+
+    def pull(kept: Any, given: Any) -> Any:
+        inputs, results = kept
+        aux = results[len(outs) :]
+        wanted = tuple(map(_struct, inputs))
+        given = [jax.numpy.zeros_like(r) if _is_whole(r) else g for r, g in zip(results, given, strict=True)]
+        grads = jax.pure_callback(
+            lambda *xs: _Host.call(backward, xs), wanted, *inputs, *results[: len(outs)], *given[: len(outs)], *aux
+        )
+        return tuple(
+            [onp.zeros(x.shape, jax.dtypes.float0) if _is_whole(x) else g for x, g in zip(inputs, grads, strict=True)]
+            + [onp.zeros(x.shape, jax.dtypes.float0) if _is_whole(x) else jax.numpy.zeros_like(x) for x in aux]
+        )
+
+    run.defvjp(run_and_keep, pull)
+    return run
+
+
+def _is_whole(x: Any) -> bool:
+    return not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact)
+
+
+def _struct(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
 def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
@@ -144,8 +230,6 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
     ------
     KeyError
         If no operator has the name.
-    TracedValueError
-        Inside of a hybridized block.
     ShapeError
         If the inputs' number or shapes are not what the operator says.
 
@@ -162,31 +246,48 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
     >>> nd.Custom(nd.ones((2,)), op_type="twice_in_the_docs").sum().asscalar()
     np.float32(4.0)
     """
-    if op_type not in _REGISTRY:
-        known = ", ".join(sorted(_REGISTRY)) or "none"
-        raise KeyError(f"Custom: no operator is registered as op_type='{op_type}' (registered: {known}).")
     arrays = {key: value for key, value in kwargs.items() if isinstance(value, Handle)}
-    make: Any = _REGISTRY[op_type]
-    prop = make(**{key: str(value) for key, value in kwargs.items() if key not in arrays})
+    prop = prop_of(op_type, {key: value for key, value in kwargs.items() if key not in arrays})
     names, states = list(prop.list_arguments()), list(prop.list_auxiliary_states())
     rest = [n for n in [*names, *states] if n not in arrays]
     if len(rest) != len(data):
         raise ShapeError(f"Custom: '{op_type}' takes the arrays {[*names, *states]}, but {len(data)} came for {rest}.")
     arrays.update(zip(rest, data, strict=True))
-    inputs: list[Any] = [arrays[n] for n in names]
-    aux = [nd_twin(arrays[n]) for n in states]
+    results = run(prop, op_type, [arrays[n] for n in names], [arrays[n] for n in states])
+    return as_nd(results[0] if len(results) == 1 else results)
+
+
+def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
+    """What the operator that was registered as `op_type` is like, with these settings.
+
+    Raises
+    ------
+    KeyError
+        If no operator has the name.
+    """
+    if op_type not in _REGISTRY:
+        known = ", ".join(sorted(_REGISTRY)) or "none"
+        raise KeyError(f"Custom: no operator is registered as op_type='{op_type}' (registered: {known}).")
+    make: Any = _REGISTRY[op_type]
+    return make(**{key: str(value) for key, value in settings.items()})
+
+
+def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> list[Any]:
+    """Compute what the operator `op_type` makes of arrays and auxiliary states."""
+    trace = current_state().trace
+    if trace is not None and trace.transparent:
+        return trace.outside(run, prop, op_type, inputs, aux)
     in_shapes, out_shapes, *_ = prop.infer_shape([list(x.shape) for x in inputs])
-    for given, wanted, key in zip(inputs, in_shapes, names, strict=True):
+    for given, wanted, key in zip(inputs, in_shapes, prop.list_arguments(), strict=True):
         if tuple(given.shape) != tuple(wanted):
             raise ShapeError(f"Custom: '{op_type}' needs '{key}' of shape {tuple(wanted)}, but {given.shape} came.")
-    in_types, out_types, *_ = prop.infer_type([x.dtype for x in inputs])
-    op = prop.create_operator(inputs[0].context if inputs else None, in_shapes, in_types)
+    in_types, out_types, *_ = prop.infer_type([onp.dtype(x.dtype).type for x in inputs])
+    op = prop.create_operator(current_device(), in_shapes, in_types)
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
-    trace = current_state().trace
-    run = _Call(op, outs, aux)
-    try:
-        results = run(*inputs) if trace is None or not trace.transparent else trace.outside(run, *inputs)
-    except TracedValueError:
-        raise TracedValueError(_TRACED.format(op_type)) from None
-    results = results if isinstance(results, (tuple, list)) else (results,)
-    return as_nd(results[0] if len(results) == 1 else list(results))
+    if trace is None:
+        results = _Call(op, outs, [nd_twin(x) for x in aux])(*inputs)
+        return list(results) if isinstance(results, (tuple, list)) else [results]
+    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
+    for state, after in zip(aux, found[len(outs) :], strict=True):
+        state[...] = after
+    return list(found[: len(outs)])

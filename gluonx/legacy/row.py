@@ -133,6 +133,14 @@ class LegacyOp:
         """The inputs that it has under these attributes: no ``bias`` where ``no_bias`` is set. Not if ``variadic``."""
         return tuple([name for name in self.inputs if name not in self._needs or self._needs[name](attrs)])
 
+    def aux_names(self, attrs: Attrs) -> tuple[str, ...]:
+        """The inputs among `input_names` that are auxiliary states."""
+        return self.aux
+
+    def output_names(self, attrs: Attrs) -> tuple[str, ...]:
+        """What its outputs are called, where they have names of their own."""
+        return ()
+
     def least_inputs(self, attrs: Attrs) -> int:
         """How many of `input_names` must be there: an optional one too, where the attributes say that it is used."""
         return len([name for name in self.input_names(attrs) if name not in self.optional or name in self._needs])

@@ -87,7 +87,7 @@ class Node:
     @property
     def aux_positions(self) -> list[int]:
         """Which inputs are auxiliary states."""
-        aux = self.op.aux if self.op is not None else ()
+        aux = self.op.aux_names(self.parsed) if self.op is not None else ()
         return [i for i, name in enumerate(self.input_names) if name in aux] if aux else []
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ def entry_name(entry: Entry) -> str:
     node, index = entry
     if node.op is None:
         return node.name
-    words = OUTPUT_NAMES.get(node.op.name)
-    if words is not None and index < len(words):
+    words = OUTPUT_NAMES.get(node.op.name) or node.op.output_names(node.parsed)
+    if index < len(words):
         return f"{node.name}_{words[index]}"
     return f"{node.name}_output{index}" if node.nout > 1 else f"{node.name}_output"

@@ -6,6 +6,7 @@ import difflib
 
 from gluonx.legacy.row import LegacyOp
 from gluonx.legacy.table import TABLE as LEGACY
+from gluonx.symbol.custom import CUSTOM
 from gluonx.symbol.ops2 import TABLE as MODERN
 
 __all__ = ["OUTPUT_NAMES", "find", "get", "names"]
@@ -20,7 +21,7 @@ OUTPUT_NAMES = {
 
 def find(name: str) -> LegacyOp | None:
     """The operator of this name or alias, or None."""
-    return MODERN.get(name) or LEGACY.get(name)
+    return MODERN.get(name) or LEGACY.get(name) or (CUSTOM if name == CUSTOM.name else None)
 
 
 def get(name: str) -> LegacyOp:
@@ -40,4 +41,4 @@ def get(name: str) -> LegacyOp:
 
 def names() -> list[str]:
     """Every name and alias."""
-    return sorted({*MODERN, *LEGACY})
+    return sorted({*MODERN, *LEGACY, CUSTOM.name})
