@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -58,22 +59,18 @@ class Worker:
         self.name, self.log = name, log
         if not pathlib.Path(command[0]).exists():
             raise Missing(f"{name}: there is no {command[0]}")
-        errors = log.open("w") if log else subprocess.DEVNULL
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            cwd=ROOT,
-            env={k: v for k, v in {**os.environ, **(environment or {})}.items() if v is not None},
-        )
+        given = {k: v for k, v in {**os.environ, **(environment or {})}.items() if v is not None}
+        with open(log or os.devnull, "w") as errors:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, env=given
+            )
 
     def send(self, **order: Any) -> None:
         """Give an order; `answer` waits for it to be done."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has ended; `answer` tells why
+            self.process.stdin.write(json.dumps(order) + "\n")
+            self.process.stdin.flush()
 
     def answer(self) -> Any:
         """The value that the last order gave.
@@ -104,12 +101,15 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it has ended
+                self.process.stdin.close()
         try:
             self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 class RemoteSide(Side):

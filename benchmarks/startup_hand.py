@@ -3,6 +3,10 @@
 ``python startup_hand.py MODEL WHAT`` does the work of ``startup_gluon.py`` and prints the same times. The compilation
 cache is where ``JAX_COMPILATION_CACHE_DIR`` says, with JAX's own settings. Parameters are drawn on the host by NumPy,
 which takes less time than drawing them with ``jax.random``, and the optimizer's state is made by one program.
+
+Some nets stand in ``zoo/byhand.py`` as well. They are written out here, for each module that a starting process imports
+is part of what is measured, and that one brings what no script of a user would: the workloads, their data, weights by
+name. What a script may have, gluonx's example of layers by hand, is shared.
 """
 
 import importlib.util

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import pathlib
 import sys
 import tempfile
@@ -89,8 +88,7 @@ def start(sides: list[str], pythons: dict[str, str], logs: pathlib.Path, found: 
 def together(workers: dict[str, Worker], found: Measured, **order: Any) -> dict[str, Any]:
     """The answers of all sides to an order. A side that fails is ended and noted."""
     for worker in workers.values():
-        with contextlib.suppress(BrokenPipeError):  # its answer tells why
-            worker.send(**order)
+        worker.send(**order)
     answers = {}
     for side in list(workers):
         try:

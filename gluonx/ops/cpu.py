@@ -217,6 +217,11 @@ def ordered(x: Array, axis: int) -> Array:
     return _ordered(x, axis) if x.dtype == jnp.float32 else jnp.sort(x, axis)
 
 
+def _once(x: Array) -> Array:
+    """`x`, which is not to be computed anew for each of its uses."""
+    return on_cpu(lax.optimization_barrier, lambda x: x, x)
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _softmax(x: Array, axis: int) -> Array:
     return jax.nn.softmax(x, axis)
@@ -224,9 +229,8 @@ def _softmax(x: Array, axis: int) -> Array:
 
 @_softmax.defjvp
 def _(axis: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    y = on_cpu(lax.optimization_barrier, lambda y: y, _softmax(*primals, axis))
-    moved = y * tangents[0]
-    return y, moved - y * moved.sum(axis, keepdims=True)
+    y = _once(_softmax(*primals, axis))
+    return y, y * (tangents[0] - _once((y * tangents[0]).sum(axis, keepdims=True)))
 
 
 def softmax(x: Array, axis: int) -> Array:
