@@ -115,6 +115,8 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
+    "mxnet.model.FeedForward": _name("gluonx.module", "FeedForward"),
+    "mxnet.FeedForward": _name("gluonx.module", "FeedForward"),
     "mxnet.autograd.NDArray": _value(NDArray),
     "mxnet.initializer.NDArray": _value(NDArray),
     # Not public, and all the same in many losses and blocks.

@@ -6,6 +6,7 @@ A module binds a symbol to arrays, and trains it by batches. Everything that it 
 
 from gluonx.module.base import BaseModule as BaseModule
 from gluonx.module.bucketing import BucketingModule as BucketingModule
+from gluonx.module.feedforward import FeedForward as FeedForward
 from gluonx.module.module import Module as Module
 
-__all__ = ["BaseModule", "BucketingModule", "Module"]
+__all__ = ["BaseModule", "BucketingModule", "FeedForward", "Module"]
