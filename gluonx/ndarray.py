@@ -20,6 +20,7 @@ from gluonx.deferred import where
 from gluonx.deferred.core import (
     Aval,
     Handle,
+    Packed,
     Pending,
     Placeholder,
     Tracer,
@@ -155,6 +156,8 @@ class ndarray(Arithmetic, Handle):
         value = self.value
         if isinstance(value, Pending) and value.value is not None:
             value = value.value
+        if type(value) is Packed:
+            value = value.vector.sample
         if isinstance(value, Zeros) and value.sharding is not None:
             return _device.device_of(next(iter(value.sharding.device_set)))
         if isinstance(value, jax.Array) and not isinstance(value, Tracer):
@@ -174,7 +177,7 @@ class ndarray(Arithmetic, Handle):
         trace = current_state().trace
         if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
             raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
-        if type(value) is Pending or isinstance(value, Placeholder):
+        if type(value) is Pending or type(value) is Packed or isinstance(value, Placeholder):
             value = settle(self)
             if isinstance(value, Tracer):
                 raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")

@@ -258,9 +258,8 @@ class Trainer(Checked):
         args = [*plan.weights, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
-        engine.commit_step(
-            plan.op, args, plan.targets, plan.owned, None if self._keep_grads else lambda: _give_up(plan.grads)
-        )
+        release = None if self._keep_grads else lambda: _give_up(plan.grads)
+        engine.commit_step(plan.op, args, plan.targets, plan.owned, release, len(plan.weights))
         _spend(plan)
 
     def _close(self, batch_size: float, closure: Any) -> Any:

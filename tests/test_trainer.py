@@ -881,7 +881,7 @@ def test_gradients_given_up_and_accumulated():
 
 
 def test_held_weights_are_copied_and_counted():
-    net, twin = made(), made()
+    net, twin = made(width=3000), made(width=3000)  # small weights are held in a vector, see test_vectors.py
     trainer, other = (Trainer(n.collect_params(), "sgd", {"learning_rate": 0.1}) for n in (net, twin))
     run(net, trainer, [0], None), run(twin, other, [0], None)
     raw, before = jnp.asarray(net.a.data()), net.a.data().asnumpy().copy()

@@ -5,6 +5,7 @@ A :class:`Handle` is what users hold (``gluonx.np.ndarray`` is its subclass). It
 - a ``jax.Array``: the value is there;
 - a JAX tracer: the handle lives inside a traced block;
 - a :class:`Pending`: a place in a pending graph; shape and dtype are known, the value is not there yet;
+- a :class:`Packed`: a part of a vector of small arrays, which is cut out when somebody reads it;
 - a :class:`Placeholder`: there is no value, and using it either makes one (zeros, an inferred parameter) or raises.
 
 ``Handle.aval`` caches the interned :class:`Aval` of the value, so that recording an operator compares identities and
@@ -37,6 +38,7 @@ __all__ = [
     "Handle",
     "Index",
     "Node",
+    "Packed",
     "Pending",
     "Placeholder",
     "ScalarSlot",
@@ -120,7 +122,9 @@ def _placement(sharding: Any) -> Any:
 
 
 def aval_of(value: Any) -> Aval:
-    """The interned aval of an array or tracer."""
+    """The interned aval of an array, packed array or tracer."""
+    if type(value) is Packed:
+        return value.aval
     if isinstance(value, Tracer):
         return intern_aval(value.shape, np.dtype(value.dtype))
     return intern_aval(value.shape, value.dtype, _placement(value.sharding))
@@ -248,6 +252,27 @@ class Pending:
         self.slot = slot
         self.aval = aval
         self.value = None
+
+
+class Packed:
+    """An array that is part of a vector: number `number` of ``vectors.Vector`` `vector`."""
+
+    __slots__ = ("__weakref__", "aval", "number", "vector")
+
+    def __init__(self, vector: Any, number: int, aval: Any) -> None:
+        self.vector = vector
+        self.number = number
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The array's dtype."""
+        return self.aval.dtype
 
 
 class Node:

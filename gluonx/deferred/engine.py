@@ -7,7 +7,9 @@ segment of its own.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import jax
@@ -257,7 +259,12 @@ def on_record_error(scope: Any) -> None:
 
 
 def commit_step(
-    op: Any, args: list[Any], targets: list[Handle], owned: Any, release: Callable[[], None] | None = None
+    op: Any,
+    args: list[Any],
+    targets: list[Handle],
+    owned: Any,
+    release: Callable[[], None] | None = None,
+    together: int = 0,
 ) -> None:
     """Records `op` on `args`, puts its outputs into `targets`, and runs the whole pending graph as one program.
 
@@ -273,6 +280,9 @@ def commit_step(
         Which of `args` have buffers that nobody else is meant to hold: they are donated.
     release : callable, optional
         Called once all is recorded; what it lets go of is no output of the program.
+    together : int
+        So many of the first `args` are the first `targets` themselves, and may be kept as one vector where they are
+        small.
     """
     state = current_state()
     if state.naive:
@@ -297,19 +307,20 @@ def commit_step(
                 graph.rollback()
                 raise
             if child.donors is None:
-                child.donors = _ownership(child.parts, set(owned))
+                child.donors = _ownership(child.parts, set(owned), together)
             graph.cursor = child
             if release is not None:
                 release()
             flushing.flush(graph, "trainer.step", flushing.Commit(targets, *child.donors))
-        for target in targets:
-            target.tape = None
+        deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
         drop_closed()
         return
 
 
-def _ownership(parts: Any, owned: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The leaves that an update may donate, and the slots of the gradients that it takes."""
-    donors = [-1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0]
+def _ownership(parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
+    """What an update may donate, the slots of the gradients that it takes, and which output replaces which leaf."""
+    leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
-    return tuple(donors), tuple(gradients)
+    once = Counter(leaves.values())
+    replaced = [(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
+    return tuple(leaves.values()), tuple(gradients), tuple(replaced)

@@ -15,8 +15,6 @@ holds as well is copied first. So what users hold never changes which program ru
 
 from __future__ import annotations
 
-import functools
-import math
 import signal
 import sys
 import threading
@@ -32,8 +30,9 @@ import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import Handle, Node, Pending, aval_of, counters, new_handle
-from gluonx.deferred.program import Plan, Program, pack, packable, walk_back
+from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment
+from gluonx.deferred.vectors import Join, Vector, resolved
 from gluonx.errors import GraphError
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
@@ -51,19 +50,27 @@ watchers: list[Any] = []  # of gluonx.profiler: each is called with a program an
 class Commit:
     """What a flush writes besides the places that users hold: the last node's outputs go into `targets`.
 
-    ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed.
+    ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed, and
+    ``replaced`` pairs of a leaf and the number of the output that takes its place: those that may be kept as a vector.
     """
 
-    __slots__ = ("donors", "gradients", "targets")
+    __slots__ = ("donors", "gradients", "replaced", "targets")
 
-    def __init__(self, targets: list[Handle], donors: tuple[int, ...], gradients: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        targets: list[Handle],
+        donors: tuple[int, ...],
+        gradients: tuple[int, ...],
+        replaced: tuple[tuple[int, int], ...],
+    ) -> None:
         self.targets = targets
         self.donors = donors
         self.gradients = gradients
+        self.replaced = replaced
 
 
 class _Sink:
-    """Takes an output that no handle waits for: a packed vector, or what nobody holds any more."""
+    """Takes an output that nobody holds any more."""
 
     __slots__ = ("aval", "value")
 
@@ -124,13 +131,16 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
         program = _build(graph, node, alive, tape_slots, final)
-        program.call.lower(*pack(graph), *[aval.struct for _, aval in program.spares]).compile()
+        args = program.arguments(graph)
+        program.call.lower(*args, *[aval.struct for _, aval in program.spares]).compile()
         counters.programs_compiled += 1
         node.programs[key] = program
         site.waiting += 1
         program.site = site
         LAST.update(new=_novelty(node))
-    _run_program(graph, program, places, alive, final)
+    else:
+        args = program.arguments(graph)
+    _run_program(graph, program, args, places, alive, final)
     LAST.update(node=node, why=why, how="compiled", program=program)
 
 
@@ -197,49 +207,66 @@ def _build(
 ) -> Program:
     path = list(graph.path())
     diff = tuple([i for i, s in enumerate(graph.sources) if s is not None and aval_of(graph.leaves[i]).inexact])
-    packs = _packs(graph, [s for s in alive if s in final.gradients]) if final is not None else ()
-    packed = set(chain(*packs))
-    finals = range(node.size - len(node.outs), node.size) if final is not None else ()
-    outputs = (*finals, *[s for s in alive if s not in packed])
-    spares = [s for s in alive if s in final.gradients and s not in packed and s in graph.spares] if final else ()
-    donors = final.donors if final is not None else ()
-    return Program(path, outputs, tape_slots, diff if tape_slots else (), donors, packs, tuple(spares))
+    diff = diff if tape_slots else ()
+    if final is None:
+        return Program(path, alive, tape_slots, diff)
+    gradients = [s for s in alive if s in final.gradients]
+    packs = _groups([(s, _aval(graph, s)) for s in gradients])
+    joins = _joins(graph, node, final)
+    apart = set(chain(*packs))
+    together = set(chain(*[join.outs for join in joins]))
+    first = node.size - len(node.outs)
+    finals = [i for i in range(len(node.outs)) if i not in together]
+    outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
+    spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
+    return Program(path, outputs, tape_slots, diff, final.donors, packs, spares, joins, finals)
 
 
-def _packs(graph: Any, slots: list[int]) -> tuple[tuple[int, ...], ...]:
-    """Groups of small gradients of one dtype on the default device."""
-    groups: dict[Any, list[int]] = {}
-    for slot in slots:
-        node, i = graph.owners[slot]
-        aval = node.outs[i]
+def _aval(graph: Any, slot: int) -> Any:
+    node, i = graph.owners[slot]
+    return node.outs[i]
+
+
+def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
+    """Of pairs of something and its aval: what is small, of one dtype and on the default device."""
+    groups: dict[Any, list[Any]] = {}
+    for each, aval in found:
         if packable(aval):
-            groups.setdefault(aval.dtype, []).append(slot)
-    return tuple([tuple(g) for g in groups.values() if len(g) > 2])
+            groups.setdefault(aval.dtype, []).append(each)
+    return [tuple(g) for g in groups.values() if len(g) > 2]
+
+
+def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
+    """Which leaves and outputs are vectors: none where other parameters take part, whose step may want these singly."""
+    own = {leaf for leaf, _ in final.replaced}
+    for leaf, source in enumerate(graph.sources):
+        if leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf])):
+            return []
+    pairs = [(pair, aval_of(graph.leaves[pair[0]])) for pair in final.replaced]
+    fitting = [(pair, aval) for pair, aval in pairs if aval is node.outs[pair[1]]]
+    found: list[Join] = []
+    for group in _groups(fitting):
+        leaves, outs = zip(*group, strict=True)
+        found.append(Join(list(leaves), list(outs), tuple([node.outs[o] for o in outs])))
+    return found
 
 
 def unpacked(graph: Any, place: Any) -> Any:
     """The value of a place in a closed graph, cut out of the packed vector that holds it."""
     packs: tuple[dict[int, Any], list[Any]] = graph.packs or ({}, [])
-    where_packed, sinks = packs
+    where_packed, vectors = packs
     found = where_packed.get(place.slot)
-    if found is None or sinks[found[0]].value is None:
+    if found is None or vectors[found[0]].value is None:
         raise GraphError(LOST) from graph.error
-    k, offset, aval = found
-    counters.dispatches += 1
-    place.value = _cut(sinks[k].value, np.int32(offset), aval.shape)
+    place.value = vectors[found[0]].array(found[1])
     return place.value
-
-
-@functools.partial(jax.jit, static_argnums=2)
-def _cut(packed: Any, offset: Any, shape: tuple[int, ...]) -> Any:
-    return jax.lax.dynamic_slice(packed, (offset,), (math.prod(shape),)).reshape(shape)
 
 
 def _segment(graph: Any, program: Program) -> Segment:
     inputs: list[Any] = []
-    for i, (array, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
-        inputs.append(attached(jnp.asarray(array), source) if i in program.held else None)
-    inputs.extend([new_handle(jnp.asarray(a)) for a in pack(graph)[len(inputs) :]])
+    for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
+        inputs.append(attached(jnp.asarray(resolved(leaf)), source) if i in program.held else None)
+    inputs.extend([new_handle(jnp.asarray(a)) for a in scalars_of(graph)])
     saved = [new_handle(None) for _ in program.residuals]
     return Segment(
         [graph.sources[i] for i in program.diff_leaves],
@@ -260,49 +287,67 @@ def attached(array: Any, source: Any) -> Handle:
     return handle
 
 
-def _run_program(graph: Any, program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> None:
-    args = pack(graph)
-    sinks: list[Any] = list(final.targets) if final is not None else []
-    if program.alive == alive and not program.packs:
-        sinks += places
-    else:
-        chosen = program.chosen.get(alive)
-        if chosen is None:
-            at = {slot: i for i, slot in enumerate(alive)}
-            chosen = program.chosen[alive] = [at.get(slot) for slot in program.outputs[len(sinks) :]]
-        sinks += [_Sink() if i is None else places[i] for i in chosen]
+def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> list[Any]:
+    """What takes each output that is no vector."""
+    sinks: list[Any] = [final.targets[i] for i in program.finals] if final is not None else []
+    if program.alive == alive:
+        return sinks + places
+    chosen = program.chosen.get(alive)
+    if chosen is None:
+        at = {slot: i for i, slot in enumerate(alive)}
+        chosen = program.chosen[alive] = [at.get(slot) for slot in program.alive]
+    return sinks + [_Sink() if i is None else places[i] for i in chosen]
+
+
+def _run_program(
+    graph: Any, program: Program, args: list[Any], places: list[Any], alive: tuple[int, ...], final: Commit | None
+) -> None:
+    sinks = _sinks(program, places, alive, final)
+    handles: list[Any] = []  # those that get a place in a vector, and that place
+    values: list[Any] = []
     if program.packs:
-        packs = [_Sink() for _ in program.packs]
-        graph.packs = (program.packed, packs)
-        sinks += packs
+        vectors = [Vector(layout) for _, layout in program.packs]
+        graph.packs = (program.packed, vectors)
+        sinks += vectors
+        for join, vector in zip(program.joins, vectors[len(vectors) - len(program.joins) :], strict=True):
+            assert final is not None, "only a step joins leaves"
+            handles += join.targets(final.targets)
+            values += vector.places()
     if program.tape_slots:
         graph.segment = _segment(graph, program)
         sinks += graph.segment.saved
     if final is not None:
-        references = sys.getrefcount
-        for i in final.donors:
-            # The leaf list, `args` and the handle to be rebound hold it; one reference more is somebody else's.
-            if references(args[i]) > _OWN_REFERENCES:
-                args[i] = graph.leaves[i] = jnp.copy(args[i])
-                counters.copies += 1
+        _keep_what_others_hold(graph, program, args)
         if program.spares:
             args += _spares(graph, program)
     counters.dispatches += 1
     for watch in watchers:
         watch(program, args)
     graph.closed = True
+    sinks += handles
     if program.runs == 0:
         with _uninterrupted():
-            _commit(program, args, sinks)
+            _commit(program, args, sinks, values)
             program.out_avals = _changed_avals(program, sinks)
     else:
-        _commit(program, args, sinks)
+        _commit(program, args, sinks, values)
     program.runs += 1
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
     if program.out_avals is not None:
         for sink, aval in zip(sinks, program.out_avals, strict=False):
             sink.aval = aval
+
+
+def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:
+    """Copies what is to be donated, but is held by somebody else as well."""
+    references, leaves = sys.getrefcount, graph.leaves
+    for i in program.donated:
+        array = args[i]
+        # The leaf list, `args`, the name here and the handle to be rebound hold it; one more is somebody else's.
+        if references(array) > _OWN_REFERENCES or array is not leaves[program.single[i]]:
+            args[i] = leaves[program.single[i]] = jnp.copy(array)
+            counters.copies += 1
 
 
 def _spares(graph: Any, program: Program) -> list[Any]:
@@ -319,10 +364,11 @@ def _spares(graph: Any, program: Program) -> list[Any]:
     return found
 
 
-def _commit(program: Program, args: list[Any], sinks: list[Any]) -> None:
+def _commit(program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
-    # donated buffers, and the handles getting the new ones.
-    deque(map(setattr, sinks, repeat("value"), chain.from_iterable(starmap(program.call, (args,)))), maxlen=0)
+    # donated buffers, and the handles getting the new ones. The sinks of `values` come behind those of the results.
+    results = chain.from_iterable(starmap(program.call, (args,)))
+    deque(map(setattr, sinks, repeat("value"), chain(results, values)), maxlen=0)
 
 
 def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
@@ -333,12 +379,12 @@ def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
 
 
 def _own_references() -> int:
-    probe = [object()]
-    holder = [probe[0]]
-    third = Handle()
-    third.value = probe[0]
-    args = list(holder)
-    return sys.getrefcount(args[0]) - 1 if probe else 0
+    leaves = [object()]
+    handle = Handle()
+    handle.value = leaves[0]
+    args = list(leaves)
+    array = args[0]
+    return sys.getrefcount(array)
 
 
 def _one_reference() -> int:
@@ -376,7 +422,7 @@ def _run_interpreted(
     finals = range(node.size - len(node.outs), node.size) if final is not None else ()
     slots = (*finals, *alive)
     plan = Plan(list(graph.path()), slots)
-    values = plan.run(graph.leaves, graph.floats, graph.ints, compiled=False)
+    values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
     counters.dispatches += len(plan.needed)
     if tape_slots:
         program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)

@@ -9,7 +9,7 @@ computed, errors are found, the user's line is noted.
 Invariants:
 
 - ``cursor`` is the one commit point. Lists that run ahead of it (an interrupt came in between) are cut back to it.
-- A leaf is one (array, source) pair, in order of first use; two variables on one buffer are two leaves.
+- A leaf is one (array or packed array, source) pair, in order of first use; two variables on one buffer are two leaves.
 - ``refs`` are weak: what users no longer hold is not computed for them.
 - ``journal`` holds the values of handles that were rebound to places of this graph, so that a failure puts them back.
 """
@@ -23,12 +23,13 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gluonx.deferred import core, flushing, growth
+from gluonx.deferred import core, flushing, growth, vectors
 from gluonx.deferred.core import (
     ROOT,
     Aval,
     Handle,
     Node,
+    Packed,
     Pending,
     Placeholder,
     Tracer,
@@ -354,15 +355,18 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
                 if not graph.closed:
                     flushing.flush(graph, why)
                     drop_closed()
-                array = value.value
-                if array is None:
-                    array = flushing.unpacked(graph, value)
+                with graph.lock:  # another thread may be about to put the value here
+                    array = value.value
+                    if array is None:
+                        array = flushing.unpacked(graph, value)
         handle.aval = value.aval
         handle.value = array
         segment = graph.segment
         if segment is not None:
             handle.tape = segment.outs.get(value.slot)
         return array
+    if type(value) is Packed:
+        return vectors.read(handle)
     if isinstance(value, Placeholder):
         value = handle.value = value.make(handle)
         handle.aval = None

@@ -11,8 +11,9 @@ whole plan runs under one ``jax.vjp``, and the residuals of that are outputs as 
 of the tape.
 
 Small gradients leave a program as one packed vector, since each array that crosses the border costs more than it
-holds; a gradient that somebody reads is cut out of it then. A large one is written into the buffer of the gradient that
-it replaces: fresh memory costs a page fault for every 4 KiB.
+holds; a gradient that somebody reads is cut out of it then. Small weights that a step replaces go in and out in the
+same way (:mod:`gluonx.deferred.vectors`). A large gradient is written into the buffer of the gradient that it replaces:
+fresh memory costs a page fault for every 4 KiB.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ import numpy as np
 from gluonx.deferred import where
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
+from gluonx.deferred.vectors import Join, layout_of, resolved
 
-__all__ = ["GradInfo", "Plan", "Program", "packable", "walk_back"]
+__all__ = ["GradInfo", "Plan", "Program", "packable", "scalars_of", "walk_back"]
 
 PACK_ELEMENTS = 4096
 
@@ -247,17 +249,24 @@ class Program:
         outputs: tuple[int, ...],
         tape_slots: tuple[int, ...],
         diff_leaves: tuple[int, ...],
-        donors: tuple[int, ...],
-        packs: tuple[tuple[int, ...], ...] = (),
+        donors: tuple[int, ...] = (),
+        packs: Sequence[tuple[int, ...]] = (),
         spares: tuple[int, ...] = (),
+        joins: Sequence[Join] = (),
+        finals: Sequence[int] = (),
     ) -> None:
-        self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*packs)))
-        self.packs = packs
+        self.node = last = path[-1]
+        self.joins = joins
+        first = last.size - len(last.outs)
+        # The slots of each vector that comes out: small gradients, then what replaces the leaves of `joins`.
+        vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in joins]]
+        self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)))
+        self.packs = [(slots, layout_of(tuple(map(self.plan.aval, slots)))) for slots in vectors]
+        self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
         self.spares = [(s, self.plan.aval(s)) for s in spares]
-        self.alive = outputs if path[-1].donors is None else outputs[len(path[-1].outs) :]
-        self.packed = {s: (k, o, self.plan.aval(s)) for k, pack in enumerate(packs) for s, o in self._offsets(pack)}
-        self.node = path[-1]
         self.outputs = outputs
+        self.finals = finals  # which of a step's outputs these begin with; what users hold comes behind
+        self.alive = outputs[len(finals) :]
         self.tape_slots = tape_slots
         # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.
         self.replay = Plan(path, tape_slots)
@@ -278,18 +287,38 @@ class Program:
             return self._trace(args)
 
         gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
-        first = self.node.n_leaves + (self.node.n_floats > 0) + (self.node.n_ints > 0)
-        self.call = jax.jit(
-            gluonx_step, donate_argnums=(*donors, *range(first, first + len(spares))), keep_unused=bool(spares)
-        )
+        joined = frozenset(itertools.chain(*[join.leaves for join in joins]))
+        self.single = [i for i in range(last.n_leaves) if i not in joined]  # leaves that are arguments of their own
+        self.donated = [self.single.index(i) for i in donors if i not in joined]
+        scalars = len(self.single) + len(joins)
+        first = scalars + (last.n_floats > 0) + (last.n_ints > 0)
+        given_away = (*self.donated, *range(len(self.single), scalars), *range(first, first + len(spares)))
+        self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares))
 
-    def _offsets(self, pack: tuple[int, ...]) -> list[tuple[int, int]]:
-        sizes = [self.plan.aval(s).size for s in pack]
-        return list(zip(pack, itertools.accumulate([0, *sizes]), strict=False))
+    def arguments(self, graph: Any) -> list[Any]:
+        """What the program is called with: leaves, vectors of leaves that are joined, the scalars as two vectors."""
+        leaves = graph.leaves
+        if self.joins:
+            args = [resolved(leaves[i]) for i in self.single]
+            args += [join.vector(leaves, self.runs == 0) for join in self.joins]
+        else:
+            args = list(map(resolved, leaves))
+        return args + scalars_of(graph)
 
     def _results(self, values: dict[int, Any]) -> tuple[Any, ...]:
-        packed = [jnp.concatenate([values[s].ravel() for s in pack]) for pack in self.packs]
+        packed = [layout.join([values[s] for s in slots]) for slots, layout in self.packs]
         return (*[values[s] for s in self.outputs], *packed)
+
+    def _parted(self, args: Any) -> list[Any]:
+        """The arguments with those of all leaves in front, as `_split` takes them."""
+        leaves: list[Any] = [None] * self.node.n_leaves
+        rest = list(args)
+        for i in self.single:
+            leaves[i] = rest.pop(0)
+        for join in self.joins:
+            for i, part in zip(join.leaves, join.layout.split(rest.pop(0)), strict=True):
+                leaves[i] = part
+        return leaves + rest
 
     def _split(self, args: Any) -> tuple[list[Any], Any, Any]:
         node = self.node
@@ -300,7 +329,7 @@ class Program:
         return list(args[:n]), floats, ints
 
     def _trace(self, args: Any) -> Any:
-        leaves, floats, ints = self._split(args)
+        leaves, floats, ints = self._split(self._parted(args))
         if not self.tape_slots:
             values = self.plan.run(leaves, floats, ints)
             return self._results(values)
@@ -365,15 +394,16 @@ def packable(aval: Any) -> bool:
     return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
 
-def pack(graph: Any) -> list[Any]:
-    """The arguments of a program: all leaves, then the scalars as two vectors."""
-    args = list(graph.leaves)
-    wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
-    if graph.floats:
-        args.append(np.array(graph.floats, np.float64 if wide else np.float32))
-    if graph.ints:
-        args.append(_pack_ints(graph.ints, wide))
-    return args
+def scalars_of(graph: Any) -> list[Any]:
+    """The scalars of a graph, as a vector of floats and one of integers."""
+    found: list[Any] = []
+    if graph.floats or graph.ints:
+        wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+        if graph.floats:
+            found.append(np.array(graph.floats, np.float64 if wide else np.float32))
+        if graph.ints:
+            found.append(_pack_ints(graph.ints, wide))
+    return found
 
 
 def _pack_ints(ints: list[int], wide: bool) -> np.ndarray:

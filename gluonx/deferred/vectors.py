@@ -1,0 +1,172 @@
+"""Small arrays that stay together between programs.
+
+An array that crosses the border of a program costs one to two microseconds whatever it holds, and small weights go in
+and out at each step. So a training program takes those of its own as one vector and gives them back as one
+(:class:`Join`); the handles hold a :class:`~gluonx.deferred.core.Packed` each, which says where in the vector its array
+is. Nothing but a training program knows of this: whoever else wants such an array reads it, and then all pieces are cut
+out by one program (:meth:`Vector.array`).
+
+Invariants: a Packed never changes what it stands for. A vector is donated to the next step only when nobody but the
+handles and that step holds its pieces; otherwise they are cut out first.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import threading
+import time
+from operator import attrgetter, is_, itemgetter
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.core import Aval, Handle, Packed, counters
+from gluonx.errors import GraphError
+
+__all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
+
+
+class Layout:
+    """Which arrays a vector holds, end to end; interned, see :func:`layout_of`."""
+
+    __slots__ = ("avals", "cuts", "joined", "numbers", "places", "taken_apart")
+
+    def __init__(self, avals: tuple[Aval, ...]) -> None:
+        self.avals = avals
+        self.numbers = list(range(len(avals)))
+        starts = itertools.accumulate([a.size for a in avals], initial=0)
+        self.places = [(start, a.size, a.shape) for start, a in zip(starts, avals, strict=False)]
+        self.taken_apart = jax.jit(self.split)
+        self.joined = jax.jit(self.join)
+        self.cuts = 0
+
+    def split(self, vector: Any) -> list[Any]:
+        """The arrays of a vector."""
+        return [vector[start : start + size].reshape(shape) for start, size, shape in self.places]
+
+    def cut(self, vector: jax.Array) -> list[jax.Array]:
+        """The same for a vector that is there. The first times nothing is compiled for it."""
+        self.cuts += 1
+        if self.cuts > _CUTS_BY_HOST:
+            return self.taken_apart(vector)
+        return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
+
+    def join(self, arrays: Any) -> Any:
+        """The vector of arrays."""
+        return jnp.concatenate([a.ravel() for a in arrays])
+
+
+_CUTS_BY_HOST = 3
+_GIVEN = "the value of this array was given to a training step in another thread, which replaces it"
+_TRIES = 100
+_cutting = threading.Lock()
+layout_of = functools.cache(Layout)
+
+
+class Vector:
+    """Arrays that are kept as one; ``value`` is put in by the program that computes it."""
+
+    __slots__ = ("arrays", "layout", "value")
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.value: Any = None
+        self.arrays: list[Any] | None = None
+
+    def array(self, number: int) -> jax.Array:
+        """One of the arrays; the first time all of them are cut out.
+
+        Raises
+        ------
+        GraphError
+            If the vector was given to a step.
+        """
+        if self.arrays is None:
+            with _cutting, jax.ensure_compile_time_eval():
+                if self.arrays is None:  # no other thread was faster
+                    try:
+                        self.arrays = self.layout.cut(self.value)
+                    except (ValueError, RuntimeError):
+                        if self.value.is_deleted():
+                            raise GraphError(_GIVEN) from None
+                        raise
+                    counters.dispatches += 1
+        return self.arrays[number]
+
+    @property
+    def sample(self) -> jax.Array:
+        """An array where these are."""
+        return self.value if self.arrays is None else self.arrays[0]
+
+    def places(self) -> list[Packed]:
+        """What handles hold."""
+        return list(map(Packed, itertools.repeat(self), self.layout.numbers, self.layout.avals))
+
+
+def read(handle: Handle) -> jax.Array:
+    """The array of a handle that holds a Packed, which it keeps: it is to be in its vector at the next step too."""
+    for _ in range(_TRIES):
+        try:
+            return resolved(handle.value)
+        except GraphError:  # a step in another thread is about to replace it
+            time.sleep(1e-3)
+    return resolved(handle.value)
+
+
+def resolved(value: Any) -> Any:
+    """The array that a leaf of a graph stands for."""
+    return value.vector.array(value.number) if type(value) is Packed else value
+
+
+_vector, _number = attrgetter("vector"), attrgetter("number")
+
+
+class Join:
+    """Leaves of a program that go in as one vector, and the outputs of its last node that replace them.
+
+    Parameters
+    ----------
+    leaves, outs : sequence of int
+        The numbers of the leaves, and of the outputs among the last node's: at least two of each.
+    avals : sequence of Aval
+    """
+
+    __slots__ = ("layout", "leaves", "outs", "taken", "targets")
+
+    def __init__(self, leaves: list[int], outs: list[int], avals: tuple[Aval, ...]) -> None:
+        self.leaves, self.outs = leaves, outs
+        self.layout = layout_of(avals)
+        self.taken, self.targets = itemgetter(*leaves), itemgetter(*outs)
+
+    def vector(self, leaves: list[Any], first: bool) -> jax.Array:
+        """The vector of these leaves, which nobody else holds; `first` says that nothing is to be compiled for it."""
+        pieces = self.taken(leaves)
+        if all(map(is_, map(type, pieces), itertools.repeat(Packed))):
+            vector = pieces[0].vector
+            whole = vector.layout is self.layout and all(map(is_, map(_vector, pieces), itertools.repeat(vector)))
+            if whole and list(map(_number, pieces)) == self.layout.numbers:
+                if max(map(sys.getrefcount, pieces)) > _OWN_REFERENCES:
+                    vector.array(0)
+                return vector.value
+        arrays = [resolved(leaf) for leaf in pieces]
+        if first:
+            return jax.device_put(np.concatenate([np.asarray(a).ravel() for a in arrays]))
+        counters.dispatches += 1
+        return self.layout.joined(arrays)
+
+
+def _own_references() -> int:
+    """How many hold a piece that nobody else holds: its handle, the leaves, what was taken of them."""
+    handle = Handle()
+    handle.value = Packed(None, 0, None)
+    leaves = [handle.value] * 2
+    leaves[1] = None
+    pieces = itemgetter(0, 1)(leaves)
+    return max(map(sys.getrefcount, pieces[:1])) - 1
+
+
+_OWN_REFERENCES = _own_references()
