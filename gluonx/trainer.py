@@ -21,7 +21,7 @@ import jax
 from gluonx import serialize
 from gluonx.arguments import Checked
 from gluonx.deferred import engine
-from gluonx.deferred.core import Handle, intern_aval, new_handle
+from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.shapes import Gone
 from gluonx.errors import FormatError, StaleGradientError, UninitializedError
@@ -32,6 +32,7 @@ from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.statefile import by_place, described, description
+from gluonx.optimizer.stepvector import Advancing, StepVector
 from gluonx.parameter import Parameter
 from gluonx.pieces import FusedParameter
 
@@ -67,7 +68,9 @@ class _Plan:
         "targets",
         "tx",
         "units",
+        "update",
         "variables",
+        "vector",
         "weights",
     )
 
@@ -80,8 +83,9 @@ class _Plan:
         active: list[int],
         units: Units,
         state: list[Any],
+        vector: StepVector | None,
     ) -> None:
-        self.tx, self.op = tx, op
+        self.tx, self.op, self.update = tx, op, rule
         self.params = list(dict.fromkeys(p._home or p for p in params))
         self.marks = _marks(self.params)
         self.units = units
@@ -90,7 +94,8 @@ class _Plan:
         self.variables = units.variables()
         self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
         self.state = state
-        self.targets = [*self.weights, *state]
+        self.vector = vector
+        self.targets = [*self.weights, *state, *([vector.handle] if vector is not None else [])]
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
 
@@ -159,6 +164,7 @@ class Trainer(Checked):
         self._rule: PackedRule | None = None
         self._units = Units([])  # which arrays the pieces of self._rule are in
         self._active: list[int] = []
+        self._vector = StepVector()
         self._by_hand = self._optimizer._is_imperative()
         self._imperative: dict[int, Any] = {}
         self._ops: dict[Any, DerivedOp] = {}
@@ -252,14 +258,14 @@ class Trainer(Checked):
     def _step_in_one(self, plan: _Plan) -> None:
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
-        numbers = optimizer.hyper(self._active)
-        # In a handle, since an array of NumPy's would be copied: its owner might write to it.
-        vector = new_handle(numbers, intern_aval(numbers.shape, numbers.dtype))
+        vector = self._vector.renewed(optimizer.step_numbers(self._active))
         args = [*plan.weights, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
         release = None if self._keep_grads else lambda: _give_up(plan.grads)
         engine.commit_step(plan.op, args, plan.targets, plan.owned, release, len(plan.weights))
+        if plan.vector is not None:
+            self._vector.stepped()
         _spend(plan)
 
     def _close(self, batch_size: float, closure: Any) -> Any:
@@ -270,7 +276,9 @@ class Trainer(Checked):
             raise ValueError(f"this Trainer takes no closure, because {why}")
         self._plan_for_states()
         plan = self._plans[None]
-        step = ClosedStep(traced_closure(closure, plan.weights), closure, plan.op.fn, plan.op, plan.weights, plan.state)
+        step = ClosedStep(
+            traced_closure(closure, plan.weights), closure, plan.update, plan.op, plan.weights, plan.state
+        )
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         try:
             optimizer.rescale_grad = self._scale / size
@@ -310,16 +318,18 @@ class Trainer(Checked):
         keys = units.leaf_keys(rule, [self._names[i] for i in self._active])
         leaves = self._state_leaves(rule, weights, units, keys)
         fresh = fresh or (True,) * len(weights)
-        packed, update = units.packed(rule, leaves, fresh, [len(w._read().devices()) > 1 for w in weights])
+        packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
         if self._rule is None or self._rule.rule is not rule:
             places = [_place_of(weights[units.home_of(rule, g[0])]) for g in packed.groups]
             self._state = [new_handle(jax.device_put(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
             self._keys = keys
         self._rule, self._units = packed, units
-        op, state = self._update_op(packed, update, weights, units.key), self._state
+        # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
+        advances = self._scaler is None and all(w.aval is not None and w.aval.sharding is None for w in weights)
+        op, state = self._update_op(packed, update, weights, (units.key, advances)), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
-        return _Plan(tx, op, update, self._params, self._active, units, state)
+        return _Plan(tx, op, update, self._params, self._active, units, state, self._vector if advances else None)
 
     def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any) -> DerivedOp:
         """The update as an operator. The same update gives the same operator, also in another Trainer: nothing
@@ -337,7 +347,7 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            op = home[key] = DerivedOp("update", update)
+            op = home[key] = DerivedOp("update", Advancing(update) if units[1] else update)
             op.steady = home is _UPDATES
         return op
 

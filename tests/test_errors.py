@@ -746,7 +746,7 @@ def in_backward(rig, patch, error):
 def in_update(rig, patch, error):
     rig.drifted = True
     rig.backward()
-    patch.setattr(rig.trainer.optimizer, "hyper", raising(error)(None))
+    patch.setattr(rig.trainer.optimizer, "step_numbers", raising(error)(None))
     rig.trainer.step(5)
 
 

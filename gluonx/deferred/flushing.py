@@ -29,10 +29,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred import where
-from gluonx.deferred.core import Handle, Node, Pending, aval_of, counters, new_handle
+from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment
-from gluonx.deferred.vectors import Join, Vector, resolved
+from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.errors import GraphError
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
@@ -157,6 +157,7 @@ def _other_program(
             and not program.tape_slots
             and not _tape_slots(graph, alive)
         ):
+            node.programs[alive, donors, ends] = program
             return program
     return None
 
@@ -210,7 +211,8 @@ def _build(
     diff = diff if tape_slots else ()
     if final is None:
         return Program(path, alive, tape_slots, diff)
-    gradients = [s for s in alive if s in final.gradients]
+    held = set(alive)
+    gradients = [s for s in final.gradients if s in held]  # in the weights' order, in which the update takes them
     packs = _groups([(s, _aval(graph, s)) for s in gradients])
     joins = _joins(graph, node, final)
     apart = set(chain(*packs))
@@ -237,18 +239,30 @@ def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
-    """Which leaves and outputs are vectors: none where other parameters take part, whose step may want these singly."""
-    own = {leaf for leaf, _ in final.replaced}
-    for leaf, source in enumerate(graph.sources):
-        if leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf])):
-            return []
-    pairs = [(pair, aval_of(graph.leaves[pair[0]])) for pair in final.replaced]
-    fitting = [(pair, aval) for pair, aval in pairs if aval is node.outs[pair[1]]]
-    found: list[Join] = []
-    for group in _groups(fitting):
-        leaves, outs = zip(*group, strict=True)
-        found.append(Join(list(leaves), list(outs), tuple([node.outs[o] for o in outs])))
-    return found
+    """Which leaves and outputs are vectors."""
+    joins: list[Join] = []
+    if not _others_train(graph, {leaf for leaf, _ in final.replaced}):
+        pairs = [(pair, aval_of(graph.leaves[pair[0]])) for pair in final.replaced]
+        for group in _groups([(pair, aval) for pair, aval in pairs if aval is node.outs[pair[1]]]):
+            leaves, outs = zip(*group, strict=True)
+            joins.append(Join(leaves, outs, layout_of(tuple([node.outs[o] for o in outs]))))
+    taken = set(chain(*[join.leaves for join in joins]))
+    others: dict[Any, list[int]] = {}
+    for i, leaf in enumerate(graph.leaves):
+        if type(leaf) is Packed and i not in taken and i not in final.donors:
+            others.setdefault(leaf.vector, []).append(i)
+    for vector, leaves in others.items():
+        if len(leaves) > 2:
+            joins.append(Join(leaves, [], vector.layout, [graph.leaves[i].number for i in leaves]))
+    return joins
+
+
+def _others_train(graph: Any, own: set[int]) -> bool:
+    """Whether small parameters take part that this step does not replace: theirs may want ours one by one."""
+    return any(
+        leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf]))
+        for leaf, source in enumerate(graph.sources)
+    )
 
 
 def unpacked(graph: Any, place: Any) -> Any:
@@ -309,7 +323,7 @@ def _run_program(
         vectors = [Vector(layout) for _, layout in program.packs]
         graph.packs = (program.packed, vectors)
         sinks += vectors
-        for join, vector in zip(program.joins, vectors[len(vectors) - len(program.joins) :], strict=True):
+        for join, vector in zip(program.replacing, vectors[len(vectors) - len(program.replacing) :], strict=True):
             assert final is not None, "only a step joins leaves"
             handles += join.targets(final.targets)
             values += vector.places()

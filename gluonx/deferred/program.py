@@ -259,7 +259,8 @@ class Program:
         self.joins = joins
         first = last.size - len(last.outs)
         # The slots of each vector that comes out: small gradients, then what replaces the leaves of `joins`.
-        vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in joins]]
+        self.replacing = [join for join in joins if join.outs]
+        vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in self.replacing]]
         self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)))
         self.packs = [(slots, layout_of(tuple(map(self.plan.aval, slots)))) for slots in vectors]
         self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
@@ -292,7 +293,8 @@ class Program:
         self.donated = [self.single.index(i) for i in donors if i not in joined]
         scalars = len(self.single) + len(joins)
         first = scalars + (last.n_floats > 0) + (last.n_ints > 0)
-        given_away = (*self.donated, *range(len(self.single), scalars), *range(first, first + len(spares)))
+        replaced = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
+        given_away = (*self.donated, *replaced, *range(first, first + len(spares)))
         self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares))
 
     def arguments(self, graph: Any) -> list[Any]:
@@ -316,7 +318,7 @@ class Program:
         for i in self.single:
             leaves[i] = rest.pop(0)
         for join in self.joins:
-            for i, part in zip(join.leaves, join.layout.split(rest.pop(0)), strict=True):
+            for i, part in join.parted(rest.pop(0)):
                 leaves[i] = part
         return leaves + rest
 

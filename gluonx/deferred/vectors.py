@@ -130,33 +130,49 @@ class Join:
 
     Parameters
     ----------
-    leaves, outs : sequence of int
-        The numbers of the leaves, and of the outputs among the last node's: at least two of each.
-    avals : sequence of Aval
+    leaves : sequence of int
+        The numbers of the leaves: two or more.
+    outs : sequence of int
+        The numbers of the outputs that replace them, or none where the leaves are only read.
+    layout : Layout
+        Of the vector.
+    numbers : list of int, optional
+        Which of its arrays the leaves are; all of them if they are replaced.
     """
 
-    __slots__ = ("layout", "leaves", "outs", "taken", "targets")
+    __slots__ = ("layout", "leaves", "numbers", "outs", "taken", "targets")
 
-    def __init__(self, leaves: list[int], outs: list[int], avals: tuple[Aval, ...]) -> None:
-        self.leaves, self.outs = leaves, outs
-        self.layout = layout_of(avals)
-        self.taken, self.targets = itemgetter(*leaves), itemgetter(*outs)
+    def __init__(self, leaves: Any, outs: Any, layout: Layout, numbers: list[int] | None = None) -> None:
+        self.leaves, self.outs, self.layout = list(leaves), list(outs), layout
+        self.numbers = layout.numbers if numbers is None else numbers
+        self.taken = itemgetter(*leaves)
+        self.targets = itemgetter(*outs) if outs else None
 
     def vector(self, leaves: list[Any], first: bool) -> jax.Array:
-        """The vector of these leaves, which nobody else holds; `first` says that nothing is to be compiled for it."""
-        pieces = self.taken(leaves)
-        if all(map(is_, map(type, pieces), itertools.repeat(Packed))):
-            vector = pieces[0].vector
-            whole = vector.layout is self.layout and all(map(is_, map(_vector, pieces), itertools.repeat(vector)))
-            if whole and list(map(_number, pieces)) == self.layout.numbers:
-                if max(map(sys.getrefcount, pieces)) > _OWN_REFERENCES:
+        """The vector of these leaves; `first` says that nothing is to be compiled for it.
+
+        Where the leaves are replaced, nobody else holds it.
+        """
+        packed = self.taken(leaves)
+        if all(map(is_, map(type, packed), itertools.repeat(Packed))):
+            vector = packed[0].vector
+            whole = vector.layout is self.layout and all(map(is_, map(_vector, packed), itertools.repeat(vector)))
+            if whole and list(map(_number, packed)) == self.numbers:
+                if self.outs and max(map(sys.getrefcount, packed)) > _OWN_REFERENCES:
                     vector.array(0)
                 return vector.value
-        arrays = [resolved(leaf) for leaf in pieces]
+        arrays: list[Any] = [np.zeros(a.shape, a.dtype) for a in self.layout.avals]
+        for number, leaf in zip(self.numbers, packed, strict=True):
+            arrays[number] = resolved(leaf)
         if first:
             return jax.device_put(np.concatenate([np.asarray(a).ravel() for a in arrays]))
         counters.dispatches += 1
         return self.layout.joined(arrays)
+
+    def parted(self, vector: Any) -> list[tuple[int, Any]]:
+        """The leaves of a vector, with their numbers."""
+        parts = self.layout.split(vector)
+        return [(leaf, parts[number]) for leaf, number in zip(self.leaves, self.numbers, strict=True)]
 
 
 def _own_references() -> int:

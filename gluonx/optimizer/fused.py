@@ -106,24 +106,35 @@ class Units:
         return rule.init(weights if self.is_plain or isinstance(rule, UnitRule) else self.cut(weights))
 
     def packed(
-        self, rule: FlatRule, leaves: Sequence[Any], fresh: tuple[bool, ...], spread: Sequence[bool]
+        self,
+        optimizer: Optimizer,
+        rule: FlatRule,
+        leaves: Sequence[Any],
+        fresh: tuple[bool, ...],
+        weights: Sequence[Any],
     ) -> tuple[PackedRule, Any]:
         """The rule with its small states together, and the update of the arrays by it.
 
         Parameters
         ----------
+        optimizer : Optimizer
         rule : FlatRule
+            The optimizer's.
         leaves : sequence
             Its states.
-        fresh, spread : sequence of bool
-            Which arrays have a gradient, and which are spread over several devices.
+        fresh : sequence of bool
+            Which arrays have a gradient.
+        weights : sequence of ndarray
         """
+        spread = [len(w._read().devices()) > 1 for w in weights]
         cuts = not self.is_plain and not isinstance(rule, UnitRule)
         home = self.owner_of if cuts else range(len(fresh))
         count = self.count if cuts else len(fresh)
         own = tuple(fresh[home[k]] for k in range(count))
         alone = frozenset(k for k in range(count) if spread[home[k]])
-        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone)
+        joins = self.is_plain and self._by_element(optimizer) and not optimizer.by_index
+        structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights] if joins else None
+        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone, structs)
         return packed, CutRule(packed, self, fresh) if cuts else packed
 
     def home_of(self, rule: FlatRule, leaf: int) -> int:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from gluonx.arguments import refuse
-from gluonx.optimizer.rules import FlatRule, Step, pack, per_parameter, with_master_weights, zeros_like_weight
+from gluonx.optimizer.rules import FlatRule, Step, StepNumbers, per_parameter, with_master_weights, zeros_like_weight
 
 if TYPE_CHECKING:
     import optax
@@ -316,6 +316,10 @@ class Optimizer:
         decay and count, else 1 + 3 entries a parameter, and none for the decay until there is one; once it was long
         it stays long, so that a program compiles anew at most twice for this.
         """
+        return self.step_numbers(indices).vector()
+
+    def step_numbers(self, indices: Sequence[Any]) -> StepNumbers:
+        """Give what `hyper` puts into its vector."""
         common, same, count = self._in_step
         if common is self._index_update_count and same == indices:
             counts = [count]
@@ -326,10 +330,11 @@ class Optimizer:
         rate = self._rate()
         self._decays = self._decays or self.wd != 0
         if self._uniform:
-            return pack([rate * lr[0]], [self.wd * wd[0]], counts, self.rescale_grad, True, self._decays)
+            return StepNumbers([rate * lr[0]], [self.wd * wd[0]], counts[:1], self.rescale_grad, True, self._decays)
         if len(counts) < len(lr):
             counts = counts * len(lr)
-        return pack([rate * m for m in lr], [self.wd * m for m in wd], counts, self.rescale_grad, False, self._decays)
+        rates, decays = [rate * m for m in lr], [self.wd * m for m in wd]
+        return StepNumbers(rates, decays, counts, self.rescale_grad, False, self._decays)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .rules import FlatRule
+from .together import together
 
 __all__ = ["PackedRule", "kind_of"]
 
@@ -46,6 +47,8 @@ class PackedRule:
         Which weights have a gradient; the others, and their states, come out as they went in.
     alone : frozenset of int
         Weights whose states are not to be packed, because they are spread over several devices.
+    weights : sequence, optional
+        Shapes and dtypes of the weights, where the rule's formula works on each element by itself.
 
     Attributes
     ----------
@@ -53,7 +56,7 @@ class PackedRule:
         The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
     """
 
-    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes")
+    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes", "together")
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class PackedRule:
         dtypes: Sequence[Any],
         fresh: tuple[bool, ...],
         alone: frozenset[int] = frozenset(),
+        weights: Sequence[Any] | None = None,
     ) -> None:
         self.alone = alone
         self.rule = rule
@@ -69,11 +73,21 @@ class PackedRule:
         self.dtypes = [np.dtype(d) for d in dtypes]
         self.fresh = fresh
         self.groups = self._grouped()
+        self.together = together(self, weights, LIMIT) if weights is not None else None
 
     @property
     def pieces(self) -> int:
         """How many parameters have numbers in the step vector."""
         return self.rule.pieces
+
+    def kind(self, name: str, owner: int | None) -> str:
+        """What the states of one name in all weights have in common."""
+        return name if owner is None else kind_of(name, owner)
+
+    def state_of(self, leaf: int) -> tuple[str, int | None]:
+        """What a state leaf is: its kind, and the number of its weight."""
+        owner = self.rule.owners[leaf]
+        return self.kind(self.rule.leaf_names[leaf], owner), owner
 
     def _grouped(self) -> tuple[tuple[int, ...], ...]:
         together: dict[Any, list[int]] = {}
@@ -82,7 +96,7 @@ class PackedRule:
             if owner is None or owner in self.alone or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
                 alone.append((i,))
             else:
-                kind = kind_of(name, owner), self.dtypes[i].name
+                kind = self.kind(name, owner), self.dtypes[i].name
                 together.setdefault(kind, []).append(i)
         return (*[tuple(g) for g in together.values()], *alone)
 
@@ -109,6 +123,8 @@ class PackedRule:
         """(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)."""
         n = len(self.fresh)
         m = sum(self.fresh)
+        if self.together is not None and not extra:
+            return self.together(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1])
         weights, given = arrays[:n], iter(arrays[n : n + m])
         leaves = self.unpack(arrays[n + m : -1])
         grads = [next(given) if f else jnp.zeros_like(w) for f, w in zip(self.fresh, weights, strict=True)]

@@ -42,6 +42,8 @@ __all__ = [
     "FlatRule",
     "Hyper",
     "MasterState",
+    "StepNumbers",
+    "advanced",
     "clipped",
     "decayed",
     "moved_back",
@@ -124,6 +126,34 @@ def pack(
     return np.array((rescale, *t, *lr, *wd), np.float32)
 
 
+class StepNumbers(NamedTuple):
+    """What `pack` takes: the numbers of a step on the host."""
+
+    lr: list[float]
+    wd: list[float]
+    t: list[int]
+    rescale: float
+    uniform: bool
+    decays: bool
+
+    def vector(self) -> np.ndarray:
+        """The vector of `pack`."""
+        return pack(*self)
+
+    def follows(self, before: StepNumbers) -> bool:
+        """Whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
+        return (
+            self.lr == before.lr
+            and self[3:] == before[3:]
+            and self.wd == before.wd
+            and (self.t[0] == before.t[0] + 1 if len(self.t) == 1 else self.t == [n + 1 for n in before.t])
+            and max(self.t) < _EXACT
+        )
+
+
+_EXACT = 1 << 24  # float32 has no odd numbers beyond
+
+
 def unpack(vector: Any, count: int) -> Hyper:
     """Take apart what `pack` made for ``count`` parameters; works on arrays and on tracers.
 
@@ -148,6 +178,13 @@ def moved_back(vector: Any, count: int, steps: Any) -> Any:
     """The step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
     end = 2 if vector.shape[0] in (3, 4) else 1 + count
     return vector.at[1:end].add(-steps.astype(vector.dtype))
+
+
+def advanced(vector: Any, count: int) -> Any:
+    """The step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
+    size = vector.shape[0]
+    end = 2 if size in (3, 4) else 1 + count
+    return vector + np.array([1 <= i < end for i in range(size)], vector.dtype)
 
 
 # ----------------------------------------------------------------- pieces that formulas share

@@ -1,0 +1,54 @@
+"""The numbers of a step, where the program is.
+
+From step to step the counts grow by one and mostly nothing else changes. So the program of a step gives the vector of
+the next one too, and only numbers that did not follow are sent: an array from the host costs a small step a third of
+its time, because its program has to wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gluonx.deferred.core import intern_aval, new_handle
+from gluonx.optimizer.rules import StepNumbers, advanced
+
+__all__ = ["Advancing", "StepVector"]
+
+
+class StepVector:
+    """A Trainer's step vector; ``handle`` is what goes into the operator and takes what comes out."""
+
+    __slots__ = ("coming", "done", "handle")
+
+    def __init__(self) -> None:
+        self.handle = new_handle(np.zeros(0, np.float32))
+        self.coming: StepNumbers | None = None
+        self.done: StepNumbers | None = None
+
+    def renewed(self, numbers: StepNumbers) -> Any:
+        """The handle with these numbers in it."""
+        if self.done is None or not numbers.follows(self.done):
+            self.done = None  # until a step has come to its end, nobody knows what is in the handle
+            vector, handle = numbers.vector(), self.handle
+            handle.value, handle.aval, handle.tape = vector, intern_aval(vector.shape, vector.dtype), None
+        self.coming = numbers
+        return self.handle
+
+    def stepped(self) -> None:
+        """The step was made: the handle has the next vector."""
+        self.done = self.coming
+
+
+class Advancing:
+    """An update that gives the next step's vector behind its results."""
+
+    __slots__ = ("pieces", "update")
+
+    def __init__(self, update: Any) -> None:
+        self.update, self.pieces = update, update.pieces
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """(weights, gradients, states, step vector) -> (weights, states, step vector)."""
+        return (*self.update(*arrays), advanced(arrays[-1], self.pieces))
