@@ -17,6 +17,7 @@ import itertools
 import sys
 import threading
 import time
+from collections.abc import Callable
 from operator import attrgetter, is_, itemgetter
 from typing import Any
 
@@ -146,7 +147,7 @@ class Join:
         self.leaves, self.outs, self.layout = list(leaves), list(outs), layout
         self.numbers = layout.numbers if numbers is None else numbers
         self.taken = itemgetter(*leaves)
-        self.targets = itemgetter(*outs) if outs else None
+        self.targets: Callable[[list[Any]], tuple[Any, ...]] = itemgetter(*outs) if outs else lambda _: ()
 
     def vector(self, leaves: list[Any], first: bool) -> jax.Array:
         """The vector of these leaves; `first` says that nothing is to be compiled for it.
