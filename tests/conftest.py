@@ -30,7 +30,9 @@ def strict_ranks():
 # Sweeps of which `make test` runs one row in so many, always the same ones; `make test-all` runs them all.
 SAMPLED = {
     "test_bad_arguments.py": 3,
+    "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
+    "test_cpu_forms.py": 3,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,

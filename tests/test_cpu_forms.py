@@ -179,6 +179,17 @@ def test_running_sums(shape, axis):
     np.testing.assert_allclose(jax.jvp(fn, (x,), (g,))[1], np.cumsum(g, axis), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((40, 5), 0), ((5, 40), 1)])
+def test_running_products(shape, axis):
+    x = numbers(shape).at[2, 3].set(0)
+    fn = bound("cumprod", axis=axis)
+    np.testing.assert_allclose(fn(x), np.cumprod(x, axis), rtol=1e-5)
+    g = numbers(shape, seed=1)
+    with native_forms():
+        wanted = jax.vjp(lambda x: bound("cumprod", axis=axis)(x), x)[1](g)[0]
+    np.testing.assert_allclose(jax.vjp(fn, x)[1](g)[0], wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_a_running_sum_keeps_what_comes_before_an_infinity():
     x = jnp.zeros((9, 64)).at[4].set(jnp.inf)
     assert np.isfinite(bound("cumsum", axis=0)(x)[:4]).all()

@@ -321,7 +321,7 @@ FORMS: dict[str, Callable[..., Form]] = {
     "pick": _bare(lambda x, i: jnp.take_along_axis(x, i[:, None], 1)[:, 0]),
     "one_hot": lambda depth: lambda i: jax.nn.one_hot(i, depth),
     "gather_nd": _bare(lambda x, i: x[i[0], i[1]]),
-    "scatter_nd": lambda shape: lambda x, i: jnp.zeros(shape).at[i[0], i[1]].add(x),
+    "scatter_nd": lambda shape: lambda x, i: jnp.zeros(shape).at[i[0], i[1]].set(x),
     "index_add": _bare(lambda x, i, v: x.at[i[0], i[1]].add(v)),
     "index_update": _bare(lambda x, i, v: x.at[i[0], i[1]].set(v)),
     "topk": _top,

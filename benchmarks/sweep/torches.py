@@ -292,7 +292,7 @@ FORMS: dict[str, Callable[..., Form]] = {
     "take": lambda axis: lambda x, i: torch.index_select(x, axis, i),
     "take_along_axis": lambda axis: lambda x, i: torch.gather(x, axis, i),
     "gather_nd": _bare(lambda x, i: x[i[0], i[1]]),
-    "scatter_nd": lambda shape: lambda x, i: torch.zeros(shape).index_put((i[0], i[1]), x, accumulate=True),
+    "scatter_nd": lambda shape: lambda x, i: torch.zeros(shape).index_put((i[0], i[1]), x),
     "index_add": _bare(lambda x, i, v: x.index_put((i[0], i[1]), v, accumulate=True)),
     "index_update": _bare(lambda x, i, v: x.index_put((i[0], i[1]), v)),
     "pick": lambda axis: lambda x, i: x.gather(axis, i[:, None])[:, 0],

@@ -10,7 +10,7 @@ cores) and is chosen by static shapes; other platforms and everything under `nat
   the product.
 - The place of the largest element. XLA carries pairs of value and place through a scalar loop; `largest_place` takes
   the maximum first, and then the least place that has it, both with vectors.
-- Running sums. XLA adds windows; `running_sum` goes along the axis with all other elements side by side.
+- Running sums and products. XLA combines windows; `running` goes along the axis with all other elements side by side.
 - Sorting. Floats are compared by a comparator that knows NaN and the sign of zero; as whole numbers of the same order
   they take a quarter of the time.
 - The gradient of softmax over short rows. XLA computes the exponentials anew for each use of the result; `softmax`
@@ -31,11 +31,11 @@ from jax import Array, lax
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.lowering import native_only
 
-__all__ = ["folded", "largest", "largest_place", "on_cpu", "ordered", "running_sum", "softmax", "spread", "total"]
+__all__ = ["folded", "largest", "largest_place", "on_cpu", "ordered", "running", "softmax", "spread", "total"]
 
 _FEW = 16384  # elements that may remain of a sum over leading axes
 _SHORT_ROW = 1024  # of a softmax whose result is kept, and of a row whose largest place is found at once
-_BLOCK = 128  # of longer rows, about; an axis before the last must have so many
+_LONG_AXIS = 128  # of elements that lie apart, whose largest place is looked for in two passes
 _WORTH = 16384  # elements from which on the largest place is looked for in two passes
 _SIDE_BY_SIDE = 32  # elements that make a running sum a loop
 _LONGEST_LOOP = 4096  # steps of that loop
@@ -140,13 +140,15 @@ def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -
     if not _floating(x) or not _known(x.shape):
         return native(x).astype(jnp.int32)
     length, behind = x.shape[axis], math.prod(x.shape[axis + 1 :])
-    if x.size < _WORTH or not (behind == 1 or (length >= _BLOCK and behind <= _FEW)):
+    if x.size < _WORTH or not (behind == 1 or (length >= _LONG_AXIS and behind <= _FEW)):
         return native(x).astype(jnp.int32)
 
     def without_nan(x: Array) -> Array:
         x = -x if smallest else x
-        size = max((n for n in range(_BLOCK // 4, _BLOCK * 4) if length % n == 0), default=0)
-        found = _place_by_blocks(x, size) if length > _SHORT_ROW and behind == 1 and size else _place(x, axis)
+        if length > _SHORT_ROW and behind == 1:  # row by row, which stays in the cache
+            found = lax.map(lambda row: _place(row, 0), x.reshape(-1, length)).reshape(*x.shape[:-1], 1)
+        else:
+            found = _place(x, axis)
         return found if keepdims else found.squeeze(axis)
 
     def form(x: Array) -> Array:
@@ -164,20 +166,9 @@ def _place(x: Array, axis: int) -> Array:
     return jnp.min(jnp.where(x == best, places, x.shape[axis]), axis, keepdims=True).astype(jnp.int32)
 
 
-def _place_by_blocks(x: Array, size: int) -> Array:
-    """Of each vector of the last axis: the first block that has its largest element, then the place in it."""
-    blocks = x.reshape(*x.shape[:-1], -1, size)
-    block = _place(jnp.max(blocks, -1), x.ndim - 1)
-    inside = jnp.take_along_axis(blocks, block[..., None], x.ndim - 1)
-    return block * size + _place(inside, x.ndim)[..., 0]
-
-
-def running_sum(x: Array, axis: int) -> Array:
-    """The running sum along an axis."""
-
-    def native(x: Array) -> Array:
-        return jnp.cumsum(x, axis)
-
+def running(x: Array, axis: int, product: bool = False) -> Array:
+    """The running sum along an axis, or the running product."""
+    native = functools.partial(jnp.cumprod if product else jnp.cumsum, axis=axis)
     if not _floating(x) or not _known(x.shape):
         return native(x)
     if not 2 < x.shape[axis] <= _LONGEST_LOOP or x.size < x.shape[axis] * _SIDE_BY_SIDE:
@@ -187,11 +178,11 @@ def running_sum(x: Array, axis: int) -> Array:
         rows = jnp.moveaxis(wide(x), axis, 0)
 
         def step(so_far: Array, row: Array) -> tuple[Array, Array]:
-            so_far = so_far + row
+            so_far = so_far * row if product else so_far + row
             return so_far, so_far
 
-        sums = lax.scan(step, jnp.zeros(rows.shape[1:], rows.dtype), rows)[1]
-        return narrow(jnp.moveaxis(sums, 0, axis), x.dtype)
+        first = jnp.full(rows.shape[1:], 1 if product else 0, rows.dtype)
+        return narrow(jnp.moveaxis(lax.scan(step, first, rows)[1], 0, axis), x.dtype)
 
     return on_cpu(form, native, x)
 

@@ -14,7 +14,7 @@ from jax import Array
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, index_dtype, narrow, wide
-from gluonx.ops.cpu import folded, largest, largest_place, ordered, running_sum, total
+from gluonx.ops.cpu import folded, largest, largest_place, ordered, running, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
@@ -237,13 +237,15 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """The running sum along an axis, or of the flattened array."""
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
         return jnp.cumsum(x, axis, dtype=_sum_dtype(dtype))
-    return running_sum(x, axis % x.ndim)
+    return running(x, axis % x.ndim)
 
 
 @register(level=4)
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """The running product along an axis, or of the flattened array."""
-    return jnp.cumprod(x, axis, dtype=_sum_dtype(dtype))
+    if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
+        return jnp.cumprod(x, axis, dtype=_sum_dtype(dtype))
+    return running(x, axis % x.ndim, product=True)
 
 
 # -- order ---------------------------------------------------------------------------------------------------------
