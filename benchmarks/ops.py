@@ -105,7 +105,7 @@ def cliffs(rows: Iterable[Row]) -> list[tuple[Row, str]]:
     for row in rows:
         rivals = [side for side in RIVALS if side in row.wall]
         best = min(rivals, key=row.median, default=None)
-        if best and row.median("ours") > max(TIMES * row.median(best), row.median(best) + LEAST):
+        if best and row.ratio(best)[1] < 1 / TIMES and row.median("ours") > row.median(best) + LEAST:
             found.append((row, best))
     return found
 
@@ -134,7 +134,9 @@ def list_of_cliffs(rows: Sequence[Row]) -> str:
     return "\n".join(lines) or "None."
 
 
-def page(rows: Sequence[Row], sides: Iterable[str], versions: dict[str, str], rounds: int, block: float) -> str:
+def page(
+    rows: Sequence[Row], sides: Iterable[str], versions: dict[str, str], rounds: int, block: float, note: str = ""
+) -> str:
     """The table, with what it was measured on above it, and the cliffs."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     behind = sum(bool([s for s in RIVALS if s in row.wall and row.ratio(s)[1] < 1]) for row in rows)
@@ -148,7 +150,15 @@ def page(rows: Sequence[Row], sides: Iterable[str], versions: dict[str, str], ro
         f"{LEAST * 1e3:g} ms longer. PyTorch hands on the gradient of a sum or an addition without a copy, which no "
         f"program of XLA's can that ends there. gluonx is behind one of them at all in {behind} of {len(rows)} rows."
     )
-    parts = ["# Operators", "<!-- written by `make bench-ops` -->\n" + head, "## Cliffs", what, list_of_cliffs(rows)]
+    head = f"<!-- written by `make bench-ops` -->\n{head}"
+    parts = [
+        "# Operators",
+        head,
+        *[note] * bool(note),
+        "## Cliffs",
+        what,
+        list_of_cliffs(rows),
+    ]
     odd = [f"- {row.title.replace(' |', ',')}: {', '.join(row.other)}" for row in rows if row.other]
     if odd:
         parts += ["## Left out", "\n".join(odd)]
@@ -166,6 +176,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--mxnet", type=pathlib.Path, default=ROOT / ".venv-mxnet/bin/python", help="its interpreter")
     parser.add_argument("--torch", type=pathlib.Path, default=ROOT / ".venv-torch/bin/python", help="its interpreter")
     parser.add_argument("--write", type=pathlib.Path, help="a file for the page")
+    parser.add_argument("--note", default="", help="what the page is to say of how it was run")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder of raw numbers: rows of earlier runs are told too")
     return parser.parse_args(argv)
 
@@ -247,7 +258,7 @@ def main(argv: list[str] | None = None) -> int:
         finally:
             for worker in workers.values():
                 worker.close()
-    text = page(kept.rows(), sides, kept.versions, args.rounds, args.block)
+    text = page(kept.rows(), sides, kept.versions, args.rounds, args.block, args.note)
     if args.write:
         args.write.write_text(text)
     print(f"\n{text}")
