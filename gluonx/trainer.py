@@ -501,12 +501,12 @@ class Trainer(Checked):
 
 
 class _Probe:
-    """Whether a step was made: the last of its targets then has another value."""
+    """Whether a step was made: a state, or a weight where there is none, then has another value."""
 
     __slots__ = ("target", "value")
 
     def __init__(self, plan: _Plan | None) -> None:
-        self.target: Any = plan.targets[-1] if plan is not None else None
+        self.target: Any = (plan.state or plan.weights)[-1] if plan is not None else None
         # Weak, since who holds a buffer keeps it from being donated.
         self.value = ref(self.target.value) if self.target is not None else None
 

@@ -11,9 +11,11 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
+from gluonx import trainer as trainer_module
 from gluonx.deferred import vectors
 from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
+from gluonx.optimizer import packed
 
 X = onp.random.RandomState(0).rand(5, 3).astype("float32")
 
@@ -361,3 +363,101 @@ def test_layouts_are_shared_and_cut_what_they_join():
         for i, array in enumerate(arrays):
             onp.testing.assert_array_equal(vector.array(i), array)
             assert vector.array(i).shape == array.shape
+
+
+SETTINGS = {
+    "sgd": {"momentum": 0.9},
+    "adam": {},
+    "lamb": {},
+    "rmsprop": {"centered": True},
+    "adamw": {},
+    "nag": {"momentum": 0.9},
+    "groupadagrad": {"wd": 0.0},
+}
+NAMES = sorted(n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__module__.startswith("gluonx.optimizer"))
+
+
+def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
+    """Parameters and states after three steps; `one_by_one`: each weight is updated by itself."""
+    mx.random.seed(3)
+    monkeypatch.setattr(trainer_module, "_UPDATES", {})
+    if one_by_one:
+        monkeypatch.setattr(packed, "together", lambda *_: None)
+    net = made(dtype=dtype)
+    if mults:
+        net[0].weight.lr_mult, net[1].beta.wd_mult, net[2].bias.lr_mult = 0.5, 0.0, 2.0
+    settings = {"learning_rate": 0.05, "wd": 0.01, **SETTINGS.get(name, {})}
+    if dtype != "float32":
+        settings["multi_precision"] = True
+    trainer = gluon.Trainer(net.collect_params(), name, settings)
+    for _ in range(3):
+        step(net, trainer)
+    monkeypatch.undo()
+    return values(net), trainer
+
+
+@pytest.mark.parametrize("mults", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
+    found, trainer = trained(name, mults, monkeypatch, False)
+    wanted, other = trained(name, mults, monkeypatch, True)
+    same(found, wanted, 2e-5)
+    states, others = trainer._states(), other._states()
+    same(states, others, 2e-5)
+    assert other._rule.together is None
+    optimizer = trainer.optimizer
+    assert (trainer._rule.together is not None) == (optimizer.by_element and not optimizer.by_index)
+
+
+@pytest.mark.parametrize("mults", [False, True])
+def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
+    found, trainer = trained("adam", mults, monkeypatch, False, "bfloat16")
+    wanted, _ = trained("adam", mults, monkeypatch, True, "bfloat16")
+    same(found, wanted, 1e-2)
+    assert trainer._rule.together is not None
+
+
+def test_the_numbers_of_a_step_are_sent_only_when_they_change():
+    net, twin = made(), made()
+    trainer, other = trainer_of(net), trainer_of(twin)
+    sent = []
+    renewed = trainer._vector.renewed
+
+    def watched(numbers):
+        before = trainer._vector.handle.value
+        handle = renewed(numbers)
+        sent.append(handle.value is not before)
+        return handle
+
+    own = {"renewed": staticmethod(watched), "stepped": trainer._vector.stepped, "handle": trainer._vector.handle}
+    trainer._vector = type("Watched", (), own)
+    rates = [0.1, 0.1, 0.1, 0.05, 0.05, 0.1]
+    for i, rate in enumerate(rates):
+        for each in (trainer, other):
+            each.set_learning_rate(rate)
+        if i == 4:  # a step that fails, with another rate, is as if it had not been
+            trainer.set_learning_rate(7.0)
+            with pytest.raises(mx.errors.StaleGradientError):
+                trainer.step(1)
+            trainer.set_learning_rate(rate)
+        step(net, trainer), step(twin, other)
+    assert sent == [True, False, False, True, False, True]
+    same(values(net), values(twin))
+
+
+def test_a_step_that_failed_in_its_program_sends_its_numbers_again(monkeypatch):
+    net, twin = made(), made()
+    trainer, other = trainer_of(net), trainer_of(twin)
+    for each, its in ((net, trainer), (twin, other)):
+        step(each, its), step(each, its)
+    trainer.set_learning_rate(7.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(vectors.Join, "vector", lambda *a: (_ for _ in ()).throw(MemoryError("no room")))
+        with pytest.raises(MemoryError):
+            step(net, trainer)
+    trainer.set_learning_rate(0.1)
+    net[1].running_mean.set_data(twin[1].running_mean.data())
+    net[1].running_var.set_data(twin[1].running_var.data())
+    for each, its in ((net, trainer), (twin, other)):
+        step(each, its), step(each, its)
+    same(values(net), values(twin), 1e-6)

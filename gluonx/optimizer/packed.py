@@ -56,7 +56,7 @@ class PackedRule:
         The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
     """
 
-    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes", "together")
+    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes", "together", "weights")
 
     def __init__(
         self,
@@ -72,6 +72,7 @@ class PackedRule:
         self.shapes = [tuple(s) for s in shapes]
         self.dtypes = [np.dtype(d) for d in dtypes]
         self.fresh = fresh
+        self.weights = weights
         self.groups = self._grouped()
         self.together = together(self, weights, LIMIT) if weights is not None else None
 
@@ -96,7 +97,8 @@ class PackedRule:
             if owner is None or owner in self.alone or np.prod(self.shapes[i], dtype=np.int64) > LIMIT:
                 alone.append((i,))
             else:
-                kind = self.kind(name, owner), self.dtypes[i].name
+                stored = None if self.weights is None else np.dtype(self.weights[owner].dtype).name
+                kind = self.kind(name, owner), self.dtypes[i].name, stored
                 together.setdefault(kind, []).append(i)
         return (*[tuple(g) for g in together.values()], *alone)
 
