@@ -91,6 +91,13 @@ CASES = {
     "rms_norm": ([_X, onp.ones(3, "float32")], {}),
     "proposal": ([_RNG.uniform(0, 1, (1, 2, 4, 4)).astype("float32"), onp.zeros((1, 4, 4, 4), "float32"),
                   onp.array([[64, 64, 1]], "float32")], {"scales": (2.0,), "ratios": (1.0,), "rpn_post_nms_top_n": 4}),
+    "rroi_align": ([_RNG.uniform(0, 1, (1, 2, 6, 6)).astype("float32"), onp.array([[0, 3, 3, 4, 2, 30]], "float32")],
+                   {"pooled_size": (2, 2), "spatial_scale": 1.0}),
+    "deformable_psroi_pooling": (
+        [_RNG.uniform(0, 1, (1, 8, 6, 6)).astype("float32"), onp.array([[0, 0, 0, 4, 4]], "float32"),
+         _RNG.uniform(0, 1, (1, 2, 2, 2)).astype("float32")],
+        {"spatial_scale": 1.0, "output_dim": 2, "group_size": 2, "pooled_size": 2, "trans_std": 0.1},
+    ),
     "psroi_pooling": ([_RNG.uniform(0, 1, (1, 8, 6, 6)).astype("float32"), onp.array([[0, 0, 0, 4, 4]], "float32")],
                       {"spatial_scale": 1.0, "output_dim": 2, "pooled_size": 2}),
     "metric_distance": ([onp.zeros(2, "float32"), _X, _Y], {}),

@@ -19,7 +19,8 @@ GOLDEN = onp.load(pathlib.Path(__file__).parent / "oracle" / "proposal" / "golde
 def test_as_mxnet(index, mode):
     name, _, attrs = cases.CASES[index]
     arrays = [nd.array(a) for a in cases.arrays_of(index)]
-    arrays[0].attach_grad()
+    for array in arrays:
+        array.attach_grad()
     with engine.mode(mode), autograd.record():
         outs = getattr(nd.contrib, name)(*arrays, **attrs)
     outs = outs if isinstance(outs, list) else [outs]
@@ -30,11 +31,20 @@ def test_as_mxnet(index, mode):
         with engine.mode(mode):
             outs[0].backward()
         onp.testing.assert_allclose(arrays[0].grad.asnumpy(), GOLDEN[f"{index}/grad"], 1e-4, 1e-5)
+    if f"{index}/grad2" in GOLDEN:
+        onp.testing.assert_allclose(arrays[2].grad.asnumpy(), GOLDEN[f"{index}/grad2"], 1e-4, 1e-5)
 
 
 def test_shapes_that_do_not_fit():
     with pytest.raises(ShapeError, match="12 anchors need cls_prob"):
         nd.contrib.Proposal(nd.ones((1, 2, 2, 2)), nd.ones((1, 4, 2, 2)), nd.ones((1, 3)))
+    with pytest.raises(ShapeError, match=r"trans \(regions, 2 \* classes, 2, 2\)"):
+        nd.contrib.DeformablePSROIPooling(
+            nd.ones((1, 8, 4, 4)), nd.ones((1, 5)), nd.ones((1, 2, 3, 3)), spatial_scale=1, output_dim=2, pooled_size=2,
+            group_size=2,
+        )  # fmt: skip
+    with pytest.raises(ShapeError, match=r"rois \(regions, 6\)"):
+        nd.contrib.RROIAlign(nd.ones((1, 3, 4, 4)), nd.ones((1, 5)), pooled_size=(2, 2), spatial_scale=1.0)
     with pytest.raises(ShapeError, match=r"data must be \(batch, 8"):
         nd.contrib.PSROIPooling(
             nd.ones((1, 3, 4, 4)), nd.ones((1, 5)), spatial_scale=1, output_dim=2, pooled_size=2, group_size=2

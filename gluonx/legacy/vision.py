@@ -74,6 +74,13 @@ _same(
     "_contrib_PSROIPooling(data, rois; spatial_scale: float, output_dim: int, pooled_size: int, group_size: int=0)",
     "psroi_pooling",
 )
+_same("_contrib_RROIAlign(data, rois; pooled_size: shape, spatial_scale: float, sampling_ratio: int=-1)", "rroi_align")
+_same(
+    "_contrib_DeformablePSROIPooling(data, rois, trans?; spatial_scale: float, output_dim: int, group_size: int, "
+    "pooled_size: int, part_size: int=0, sample_per_part: int=1, trans_std: float=0.0, no_trans: bool=False)",
+    "deformable_psroi_pooling",
+    needs={"trans": lambda a: not a.no_trans},
+)
 row(
     "_contrib_count_sketch(data, h, s; out_dim: int, processing_batch_size: int=32)",
     lambda a, data, h, s: core("count_sketch", data, h, s, out_dim=a.out_dim),

@@ -15,7 +15,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.registry import register
 
-__all__ = ["roi_align", "roi_pooling"]
+__all__ = ["hat", "roi_align", "roi_pooling"]
 
 
 def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
 # -- averages of samples --------------------------------------------------------------------------------------------
 
 
-def _hat(places: Array, length: int) -> Array:
+def hat(places: Array, length: int) -> Array:
     """The weights with which linear interpolation takes an axis at some places, shape (places, length).
 
     A place up to one beyond an end takes the end; one farther off takes nothing.
@@ -151,7 +151,7 @@ def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Ar
     number = jnp.asarray(ratio, jnp.int32) if ratio > 0 else jnp.ceil(bin_size).astype(jnp.int32)
 
     def add(i: Array, total: Array) -> Array:
-        return total + _hat(bins + (i + 0.5) * bin_size / number, length)
+        return total + hat(bins + (i + 0.5) * bin_size / number, length)
 
     total = lax.fori_loop(0, number, add, jnp.zeros((count, length), low.dtype))
     return total / jnp.maximum(number, 1)

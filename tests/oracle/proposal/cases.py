@@ -17,18 +17,37 @@ _POOL = [
     (18, {"spatial_scale": 0.25, "output_dim": 2, "pooled_size": 3}),
     (8, {"spatial_scale": 0.125, "output_dim": 2, "pooled_size": 4, "group_size": 2}),
 ]
+_PARTS = {"output_dim": 2, "group_size": 2, "pooled_size": 3}
+_MOVED = [
+    {"spatial_scale": 0.25, **_PARTS, "part_size": 3, "sample_per_part": 2, "trans_std": 0.3},
+    {"spatial_scale": 0.125, **_PARTS, "sample_per_part": 3, "trans_std": 0.1},
+    {"spatial_scale": 0.125, **_PARTS, "sample_per_part": 2, "no_trans": True},
+]
+_TURNED = [
+    {"pooled_size": (2, 3), "spatial_scale": 0.25, "sampling_ratio": 2},
+    {"pooled_size": (3, 2), "spatial_scale": 0.2},
+]
 CASES = [("Proposal" if n == 1 else "MultiProposal", (n, a), attrs) for n, a, attrs in _RPN]
 CASES += [("PSROIPooling", (channels,), attrs) for channels, attrs in _POOL]
+CASES += [("DeformablePSROIPooling", (8,), attrs) for attrs in _MOVED]
+CASES += [("RROIAlign", (3,), attrs) for attrs in _TURNED]
 
 
 def arrays_of(index):
     name, sizes, _ = CASES[index]
     rng = np.random.RandomState(index)
-    if name == "PSROIPooling":
+    if name == "RROIAlign":
+        centres, sides = rng.uniform(-2, 30, (6, 2)), rng.uniform(0.2, 25, (6, 2))
+        rois = np.concatenate([rng.randint(0, 2, (6, 1)), centres, sides, rng.uniform(-180, 180, (6, 1))], 1)
+        return [rng.uniform(-1, 1, (2, sizes[0], 6, 7)).astype("float32"), rois.astype("float32")]
+    if name.endswith("PSROIPooling"):
         corners = rng.uniform(-5, 45, (5, 4))
         corners[:, 2:] = corners[:, :2] + rng.uniform(0, 40, (5, 2))
         rois = np.concatenate([rng.randint(0, 2, (5, 1)), corners], 1)
-        return [rng.uniform(-1, 1, (2, sizes[0], 6, 7)).astype("float32"), rois.astype("float32")]
+        found = [rng.uniform(-1, 1, (2, sizes[0], 6, 7)), rois]
+        if name != "PSROIPooling" and not CASES[index][2].get("no_trans"):
+            found.append(rng.uniform(-1, 1, (5, 4, 3, 3)))
+        return [x.astype("float32") for x in found]
     batch, anchors = sizes
     most = 4 * CASES[index][2].get("feature_stride", 16)
     sides = rng.randint(most * 5 // 8, most + 1, (batch, 2))
