@@ -199,7 +199,8 @@ class ndarray(Arithmetic, Handle):
 
     def wait_to_read(self) -> None:
         """Computes the value if it is pending and waits for the device."""
-        jax.block_until_ready(self._read())
+        value = self.value
+        jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
 
     wait_to_write = wait_to_read
 
