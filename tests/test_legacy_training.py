@@ -198,3 +198,27 @@ def test_compat_is_light():
     code = "import sys, gluonx.compat; print('optax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "False"
+
+
+KL = ([0.370347, 0.2120543], [[-0.2, -0.3, -0.5], [-0.6, -0.3, -0.1]])
+POISSON = ([0.7995834], [[0.0677551, 0.0113132, -0.0607775], [0.0508062, -0.0417022, 0.0205217]])
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_losses_that_mxnet_1_takes_together_otherwise(mx, hybrid):
+    """The numbers are MXNet 1.9.1's."""
+    pred = mx.nd.array([[-0.5, -1.0, -2.0], [-0.1, -3.0, -1.5]])
+    label = mx.nd.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    for loss, wanted in ((mx.gluon.loss.KLDivLoss(), KL), (mx.gluon.loss.PoissonNLLLoss(), POISSON)):
+        if hybrid:
+            loss.hybridize()
+        pred.attach_grad()
+        with mx.autograd.record():
+            out = loss(pred, label)
+        out.backward()
+        assert out.shape == (len(wanted[0]),)
+        numpy.testing.assert_allclose(out.asnumpy(), wanted[0], rtol=1e-5)
+        numpy.testing.assert_allclose(pred.grad.asnumpy(), wanted[1], rtol=1e-5)
+    mx.npx.set_np()
+    assert mx.gluon.loss.KLDivLoss is gluonx.loss.KLDivLoss
+    mx.npx.reset_np()

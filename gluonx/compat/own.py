@@ -13,7 +13,7 @@ import numpy as onp
 
 from gluonx.legacy.array import NDArray, use_nd_arrays
 from gluonx.legacy.mode import Mode
-from gluonx.legacy.training import METRICS, OPTIMIZERS, use_legacy_registries
+from gluonx.legacy.training import LOSSES, METRICS, OPTIMIZERS, use_legacy_registries
 from gluonx.naming import Naming
 from gluonx.parameterdict import ParameterDict
 
@@ -104,6 +104,7 @@ _OF_MXNET_1 = {
         for name, klass in OPTIMIZERS.items()
     },
     **{f"mxnet.metric.{name}": _either("gluonx.metric", name, klass) for name, klass in METRICS.items()},
+    **{f"mxnet.gluon.loss.{name}": _either("gluonx.loss", name, klass) for name, klass in LOSSES.items()},
 }
 
 OWN: dict[str, Callable[[], Any]] = {

@@ -1,4 +1,4 @@
-"""Optimizers and metrics as MXNet 1 had them, where MXNet 2 changed a default, a keyword or what is averaged.
+"""Optimizers, metrics and losses as MXNet 1 had them, where MXNet 2 changed a default or what is averaged.
 
 While a program runs on `gluonx.compat` and has not called ``set_np()``, these stand in the registries (so that
 ``Trainer(params, 'nag')`` and ``metric.create('rmse')`` find them) and under ``mx.optimizer`` and ``mx.metric``.
@@ -12,12 +12,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as onp
 
-from gluonx import metric, ops, optimizer
+from gluonx import loss, metric, ops, optimizer
 from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
-__all__ = ["METRICS", "OPTIMIZERS", "use_legacy_registries"]
+__all__ = ["LOSSES", "METRICS", "OPTIMIZERS", "use_legacy_registries"]
 
 # -- optimizers -------------------------------------------------------------------------------------------------------
 
@@ -267,6 +267,27 @@ METRICS: dict[str, type] = {
     "NegativeLogLikelihood": NegativeLogLikelihood,
     "Caffe": Caffe,
 }
+# -- losses -----------------------------------------------------------------------------------------------------------
+
+
+class _KLDivLoss(loss.KLDivLoss):
+    """The Kullback-Leibler divergence, summed over a sample, where MXNet 2 takes the mean."""
+
+    def forward(self, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        return super().forward(pred, label, sample_weight) * (pred.size / pred.shape[self._batch_axis])
+
+
+class _PoissonNLLLoss(loss.PoissonNLLLoss):
+    """The negative log-likelihood of a Poisson distribution; one number for the whole batch."""
+
+    def forward(self, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
+        return super().forward(pred, target, sample_weight, epsilon).mean()
+
+
+LOSSES: dict[str, type] = {"KLDivLoss": _KLDivLoss, "PoissonNLLLoss": _PoissonNLLLoss}
+for _name, _klass in LOSSES.items():
+    _klass.__name__ = _name
+
 _FURTHER_NAMES = {"PearsonCorrelation": "pearsonr", "NegativeLogLikelihood": "nll_loss"}
 
 _before: list[tuple[dict[str, Any], dict[str, Any]]] = []

@@ -139,8 +139,8 @@ def _check_parts(
 ) -> None:
     fits = data.ndim == 4 and data.shape[1] == channels and rois.ndim == 2 and rois.shape[1] == 5
     if moves:
-        shape: tuple[int, ...] = () if trans is None else trans.shape
-        fits = fits and len(shape) == 4 and shape[0] == len(rois) and shape[2:] == (side, side)
+        shape = [] if trans is None else list(trans.shape)
+        fits = fits and len(shape) == 4 and shape[0] == len(rois) and shape[2:] == [side, side]
         fits = fits and shape[1] > 0 and shape[1] % 2 == 0 and outputs % (shape[1] // 2) == 0
     if not fits:
         raise ShapeError(
