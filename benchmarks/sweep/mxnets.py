@@ -164,6 +164,7 @@ def _update(fn: Form, names: tuple[str, ...], states: int) -> Callable[..., Form
 _LOSSES = mx.gluon.loss
 _ADAM = ("lr", "beta1", "beta2", "epsilon", "wd", "rescale_grad", "clip_gradient")
 FORMS: dict[str, Callable[..., Form]] = {
+    "pooling": lambda **attrs: lambda x: npx.pooling(x, **{"kernel": (1,) * (x.ndim - 2), **attrs}),
     "adaptive_avg_pooling": lambda output_size: (
         lambda x: mx.nd.contrib.AdaptiveAvgPooling2D(x.as_nd_ndarray(), output_size=output_size).as_np_ndarray()
     ),
