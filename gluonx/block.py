@@ -72,8 +72,9 @@ class HybridBlock(Block):
     def _refresh(self) -> None:
         super()._refresh()
         own = self.__dict__
-        own["_direct"] = own["_plain"] and self._active
+        own["_direct"] = (own["_plain"] or own["_whole"]) and self._active
         own["_plain"] = own["_plain"] and not self._active
+        own["_whole"] = own["_whole"] and not self._active
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._active and not self._op_hooks:

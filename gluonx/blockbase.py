@@ -19,6 +19,7 @@ from gluonx.blocktools import (
     warn_of_loose_items,
     watch_operators,
 )
+from gluonx.calls import Calls
 from gluonx.declared import structure
 from gluonx.deferred.core import current_state
 from gluonx.fused import Fusible, fused_view
@@ -63,10 +64,12 @@ class Block(Checked, Fusible):
     _runs_hybrid_forward = False
     _plain = False
     _direct = False  # whether a call is nothing but its traced forward
+    _whole = False  # the same as `_plain`, of a block with children
     _ready: bool
     _children: Registry
     _reg_params: Registry
     _collection: Snapshot
+    _calls: Calls
     _pre_hooks: dict[HookHandle, Any]
     _post_hooks: dict[HookHandle, Any]
     _op_hooks: dict[HookHandle, Any]
@@ -79,6 +82,7 @@ class Block(Checked, Fusible):
         own["_post_hooks"] = {}
         own["_op_hooks"] = {}
         own["_collection"] = Snapshot(({}, {}))
+        own["_calls"] = Calls()
         own["_fusions"] = Registry()
         own["_fusions_at"] = -1
         own["_ready"] = True
@@ -135,6 +139,7 @@ class Block(Checked, Fusible):
         if "_children" not in self.__dict__:
             raise AttributeError(_NO_INIT.format(cls=type(self).__name__, what="block", name=name))
         self._children[str(len(self._children)) if name is None else name] = block
+        self._refresh()
 
     def _register_parameter(self, param: Parameter, name: str) -> Parameter:
         if "_reg_params" not in self.__dict__:
@@ -162,6 +167,8 @@ class Block(Checked, Fusible):
                 return self.forward(*args, **kwargs)
             if self._direct:
                 return self._call_active(args, kwargs)  # type: ignore[attr-defined]
+            if self._whole:
+                return self._call_whole(args, kwargs)
             return self._call_guarded(args, kwargs)
         except Exception as error:
             locate(error, self)
@@ -170,6 +177,13 @@ class Block(Checked, Fusible):
     def forward(self, *args: Any) -> Any:
         """What the block computes. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
+
+    def _call_whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call of a block that has children: outside of everything else it may become one program."""
+        state = current_state()
+        if state.deferring or state.trace is not None or state.naive:
+            return self.forward(*args, **kwargs)
+        return self._calls.run(self.forward, args, kwargs, state)
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call of a block that has hooks, is hybridized, or was never called before."""
@@ -207,7 +221,9 @@ class Block(Checked, Fusible):
 
     def _refresh(self) -> None:
         """Find out anew whether a call is nothing but its forward."""
-        self.__dict__["_plain"] = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
+        own = self.__dict__
+        simple = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
+        own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
 
     # ---------------------------------------------------------------- hooks
 

@@ -24,7 +24,7 @@ FLOORS = {
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},
     4: {
         "initializer", "fused_initializer", "parameter", "parameterdict", "naming", "declared", "pieces", "forms",
-        "fused", "block", "blockbase", "blocktools", "checkpoint", "summary", "bridge", "export", "channels",
+        "fused", "block", "blockbase", "blocktools", "calls", "checkpoint", "summary", "bridge", "export", "channels",
     },
     5: {"nn", "rnn", "loss", "metric", "optimizer", "lr_scheduler", "trainer", "data", "callback", "runtime", "util",
         "utils", "probability"},

@@ -46,7 +46,17 @@ from gluonx.deferred.segments import OpSegment
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.ops.registry import Moved
 
-__all__ = ["as_handle", "commit_step", "flush", "invoke", "on_record_entry", "on_record_error", "run_now", "stripped"]
+__all__ = [
+    "as_handle",
+    "commit_step",
+    "flush",
+    "flush_known",
+    "invoke",
+    "on_record_entry",
+    "on_record_error",
+    "run_now",
+    "stripped",
+]
 
 
 def invoke(op: Any, args: Any) -> Any:
@@ -233,6 +243,14 @@ def flush(why: str) -> None:
     """Computes what is pending in this thread."""
     flushing.flush(current_graph(), why)
     drop_closed()
+
+
+def flush_known(why: str) -> None:
+    """As :func:`flush`, of what has run before in another way and will come again: it is compiled at once."""
+    node = current_graph().cursor
+    if node.parent is not None:
+        node.visits = max(node.visits, 1)
+    flush(why)
 
 
 def on_record_entry() -> None:
