@@ -1,8 +1,9 @@
 """The one PRNG state of the process.
 
-It is a root key and a counter. The n-th random operation draws from ``fold_in(root, n)``, and both travel into programs
-as inputs: the same program serves every step, and an operation draws the same bits whether it runs at once, in a
-deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and samplers use.
+It is a root key and a counter. The key of the n-th random operation is the root with n added to it, and both travel
+into programs as inputs: the same program serves every step, and an operation draws the same bits whether it runs at
+once, in a deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and
+samplers use.
 
 A parameter draws from a stream of its own, numbered when it is told to initialize (:func:`next_stream`). So its values
 depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
@@ -16,9 +17,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from gluonx import late
+from gluonx import late, threefry
 
 __all__ = ["drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
 
@@ -131,8 +133,13 @@ def next_index(count: int = 1) -> int:
 
 
 def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
-    """The typed key of random operation `index` (traceable)."""
-    return jax.random.fold_in(jax.random.wrap_key_data(root_words, impl="threefry2x32"), index)
+    """The typed key of random operation `index` (traceable).
+
+    The generator takes any two words for a key, so the index is added to the first, which is 0 for a seed of 32 bits.
+    To hash both, as ``jax.random.fold_in`` does, would be a program of its own for each operation.
+    """
+    words = root_words + jnp.asarray(index).astype(np.uint32) * np.array([1, 0], np.uint32)
+    return jax.random.wrap_key_data(words, impl=threefry.implementation())
 
 
 def __getattr__(name: str) -> Any:

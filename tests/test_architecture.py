@@ -17,8 +17,8 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "gluonx"
 
 FLOORS = {
-    0: {"errors", "arguments", "device", "dtype", "random", "serialize", "cache", "late", "aliases", "exchange.serve",
-        "convert", "emitter", "name", "attribute"},
+    0: {"errors", "arguments", "device", "dtype", "random", "threefry", "serialize", "cache", "late", "aliases",
+        "exchange.serve", "convert", "emitter", "name", "attribute", "uncollected"},
     1: {"ops", "exchange.stablehlo"},
     2: {"deferred"},
     3: {"ndarray", "arithmetic", "indexing", "np", "npx", "methods", "autograd", "engine"},

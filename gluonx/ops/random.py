@@ -19,6 +19,7 @@ from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.registry import register
+from gluonx.threefry import native
 
 __all__ = [
     "random_bernoulli",
@@ -210,7 +211,7 @@ def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: A
     """Counts of events that happen `lam` times on average."""
     draw = _Draw(dtype)
     (lam,) = draw.parameters(size, lam)
-    return draw.finish(jax.random.poisson(key, jnp.broadcast_to(lam, draw.shape), draw.shape))
+    return draw.finish(jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape))
 
 
 @register(level=3, random=True)
@@ -222,7 +223,7 @@ def random_negative_binomial(
     k, p = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, k, p))
     one, two = jax.random.split(key)
     rate = jax.random.gamma(one, k, draw.shape, draw.inner) * (1 - p) / p
-    return draw.finish(jax.random.poisson(two, rate, draw.shape))
+    return draw.finish(jax.random.poisson(native(two), rate, draw.shape))
 
 
 @register(level=3, random=True)
