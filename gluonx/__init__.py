@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from gluonx import aliases, late
+from gluonx.uncollected import uncollected
 
 __version__ = "0.1.0"
 
@@ -146,12 +147,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        found = getattr(importlib.import_module(_WHERE[name]), name)
-    elif name in __all__:
-        found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
-    else:
+    if name not in _WHERE and name not in __all__:
         raise AttributeError(aliases.absent(name))
+    with uncollected():
+        if name in _WHERE:
+            found = getattr(importlib.import_module(_WHERE[name]), name)
+        else:
+            found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
     globals()[name] = found
     return found
 

@@ -21,6 +21,7 @@ import numpy as np
 from gluonx import random as _random
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 from gluonx.ops.lowering import native_only
+from gluonx.uncollected import uncollected
 
 __all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
 
@@ -146,7 +147,8 @@ def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]
         shapes = op.shapes = {}
     found = shapes.get(inputs)
     if found is None:
-        out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
+        with uncollected():
+            out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
         placed = next((a.sharding for a in inputs if isinstance(a, Aval) and a.sharding is not None), None)
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), placed) for o in ((out,) if single else out)])

@@ -34,6 +34,7 @@ from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_ba
 from gluonx.deferred.segments import Segment
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.errors import GraphError
+from gluonx.uncollected import uncollected
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
 
@@ -130,9 +131,11 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             _run_interpreted(graph, node, places, alive, tape_slots, final)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
-        program = _build(graph, node, alive, tape_slots, final)
-        args = program.arguments(graph)
-        program.call.lower(*args, *[aval.struct for _, aval in program.spares]).compile()
+        with uncollected():
+            program = _build(graph, node, alive, tape_slots, final)
+            args = program.arguments(graph)
+            lowered = program.call.lower(*args, *[aval.struct for _, aval in program.spares])
+        lowered.compile()
         counters.programs_compiled += 1
         node.programs[key] = program
         site.waiting += 1

@@ -38,6 +38,7 @@ from gluonx.deferred.derived import DerivedOp, strong
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.graph import settle
 from gluonx.errors import GluonxError, ShapeError, TracedValueError
+from gluonx.uncollected import uncollected
 
 __all__ = ["READ_IN_TRACE", "Trace", "Traced", "TracedCall", "hides_code", "infer", "is_handle", "trace_function"]
 
@@ -299,7 +300,8 @@ def _trace_once(
     root = jax.ShapeDtypeStruct((2,), np.uint32)
     base = jax.ShapeDtypeStruct((), np.int32)
     inner = [aval_or_unknown(h) for h in handles]
-    closed = jax.make_jaxpr(flat)(root, base, *inner, *structs)
+    with uncollected():
+        closed = jax.make_jaxpr(flat)(root, base, *inner, *structs)
     counters.traces += 1
     if box["missing"]:
         return None, box["missing"]  # type: ignore[return-value]
