@@ -77,7 +77,7 @@ def _split(key: Array, shape: tuple[int, ...]) -> Array:
     return jax.random.key_data(jax.random.split(_native(key), shape))
 
 
-def _fold_in(key: Array, data: Array) -> Array:
+def _fold_in(key: Array, data: int) -> Array:
     return jax.random.key_data(jax.random.fold_in(_native(key), data))
 
 

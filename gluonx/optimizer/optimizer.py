@@ -293,7 +293,7 @@ class Optimizer:
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
         if found is None:
-            found = per_parameter(self._states(), self._formula(), order)
+            found = per_parameter(self._states(), self._formula(), order, self.by_index)
             self._rules[key] = found = with_master_weights(found) if masters else found
         return found
 

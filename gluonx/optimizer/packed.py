@@ -13,6 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax.lax import slice_in_dim
 
 from .rules import FlatRule
 from .together import together
@@ -117,7 +118,12 @@ class PackedRule:
             start = 0
             for i in group:
                 size = int(np.prod(self.shapes[i], dtype=np.int64))
-                leaves[i] = array[start : start + size].reshape(self.shapes[i])
+                cut = (
+                    array[start : start + size]
+                    if isinstance(array, np.ndarray)
+                    else slice_in_dim(array, start, start + size)
+                )
+                leaves[i] = cut.reshape(self.shapes[i])
                 start += size
         return leaves
 

@@ -25,6 +25,7 @@ optax is imported when the first rule is made, not when gluonx is.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -233,7 +234,7 @@ def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
 
 
 def per_parameter(
-    states: dict[str, Callable[[Any], Any]], step: Step, indices: Sequence[Any] | None = None
+    states: dict[str, Callable[[Any], Any]], step: Step, indices: Sequence[Any] | None = None, by_index: bool = False
 ) -> optax.GradientTransformationExtraArgs:
     """Lift a formula for one weight to a rule for a pytree of weights.
 
@@ -246,6 +247,8 @@ def per_parameter(
         in float32 or wider; leaves in the order of ``states``; ``at`` is an `At`.
     indices
         The parameters' indices, for formulas that look at ``at.index``; by default their positions.
+    by_index
+        Whether the formula looks at ``at.index``. If not, weights of one shape share a trace.
 
     Returns
     -------
@@ -255,6 +258,23 @@ def per_parameter(
     import optax
 
     names = tuple(states)
+
+    def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
+        dtype = wide(weight.dtype)
+        leaves = tuple(_widen(slot[name], dtype) for name in names)
+        change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
+        return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
+
+    @functools.partial(jax.jit, static_argnames=("wd",))
+    def optimizer_rule(weight: Any, grad: Any, slot: Any, rescale: Any, numbers: Any, wd: Any) -> Any:
+        lr, decay, t = numbers
+        return one(weight, grad, slot, rescale, At(lr, wd if decay is None else decay, t, None))
+
+    def traced_once(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> Any:
+        """One function for all weights of a shape, which is traced and lowered once; XLA inlines it."""
+        static = type(at.wd) is float
+        numbers = at.lr, None if static else at.wd, at.t
+        return optimizer_rule(weight, grad, slot, rescale, numbers, at.wd if static else None)
 
     def init(params: Any) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
@@ -278,13 +298,12 @@ def per_parameter(
         grads, treedef = jax.tree.flatten(updates)
         changes, new_state = [], []
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
-            dtype = wide(weight.dtype)
             index, layout = indices[i] if indices else i, layouts[i] if layouts else None
             at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), index, layout)
-            leaves = tuple(_widen(slot[name], dtype) for name in names)
-            change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
+            alike = not by_index and layout is None and all(isinstance(x, jax.Array) for x in (weight, at.lr, at.t))
+            change, new = (traced_once if alike else one)(weight, grad, slot, rescale, at)
             changes.append(change)
-            new_state.append({n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)})
+            new_state.append(new)
         return jax.tree.unflatten(treedef, changes), tuple(new_state)
 
     return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
