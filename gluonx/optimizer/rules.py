@@ -233,6 +233,29 @@ def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
     return make
 
 
+def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A formula on one weight and its named states; and the same for formulas that do not look at the index."""
+
+    def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
+        dtype = wide(weight.dtype)
+        leaves = tuple(_widen(slot[name], dtype) for name in names)
+        change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
+        return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
+
+    @functools.partial(jax.jit, static_argnames=("wd",))
+    def optimizer_rule(weight: Any, grad: Any, slot: Any, rescale: Any, numbers: Any, wd: Any) -> Any:
+        lr, decay, t = numbers
+        return one(weight, grad, slot, rescale, At(lr, wd if decay is None else decay, t, None))
+
+    def traced_once(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> Any:
+        """One function for all weights of a shape, which is traced and lowered once; XLA inlines it."""
+        static = type(at.wd) is float
+        numbers = at.lr, None if static else at.wd, at.t
+        return optimizer_rule(weight, grad, slot, rescale, numbers, at.wd if static else None)
+
+    return one, traced_once
+
+
 def per_parameter(
     states: dict[str, Callable[[Any], Any]], step: Step, indices: Sequence[Any] | None = None, by_index: bool = False
 ) -> optax.GradientTransformationExtraArgs:
@@ -259,22 +282,7 @@ def per_parameter(
 
     names = tuple(states)
 
-    def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
-        dtype = wide(weight.dtype)
-        leaves = tuple(_widen(slot[name], dtype) for name in names)
-        change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
-        return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
-
-    @functools.partial(jax.jit, static_argnames=("wd",))
-    def optimizer_rule(weight: Any, grad: Any, slot: Any, rescale: Any, numbers: Any, wd: Any) -> Any:
-        lr, decay, t = numbers
-        return one(weight, grad, slot, rescale, At(lr, wd if decay is None else decay, t, None))
-
-    def traced_once(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> Any:
-        """One function for all weights of a shape, which is traced and lowered once; XLA inlines it."""
-        static = type(at.wd) is float
-        numbers = at.lr, None if static else at.wd, at.t
-        return optimizer_rule(weight, grad, slot, rescale, numbers, at.wd if static else None)
+    one, traced_once = _of_one_weight(names, step)
 
     def init(params: Any) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
