@@ -81,7 +81,7 @@ def row(op: str, *inputs: str, title: str = "", gradient: bool = True, random: b
 
 def conv(net: str, n: int, inner: int, size: int, out: int, k: int, s: int = 1, groups: int = 1, d: int = 1) -> Case:
     """A square convolution padded to keep its size, but for the stride."""
-    attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (d * (k // 2),) * 2, "num_filter": out}
+    attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (d * ((k - 1) // 2),) * 2, "num_filter": out}
     attrs.update(num_group=groups, dilate=(d, d), no_bias=True)
     more = f", {groups} groups" * (groups > 1) + f", dilated {d}" * (d > 1)
     name = f"{net}: {n}x{inner}x{size}x{size}, {k}x{k} to {out}, stride {s}{more}"
@@ -150,6 +150,13 @@ CONVOLUTIONS = [
     conv("7 on 6", 16, 64, 6, 64, 7),
     conv_of("text CNN", "32x128x50", "100x128x5"),
     conv_of("video", "1x16x8x28x28", "32x16x3x3x3"),
+    conv("DCGAN", 8, 64, 32, 128, 4, 2),
+    conv("DCGAN", 8, 128, 16, 256, 4, 2),
+    conv("DCGAN", 8, 256, 8, 512, 4, 2),
+    deconv("DCGAN", 8, 512, 4, 256, 4, 2, 1),
+    deconv("DCGAN", 8, 256, 8, 128, 4, 2, 1),
+    deconv("DCGAN", 8, 128, 16, 64, 4, 2, 1),
+    deconv("DCGAN", 8, 64, 32, 3, 4, 2, 1),
     deconv("DCGAN", 32, 100, 1, 256, 4, 1, 0),
     deconv("DCGAN", 32, 256, 4, 128, 4, 2, 1),
     deconv("DCGAN", 32, 128, 8, 64, 4, 2, 1),

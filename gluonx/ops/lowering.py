@@ -14,12 +14,12 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
   matrix product for each place of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
   that place's weights and added up, which XLA makes one loop of.
-- The transpose of a convolution (deconvolution) whose weight's gradient is a convolution with a dilated image. It is
-  taken to be what it is called: the transpose of one of the forms above.
 
-`convolve` and `deconvolve` choose, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
+Transposed convolutions have a room of their own, `gluonx.ops.transposed`.
+
+`convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
 (as when exporting StableHLO), keep the native operation. A form is written in differentiable operations (shifts have a
-tangent of their own, see `_shifts_of_tangent`), so that derivatives of any order, forward and backward mode and
+tangent of their own, see `shifts_of_tangent`), so that derivatives of any order, forward and backward mode and
 ``vmap`` go through it; only its inputs are kept for the gradient (`jax.checkpoint`), as of a native convolution.
 """
 
@@ -29,9 +29,9 @@ import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -39,13 +39,27 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
+from gluonx.ops.geometry import Geometry
+from gluonx.ops.geometry import known as _known
+from gluonx.ops.geometry import patches_size as _patches_size
+from gluonx.ops.geometry import windows as _windows
 
-__all__ = ["Geometry", "convolve", "deconvolve", "form_of", "native_forms", "native_only", "transposed_form_of"]
+__all__ = [
+    "FORMS",
+    "LARGEST",
+    "MOST_TAPS",
+    "convolve",
+    "form_of",
+    "native_forms",
+    "native_only",
+    "on_cpu",
+    "shifts_of_tangent",
+]
 
-_MOST_TAPS = 64  # a larger kernel is not unrolled
+MOST_TAPS = 64  # a larger kernel is not unrolled
 _FEW_PLACES = 16  # results of so many places are tiny
 _MANY_PLACES = 256  # a matrix product for each image pays from here on
-_LARGEST = 1 << 26  # elements of an array of patches
+LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same where it can be done without
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
@@ -64,35 +78,6 @@ def native_forms() -> Iterator[None]:
 def native_only() -> bool:
     """Whether `native_forms` is in force."""
     return _native_only.get()
-
-
-class Geometry(NamedTuple):
-    """What a convolution is but for its arrays; stride, dilation and padding have one number for each spatial axis."""
-
-    layout: str
-    stride: tuple[int, ...]
-    dilate: tuple[int, ...]
-    pad: tuple[int, ...]
-    groups: int
-
-    @property
-    def channel(self) -> int:
-        """The axis of the channels, in the data and in the weight."""
-        return self.layout.index("C")
-
-    def spatial(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The sizes along the spatial axes, of the data or of the weight."""
-        return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
-
-    def places(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
-        """The spatial size of the result."""
-        axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
-        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
-
-
-def _known(shape: Sequence[Any]) -> bool:
-    """Whether no dimension is symbolic, as in an export."""
-    return all(isinstance(n, int) for n in shape)
 
 
 def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
@@ -117,7 +102,7 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """
     kernel = geometry.spatial(weight.shape)
     taps = math.prod(kernel)
-    if not _known(x.shape) or 0 in x.shape or taps > _MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
+    if not _known(x.shape) or 0 in x.shape or taps > MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
     if geometry.groups > 1 and geometry.groups == x.shape[geometry.channel]:
         return "shifts"
@@ -131,48 +116,7 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
     if not (longer or math.prod(places) <= _FEW_PLACES):
         return "native"
-    return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGEST else "native"
-
-
-def _patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int], taps: int) -> int:
-    return shape[0] * shape[geometry.channel] * math.prod(places) * taps
-
-
-def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
-    """The form of a deconvolution on a CPU: of the convolution that takes `out_shape` to the shape of `x`.
-
-    Examples
-    --------
-    >>> twice = Geometry("NCHW", (2, 2), (1, 1), (1, 1), 1)
-    >>> transposed_form_of(jnp.ones((1, 8, 9, 9)), jnp.ones((8, 4, 4, 4)), twice, (1, 4, 18, 18))
-    'patches'
-    """
-    kernel = geometry.spatial(weight.shape)
-    taps = math.prod(kernel)
-    if not _known([*x.shape, *out_shape]) or geometry.places(out_shape, kernel) != geometry.spatial(x.shape):
-        return "native"
-    form = form_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
-    fits = _patches_size(out_shape, geometry, geometry.spatial(x.shape), taps) <= _LARGEST
-    eligible = 0 not in x.shape and 1 < taps <= _MOST_TAPS and jnp.issubdtype(x.dtype, jnp.floating)
-    return "patches" if form == "native" and eligible and fits else form
-
-
-def _windows(x: Array, kernel: Sequence[int], geometry: Geometry) -> list[Array]:
-    """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
-    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
-    places = geometry.places(x.shape, kernel)
-    config = [(0, 0, 0)] * x.ndim
-    for axis, pad in zip(axes, geometry.pad, strict=True):
-        config[axis] = (pad, pad, 0)
-    x = lax.pad(x, jnp.zeros((), x.dtype), config)
-    found = []
-    for place in itertools.product(*map(range, kernel)):
-        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
-        for axis, at, dilate, stride, count in zip(axes, place, geometry.dilate, geometry.stride, places, strict=True):
-            start[axis], step[axis] = at * dilate, stride
-            stop[axis] = start[axis] + (count - 1) * stride + 1
-        found.append(lax.slice(x, start, stop, step))
-    return found
+    return "patches" if _patches_size(x.shape, geometry, places, taps) <= LARGEST else "native"
 
 
 def _grouped(x: Array, axis: int, groups: int) -> Array:
@@ -233,22 +177,62 @@ def _shifts(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(_weighted_sum(windows, weight, geometry), x.dtype)
 
 
-def _weighted_sum(images: list[Array], weight: Array, geometry: Geometry) -> Array:
-    """One image for each place of the kernel, times that place's weights, added up."""
+def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Iterator[Array]:
+    """One image for each place of the kernel, times that place's weights."""
     at = geometry.channel
     filters = weight.shape[0] // geometry.groups
     weights = wide(jnp.moveaxis(weight, at, 1)).reshape(weight.shape[0], -1)
-    total: Array | None = None
     for i, image in enumerate(images):
         shape = [-1 if axis == at else 1 for axis in range(image.ndim)]
         seen = image if filters == 1 else jnp.repeat(image, filters, at)
-        part = seen * weights[:, i].reshape(shape)
+        yield seen * weights[:, i].reshape(shape)
+
+
+def _weighted_sum(images: Iterable[Array], weight: Array, geometry: Geometry) -> Array:
+    """One image for each place of the kernel, times that place's weights, added up."""
+    return functools.reduce(jnp.add, _weighted(images, weight, geometry))
+
+
+def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """What `_shifts` computes but for rounding, written such that its transpose with respect to `weight` is lean.
+
+    The transpose with respect to a place's weights is a sum over the image times the result's gradient. If the image
+    was shifted, XLA would make the shifted images as soon as the image is there, and keep all of them until the
+    gradient comes. So here it is the weighted image that is cut; transposed, it is the gradient that is shifted. Where
+    there is a stride, images of every phase of it are cut, which together are as large as the image.
+    """
+    kernel = geometry.spatial(weight.shape)
+    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
+    places = geometry.places(x.shape, kernel)
+    lengths = [
+        n + d * (k - 1) // s for n, k, d, s in zip(places, kernel, geometry.dilate, geometry.stride, strict=True)
+    ]
+    config = [(0, 0, 0)] * x.ndim
+    for axis, length, stride, pad in zip(axes, lengths, geometry.stride, geometry.pad, strict=True):
+        config[axis] = (pad, length * stride - x.shape[axis] - pad, 0)
+    padded = lax.pad(wide(x), jnp.zeros((), wide(x).dtype), config)
+    steps = [1] * x.ndim
+    for axis, stride in zip(axes, geometry.stride, strict=True):
+        steps[axis] = stride
+    images, cuts = [], []
+    for place in itertools.product(*map(range, kernel)):
+        start, cut = [0] * x.ndim, [0] * x.ndim
+        for axis, at, dilate in zip(axes, place, geometry.dilate, strict=True):
+            cut[axis], start[axis] = divmod(at * dilate, steps[axis])
+        images.append(lax.slice(padded, start, padded.shape, steps))
+        cuts.append(cut)
+    total: Array | None = None
+    for part, cut in zip(_weighted(images, weight, geometry), cuts, strict=True):
+        stop = list(part.shape)
+        for axis, count in zip(axes, places, strict=True):
+            stop[axis] = cut[axis] + count
+        part = lax.slice(part, cut, stop)
         total = part if total is None else total + part
     assert total is not None, "a kernel has at least one place"
     return total
 
 
-def _shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
+def shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
     """What `_shifts` computes but for rounding, written such that its transpose with respect to `x` is fast.
 
     The transpose of a slice is a pad, and a sum of pads asks for the bounds at every element. So here each place's
@@ -281,14 +265,13 @@ def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any
     y = _shifts(x, weight, geometry)
     total = jnp.zeros(y.shape, wide(y).dtype)
     if not isinstance(dx, SymbolicZero):
-        total = total + _shifts_of_tangent(dx, weight, geometry)
+        total = total + shifts_of_tangent(dx, weight, geometry)
     if not isinstance(dweight, SymbolicZero):
-        windows = _windows(wide(x), geometry.spatial(weight.shape), geometry)
-        total = total + _weighted_sum(windows, dweight, geometry)
+        total = total + _shifts_by_weight(x, dweight, geometry)
     return y, narrow(total, y.dtype)
 
 
-_FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
+FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
     "patches": _patches,
     "product": _product_of_images,
     "taps": _taps,
@@ -296,9 +279,10 @@ _FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
 }
 
 
-def _on_cpu(
+def on_cpu(
     form: Callable[[Array, Array], Array], native: Callable[[Array, Array], Array], x: Array, weight: Array
 ) -> Array:
+    """The form on a CPU, and the native operation elsewhere."""
     # What is saved for the gradient are the inputs; a program that holds both directions finds the patches of the
     # forward again, as nothing keeps XLA from seeing that they are the same.
     saving = jax.checkpoint(form, prevent_cse=False)
@@ -322,24 +306,7 @@ def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     form = form_of(x, weight, geometry)
     if form == "native" or native_only():
         return native(x, weight)
-    return _on_cpu(lambda x, weight: _FORMS[form](x, weight, geometry), native, x, weight)
-
-
-def deconvolve(
-    x: Array, weight: Array, geometry: Geometry, out_shape: Sequence[int], native: Callable[[Array, Array], Array]
-) -> Array:
-    """The transpose of a convolution, from its result's shape to `out_shape`; `native` is its usual form."""
-    form = transposed_form_of(x, weight, geometry, out_shape)
-    if form == "native" or native_only():
-        return native(x, weight)
-    image = jax.ShapeDtypeStruct(tuple(out_shape), x.dtype)
-
-    compute = _shifts_of_tangent if form == "shifts" else _FORMS[form]
-
-    def transpose(x: Array, weight: Array) -> Array:
-        return jax.linear_transpose(lambda image: compute(image, weight, geometry), image)(x)[0]
-
-    return _on_cpu(transpose, native, x, weight)
+    return on_cpu(lambda x, weight: FORMS[form](x, weight, geometry), native, x, weight)
 
 
 def _weight_layout(layout: str) -> str:

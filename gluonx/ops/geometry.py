@@ -1,0 +1,65 @@
+"""Where the windows of a convolution lie: its static numbers, and the views of an image that they give."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+__all__ = ["Geometry", "known", "patches_size", "windows"]
+
+
+class Geometry(NamedTuple):
+    """What a convolution is but for its arrays; stride, dilation and padding have one number for each spatial axis."""
+
+    layout: str
+    stride: tuple[int, ...]
+    dilate: tuple[int, ...]
+    pad: tuple[int, ...]
+    groups: int
+
+    @property
+    def channel(self) -> int:
+        """The axis of the channels, in the data and in the weight."""
+        return self.layout.index("C")
+
+    def spatial(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The sizes along the spatial axes, of the data or of the weight."""
+        return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
+
+    def places(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+        """The spatial size of the result."""
+        axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
+        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
+
+
+def known(shape: Sequence[Any]) -> bool:
+    """Whether no dimension is symbolic, as in an export."""
+    return all(isinstance(n, int) for n in shape)
+
+
+def patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int], taps: int) -> int:
+    """The elements of an array of all patches."""
+    return shape[0] * shape[geometry.channel] * math.prod(places) * taps
+
+
+def windows(x: Array, kernel: Sequence[int], geometry: Geometry) -> list[Array]:
+    """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
+    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
+    places = geometry.places(x.shape, kernel)
+    config = [(0, 0, 0)] * x.ndim
+    for axis, pad in zip(axes, geometry.pad, strict=True):
+        config[axis] = (pad, pad, 0)
+    x = lax.pad(x, jnp.zeros((), x.dtype), config)
+    found = []
+    for place in itertools.product(*map(range, kernel)):
+        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
+        for axis, at, dilate, stride, count in zip(axes, place, geometry.dilate, geometry.stride, places, strict=True):
+            start[axis], step[axis] = at * dilate, stride
+            stop[axis] = start[axis] + (count - 1) * stride + 1
+        found.append(lax.slice(x, start, stop, step))
+    return found
