@@ -268,3 +268,15 @@ def test_where_rows_are_folded():
     assert cpu.folded((1, 20000), (0,)) is None  # nothing to add up
     assert cpu.folded((2, 3, 20000), (0, 2)) is None  # what is kept lies between
     assert cpu.folded((0, 20000), (0,)) is None
+
+
+@pytest.mark.parametrize("name", ["max", "min", "ptp", "argmax", "argmin"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((4, 16, 256), None), ((4, 16, 256), -1), ((64, 4096), 0), ((3, 5), None), ((100000,), None)]
+)
+def test_nan_among_many_elements_is_not_lost(name, shape, axis):
+    """XLA's own reduction on a CPU gives the largest of the others."""
+    x = np.zeros(shape, "float32")
+    x.reshape(-1)[x.size // 3] = np.nan
+    found = getattr(mx.np, name)(mx.np.array(x), axis=axis).asnumpy()
+    np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))

@@ -16,7 +16,7 @@ from jax import Array
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axes_of, axis_of, index_dtype
-from gluonx.ops.reduce import root
+from gluonx.ops.reduce import max_, min_, root
 from gluonx.ops.tensor import cut
 
 __all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
@@ -141,7 +141,7 @@ def stack(arrays: Sequence[Array], axis: int = 0, out: None = None, *, dtype: An
 
 
 def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
-    return jnp.ptp(a, axis=axis, keepdims=keepdims)
+    return max_.fn(a, axis=axis, keepdims=keepdims) - min_.fn(a, axis=axis, keepdims=keepdims)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------------

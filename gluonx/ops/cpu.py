@@ -116,15 +116,24 @@ def spread(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = False) -> Array:
-    """The largest element over axes, or the smallest; the gradient is the caller's to say."""
+    """The largest element over axes, or the smallest; the gradient is the caller's to say.
+
+    On a CPU XLA's own maximum over many elements loses NaN (seen on jax 0.10 to 0.12).
+    """
     compute, pair = (jnp.min, jnp.minimum) if smallest else (jnp.max, jnp.maximum)
 
     def native(x: Array) -> Array:
         return compute(x, axes, keepdims=keepdims)
 
-    fold = folded(x.shape, axes)
-    if fold is None or not _floating(x):
+    def with_nan(x: Array) -> Array:
+        found = jnp.any(jnp.isnan(x), axes, keepdims=keepdims)
+        return jnp.where(found, jnp.asarray(jnp.nan, x.dtype), native(x))
+
+    if not _floating(x):
         return native(x)
+    fold = folded(x.shape, axes)
+    if fold is None:
+        return on_cpu(with_nan, native, x)
 
     def rows(x: Array) -> Array:
         kept, x = _kept(x.shape, axes, keepdims), x.reshape(fold)

@@ -20,6 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
 from gluonx.ops.elementwise import absolute, maximum
+from gluonx.ops.reduce import max_
 from gluonx.ops.registry import Shape, register
 
 __all__ = ["adaptive_avg_pooling", "pooling"]
@@ -164,8 +165,9 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
     """The pooled array, and the number of windows and the padding in front of each spatial axis."""
     counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     if windows.whole:
-        reduce = jnp.max if largest else jnp.sum
-        return reduce(x, tuple(_spatial_axes(windows.layout)), keepdims=True), [(1, 0)] * len(windows.kernel)
+        axes = tuple(_spatial_axes(windows.layout))
+        found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
+        return found, [(1, 0)] * len(windows.kernel)
     if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in _spatial_axes(windows.layout)):
         for axis in (axes := _spatial_axes(windows.layout)):
             x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)

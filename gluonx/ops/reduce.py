@@ -90,13 +90,19 @@ def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
     return jnp.sum(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
-def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
-    """The axes, counted from the front, where XLA would reduce floats over them badly on a CPU, else None."""
+def _axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
+    """The axes, counted from the front; None for some that are not there, which is jax.numpy's to tell."""
     axes: Any = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    if not jnp.issubdtype(x.dtype, jnp.floating) or any(not -x.ndim <= a < x.ndim for a in axes):
-        return None  # an axis that is not there is jax.numpy's to tell
+    if any(not -x.ndim <= a < x.ndim for a in axes):
+        return None
     found = tuple(a % x.ndim for a in axes)
-    return found if len(set(found)) == len(found) and folded(x.shape, found) else None
+    return found if len(set(found)) == len(found) else None
+
+
+def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
+    """The axes where XLA would reduce floats over them badly on a CPU, else None."""
+    found = _axes(x, axis) if jnp.issubdtype(x.dtype, jnp.floating) else None
+    return found if found is not None and folded(x.shape, found) else None
 
 
 @register(level=4)
@@ -122,10 +128,10 @@ def _mean_of_rows(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _extreme(x: Array, smallest: bool, axis: Axis, keepdims: bool) -> Array:
-    axes = _slow_axes(x, axis)
-    if axes is not None:
-        return largest(x, axes, keepdims, smallest)
-    return (jnp.min if smallest else jnp.max)(x, axis, keepdims=keepdims)
+    axes = _axes(x, axis)
+    if axes is None:
+        return (jnp.min if smallest else jnp.max)(x, axis, keepdims=keepdims)
+    return largest(x, axes, keepdims, smallest)
 
 
 @_extreme.defjvp
