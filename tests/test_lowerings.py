@@ -11,7 +11,7 @@ from jax.test_util import check_grads
 
 import gluonx as mx
 from gluonx import autograd, nn
-from gluonx.ops import get
+from gluonx.ops import get, lowering
 from gluonx.ops.geometry import Geometry
 from gluonx.ops.lowering import form_of, native_forms
 from gluonx.ops.transposed import transposed_form_of
@@ -25,7 +25,8 @@ CASES = {
     "dilated": ("convolution", (2, 3, 5, 6), (4, 3, 3, 3), {"pad": (3, 3), "dilate": (3, 3)}, "patches"),
     "1x1": ("convolution", (2, 3, 16, 17), (4, 3, 1, 1), {}, "product"),
     "1x1, strided": ("convolution", (2, 3, 31, 32), (4, 3, 1, 1), {"stride": (2, 2), "pad": (1, 0)}, "product"),
-    "1x1, small": ("convolution", (2, 3, 5, 4), (4, 3, 1, 1), {}, "patches"),
+    "1x1, small": ("convolution", (2, 3, 5, 4), (4, 3, 1, 1), {}, "rows"),
+    "1x1, a line": ("convolution", (2, 3, 9), (4, 3, 1), {"stride": (2,), "pad": (1,)}, "rows"),
     "a line": ("convolution", (2, 3, 4), (4, 3, 3), {"pad": (1,)}, "patches"),
     "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
     "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
@@ -93,7 +94,7 @@ CASES = {
         {"stride": (2, 2), "pad": (1, 1), "num_group": 4},
         "shifts",
     ),
-    "deconvolution, 1x1": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}, "patches"),
+    "deconvolution, 1x1": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}, "rows"),
     "deconvolution, phases without taps": (
         "deconvolution",
         (2, 3, 3, 3),
@@ -372,6 +373,129 @@ def test_layers_and_create_graph(layer):
     for other in found[1:]:
         close(other, found[0])
     assert abs(found[0][1]).max() > 0
+
+
+BANDS = {
+    "side by side": ((3, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 1),
+    "two bands": ((2, 3, 8, 7), (4, 3, 3, 3), {"pad": (1, 1)}, 2),
+    "strided": ((2, 3, 15, 11), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 3)}, 4),
+    "dilated, uneven": ((2, 3, 10, 9), (4, 3, 3, 2), {"pad": (2, 0), "dilate": (2, 3)}, 2),
+    "wide margins": ((2, 3, 5, 6), (4, 3, 4, 4), {"pad": (3, 3)}, 2),
+    "margins beyond the kernel": ((2, 3, 6, 6), (4, 3, 2, 2), {"pad": (2, 3)}, 1),
+    "no margins": ((2, 3, 7, 8), (4, 3, 2, 3), {}, 3),
+    "places left out": ((2, 3, 8, 8), (4, 3, 2, 2), {"stride": (3, 3)}, 1),
+    "channels last": ((2, 6, 5, 4), (5, 3, 3, 4), {"pad": (1, 1), "layout": "NHWC"}, 3),
+}
+
+
+@pytest.fixture
+def into(monkeypatch):
+    """Every convolution is cut into so many bands, whatever its size and whatever release of jax this is."""
+
+    def set_bands(count):
+        monkeypatch.setattr(lowering, "_bands_of", lambda *_: count)
+        monkeypatch.setattr(lowering, "_FEW_PLACES", 0)
+
+    return set_bands
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_bands(into, name):
+    x, w, attrs, count = BANDS[name]
+    case = ("convolution", x, w, attrs)
+    args = arrays(case)
+    into(count)
+    close(*[jax.jit(jax.value_and_grad(wave(fn), (0, 1)))(*args) for fn in (chosen(case), native(case))])
+    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))])
+    assert "stablehlo.transpose" in jax.jit(chosen(case)).lower(*args).as_text()
+
+
+def test_bands_forward_mode_second_derivatives_and_vmap(into):
+    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
+    x, w = arrays(case)
+    into(2)
+    fns = chosen(case), native(case)
+    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
+    close(*[jax.jvp(lambda x, fn=fn: fn(x, w), (x,), (jnp.cos(x),)) for fn in fns])
+    close(*[jax.vmap(fn, (0, None))(jnp.stack([x, -x]), w) for fn in fns])
+    close(*[jax.grad(lambda x, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2))(x) for fn in fns])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_bands_in_half_precision(into, dtype):
+    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
+    args = arrays(case, dtype)
+    into(2)
+    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))], rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "bands"),
+    [
+        ((2, 32, 128, 128), (32, 32, 3, 3), 2),
+        ((2, 64, 64, 64), (64, 64, 3, 3), 1),
+        ((8, 64, 56, 56), (64, 64, 3, 3), 1),
+        ((2, 32, 63, 128), (32, 32, 3, 3), 0),  # an odd number of rows
+        ((2, 64, 32, 32), (128, 64, 3, 3), 1),
+        ((8, 128, 28, 28), (128, 128, 3, 3), 0),
+        ((8, 256, 14, 14), (256, 256, 3, 3), 0),  # the filters are enough for two threads
+        ((1, 32, 8, 8), (32, 32, 3, 3), 0),  # too little to share
+    ],
+)
+def test_when_bands_are_cut(monkeypatch, x, w, bands):
+    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
+    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)
+    shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in (x, w)]
+    assert lowering._bands_of(*shapes, geometry) == bands
+    assert form_of(*shapes, geometry) == ("bands" if bands else "native")
+
+
+def test_bands_hold_the_native_gradients(monkeypatch):
+    """Forward is a convolution of one long image; the gradients are native, and not within a branch."""
+    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
+    fn = get("convolution").bind(pad=(1, 1), no_bias=True).fn
+    args = [jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3))]
+    long = "tensor<1x58x456x64xf32>"
+    text = jax.jit(fn).lower(*args).as_text()
+    assert text.count("stablehlo.convolution") == 1 and long in text
+    text = jax.jit(jax.grad(wave(fn), (0, 1))).lower(*args).as_text()
+    assert text.count("stablehlo.convolution") == 3 and text.count("[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]") == 1
+    abroad = jax.export.export(jax.jit(fn), platforms=["cuda"])(*args).mlir_module()
+    assert abroad.count("stablehlo.convolution") == 1 and long not in abroad
+
+
+def test_few_filters_stay_native_where_threads_share_the_rows(monkeypatch):
+    monkeypatch.setattr(lowering, "_LONE_ROWS", False)
+    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3)))
+    assert form_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [("activation", {"act_type": "relu"}), ("batch_norm", {"training": True, "fix_gamma": False, "axis": 1})],
+)
+def test_what_stands_between_convolutions_has_its_channels_last(op, attrs):
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(2, 4, 5, 6)), np.float32)
+    rest = [jnp.asarray(rng.uniform(1, 2, 4), np.float32) for _ in range(4 if op == "batch_norm" else 0)]
+    fn = get(op).bind(**attrs).fn
+
+    def first(*args):
+        return jax.tree.leaves(fn(*args))[0]
+
+    def plain(*args):
+        with native_forms():
+            return first(*args)
+
+    both = [jax.jit(jax.value_and_grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a)) ** 2))) for f in (first, plain)]
+    close(*[f(x, *rest) for f in both])
+    close(*[jax.jvp(lambda x, f=f: f(x, *rest), (x,), (jnp.cos(x),)) for f in (first, plain)])
+    assert jax.jit(first).lower(x, *rest).as_text().count("tensor<2x5x6x4xf32>") > 0
+    assert "tensor<2x5x6x4xf32>" not in jax.jit(plain).lower(x, *rest).as_text()
+    abroad = jax.export.export(jax.jit(first), platforms=["cuda"])(x, *rest).mlir_module()
+    assert "tensor<2x5x6x4xf32>" not in abroad
+    if op == "activation":
+        assert "tensor<5x6x4xf32>" not in jax.jit(first).lower(x[0]).as_text()
 
 
 def test_export_keeps_the_native_form(tmp_path):

@@ -20,6 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu import spread
 from gluonx.ops.registry import Shape, register
+from gluonx.ops.turning import channels_last
 
 __all__ = [
     "absolute",
@@ -358,7 +359,8 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
     >>> activation(jnp.array([-1.0, 2.0]), act_type="relu")
     Array([0., 2.], dtype=float32)
     """
-    return choose(_ACTIVATIONS, act_type, "activation", "act_type")(x)
+    compute = choose(_ACTIVATIONS, act_type, "activation", "act_type")
+    return channels_last(lambda x, axis: compute(x), (x,), 1)
 
 
 def _leaky(x: Array, slope: float | Array) -> Array:

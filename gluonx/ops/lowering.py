@@ -7,15 +7,21 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
   where 4x4 images of a quarter of the work took 4. The input's gradient is a convolution of the result's gradient, so
   it meets the same where the kernel is longer than the *result*. **Patches**: the windows side by side and one matrix
   product. It is ahead up to some 16 places of the result, and equal beyond.
-- A 1x1 kernel, channels first. The library wants the channels last, and turns the images round and back. **Product**: a
-  matrix product for each image, from some 256 places on; **patches**, one product for all images, below.
+- A 1x1 kernel, channels first. **Product**: a matrix product for each image, from some 256 places on, which leaves the
+  channels first; **rows**, one product for all images with the channels last, below.
+- Few filters and short rows. XLA's library (of jax 0.10; that of 0.12 is better) gives its threads pieces of one row of
+  one image, and where a row makes one piece, 3x3 convolutions to up to 64 channels on 128 columns among them, all rows
+  are left to one thread: 100 GFLOP/s where two have 200. **Bands**: the images side by side, with a margin of zeros in
+  between, and as bands of rows where that is not long enough. Only forward; see `_bands`.
 - Groups. Each group's filters are convolved by the loop, and the weight's gradient takes up to 300 times as long as
   that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
   matrix product for each place of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
   that place's weights and added up, which XLA makes one loop of.
 
-Transposed convolutions have a room of their own, `gluonx.ops.transposed`.
+All of it wants the channels last, and what XLA turns round for one operation it leaves turned for the next if that does
+the same: so `gluonx.ops.turning` has what stands between convolutions computed with the channels last, too. Transposed
+convolutions have a room of their own, `gluonx.ops.transposed`.
 
 `convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
 (as when exporting StableHLO), keep the native operation. A form is written in differentiable operations (shifts have a
@@ -61,6 +67,8 @@ _FEW_PLACES = 16  # results of so many places are tiny
 _MANY_PLACES = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same where it can be done without
+_SMALL = 1 << 23  # so many multiplications are left to one thread
+_LONE_ROWS = jax.__version_info__ < (0, 11)  # whether threads share a row of an image, but not the rows (see `_bands`)
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
 
@@ -81,7 +89,7 @@ def native_only() -> bool:
 
 
 def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
-    """The form of a convolution on a CPU: 'native', 'patches', 'product', 'taps' or 'shifts'.
+    """The form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
     Parameters
     ----------
@@ -96,7 +104,7 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3))
     ('native', 'patches')
     >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
-    ('product', 'patches')
+    ('product', 'rows')
     >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
     ('patches', 'shifts')
     """
@@ -111,11 +119,11 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGE else "taps"
     if taps == 1:
         many = math.prod(places) >= _MANY_PLACES
-        return "native" if geometry.channel != 1 else "product" if many else "patches"
+        return "native" if geometry.channel != 1 else "product" if many else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
     if not (longer or math.prod(places) <= _FEW_PLACES):
-        return "native"
+        return "bands" if _bands_of(x, weight, geometry) else "native"
     return "patches" if _patches_size(x.shape, geometry, places, taps) <= LARGEST else "native"
 
 
@@ -161,6 +169,17 @@ def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(y.reshape(batch, -1, *space), x.dtype)
 
 
+def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """One matrix product over the channels of all places, for a kernel of one place."""
+    (image,) = _windows(x, geometry.spatial(weight.shape), geometry)
+    image = jnp.moveaxis(image, geometry.channel, -1)
+    accumulated = jnp.promote_types(x.dtype, jnp.float32)
+    matrix = weight.reshape(weight.shape[0], -1).T
+    y = lax.dot(image.reshape(-1, image.shape[-1]), matrix, preferred_element_type=accumulated)
+    y = y.reshape(*image.shape[:-1], -1)
+    return narrow(jnp.moveaxis(y, -1, geometry.channel), x.dtype)
+
+
 def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
     windows = _windows(x, geometry.spatial(weight.shape), geometry)
     weights = _by_tap(weight, geometry)
@@ -169,6 +188,99 @@ def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
         for i, window in enumerate(windows)
     ]
     return narrow(sum(parts[1:], parts[0]), x.dtype)
+
+
+def _native(x: Array, weight: Array, geometry: Geometry) -> Array:
+    return lax.conv_general_dilated(
+        x,
+        weight,
+        window_strides=geometry.stride,
+        padding=[(p, p) for p in geometry.pad],
+        rhs_dilation=geometry.dilate,
+        dimension_numbers=(geometry.layout, _weight_layout(geometry.layout), geometry.layout),
+        feature_group_count=geometry.groups,
+    )
+
+
+def _pieces(rows: int, columns: int, depth: int) -> int:
+    """How many pieces, each for a thread, XLA's library makes of a product (`rows` x `depth`) (`depth` x `columns`)."""
+    depth, high, wide = min(depth, 1024), min(rows, 16), min(columns, 64)
+    least = min(rows, 64) * wide
+    while high * wide < least or ((high + wide) * depth < 1 << 16 and high * wide < 1 << 16):
+        if (4 * wide <= high or high >= rows) and wide < columns:
+            wide *= 2
+        elif (high <= 4 * wide or wide >= columns) and high < rows:
+            high *= 2
+        else:
+            break
+    return -(-rows // high) * -(-columns // wide)
+
+
+def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
+    """How many bands each image is cut into by `_bands`; 0 where that does not help."""
+    if not _LONE_ROWS or len(geometry.stride) != 2 or geometry.groups > 1:
+        return 0
+    kernel = geometry.spatial(weight.shape)
+    filters, depth = weight.shape[0], x.shape[geometry.channel] * math.prod(kernel)
+    high, wide = geometry.places(x.shape, kernel)
+    if _pieces(wide, filters, depth) > 1 or x.shape[0] * high * wide * filters * depth < _SMALL:
+        return 0
+    for bands in (1, 2, 4, 8):
+        if high % bands == 0 and high >= 4 * bands and _pieces(x.shape[0] * bands * wide, filters, depth) > 1:
+            return bands
+    return 0
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _bands(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """A convolution with the images, or bands of them, side by side in long rows.
+
+    Both gradients keep the native form. They need no second thread each, as they run beside each other; and XLA turns
+    them into what its library takes only where no branch for a platform is around them.
+    """
+    cut = functools.partial(_cut_into_bands, geometry=geometry)
+    return lax.platform_dependent(x, weight, cpu=cut, default=functools.partial(_native, geometry=geometry))
+
+
+def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
+    bands = _bands_of(x, weight, geometry)
+    at, kernel = geometry.channel, geometry.spatial(weight.shape)
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
+    high, wide = geometry.places(x.shape, kernel)
+    (up, right), (down, across) = geometry.pad, geometry.stride
+    rows = (high // bands - 1) * down + reach[0]
+    x = jnp.moveaxis(x, at, -1)
+    batch, tall, broad, channels = x.shape
+    # An image and the margin behind it, which is also that in front of the next one.
+    frame = max(wide, -(-max(broad + right, (wide - 1) * across + reach[1] - right) // across))
+    bottom = (high - 1) * down + reach[0] - tall - up
+    config = [(0, 0, 0), (up, bottom, 0), (right, frame * across - broad - right, 0), (0, 0, 0)]
+    x = jnp.transpose(lax.pad(x, jnp.zeros((), x.dtype), config), (1, 0, 2, 3))
+    starts = [i * (high // bands) * down for i in range(bands)]
+    x = jnp.stack([lax.slice_in_dim(x, start, start + rows, 1, 0) for start in starts], 1)
+    y = lax.conv_general_dilated(
+        x.reshape(1, rows, -1, channels),
+        jnp.moveaxis(weight, [0, at], [-1, -2]) if at == 1 else jnp.moveaxis(weight, 0, -1),
+        window_strides=geometry.stride,
+        padding=[(0, 0), (0, reach[1] - across)],
+        rhs_dilation=geometry.dilate,
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+    y = y.reshape(high // bands, bands, batch, frame, -1)[:, :, :, :wide]
+    y = jnp.transpose(y, (2, 1, 0, 3, 4)).reshape(batch, high, wide, -1)
+    return jnp.moveaxis(y, -1, at)
+
+
+@functools.partial(_bands.defjvp, symbolic_zeros=True)
+def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> tuple[Array, Any]:
+    (x, weight), (dx, dweight) = primals, tangents
+    y = _bands(x, weight, geometry)
+    parts = []
+    if not isinstance(dx, SymbolicZero):
+        parts.append(_native(dx, weight, geometry))
+    if not isinstance(dweight, SymbolicZero):
+        parts.append(_native(x, dweight, geometry))
+    return y, sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
@@ -275,6 +387,7 @@ FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
     "patches": _patches,
     "product": _product_of_images,
     "taps": _taps,
+    "rows": _rows,
     "shifts": _shifts,
 }
 
@@ -293,19 +406,13 @@ def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """A convolution of arrays of one element type, without bias; shapes are the caller's to check."""
 
     def native(x: Array, weight: Array) -> Array:
-        return lax.conv_general_dilated(
-            x,
-            weight,
-            window_strides=geometry.stride,
-            padding=[(p, p) for p in geometry.pad],
-            rhs_dilation=geometry.dilate,
-            dimension_numbers=(geometry.layout, _weight_layout(geometry.layout), geometry.layout),
-            feature_group_count=geometry.groups,
-        )
+        return _native(x, weight, geometry)
 
     form = form_of(x, weight, geometry)
     if form == "native" or native_only():
         return native(x, weight)
+    if form == "bands":
+        return _bands(x, weight, geometry)
     return on_cpu(lambda x, weight: FORMS[form](x, weight, geometry), native, x, weight)
 
 

@@ -15,6 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.registry import register
+from gluonx.ops.turning import channels_last
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
@@ -58,6 +59,14 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
     if attrs["output_mean_var"]:
         return 5
     return 3 if attrs["training"] else 1
+
+
+def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis: int) -> tuple[Array, Array]:
+    """The normalized data, and the inverse standard deviation."""
+    inverse = lax.rsqrt(data.variance + eps)
+    ndim = data.values.ndim
+    scale = inverse if gamma is None else inverse * channels(wide(gamma), ndim, axis)
+    return data.values * scale + (channels(wide(beta), ndim, axis) - data.rest * scale), inverse
 
 
 @register(
@@ -104,22 +113,23 @@ def batch_norm(
     """
     axis = axis_of(axis, x.ndim, "batch_norm")
     _check_vectors("batch_norm", x, axis, gamma=gamma, beta=beta, running_mean=running_mean, running_var=running_var)
-    y = wide(x)
-    if training and not use_global_stats:
-        data = _centered(y, [i for i in range(x.ndim) if i != axis])
-        new = ((running_mean, data.mean), (running_var, data.variance))
-        moving = [_moved(old, now, momentum) for old, now in new]
-    else:
-        mean, var = (channels(wide(v), x.ndim, axis) for v in (running_mean, running_var))
-        data = _Centered(y - mean, jnp.zeros_like(mean), mean, var)
-        moving = [running_mean, running_var]
-    inverse = lax.rsqrt(data.variance + eps)
-    scale = inverse if fix_gamma else inverse * channels(wide(gamma), x.ndim, axis)
-    offset = channels(wide(beta), x.ndim, axis) - data.rest * scale
-    out = narrow(data.values * scale + offset, float_dtype(x))
-    if not output_mean_var:
-        return (out, *moving) if training else out
-    return out, *moving, data.mean.reshape(-1), inverse.reshape(-1)
+
+    def normalize(x: Array, axis: int) -> tuple[Array, ...]:
+        y = wide(x)
+        if training and not use_global_stats:
+            data = _centered(y, [i for i in range(x.ndim) if i != axis])
+            moving = [_moved(running_mean, data.mean, momentum), _moved(running_var, data.variance, momentum)]
+        else:
+            mean, var = (channels(wide(v), x.ndim, axis) for v in (running_mean, running_var))
+            data = _Centered(y - mean, jnp.zeros_like(mean), mean, var)
+            moving = [running_mean, running_var]
+        out, inverse = _scaled(data, None if fix_gamma else gamma, beta, eps, axis)
+        return narrow(out, float_dtype(x)), *moving, data.mean.reshape(-1), inverse.reshape(-1)
+
+    results = channels_last(normalize, (x,), axis)
+    if output_mean_var:
+        return results
+    return results[:3] if training else results[0]
 
 
 def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) -> Array:
