@@ -544,3 +544,39 @@ def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
     assert onp.allclose(first.asnumpy()[0], expected.asnumpy(), rtol=1e-5)
     value.backward()
     assert onp.allclose(generator.weight.grad().asnumpy(), first.asnumpy(), rtol=1e-5)
+
+
+def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
+    import gc
+
+    x = np.ones((64, 1024))
+    x.wait_to_read()
+    seen = []
+
+    def looks(value):
+        gc.collect()
+        seen.append(sum(a.nbytes for a in jax.live_arrays()))
+        return value
+
+    run = executed(looks)
+    try:
+        with engine.bulk(10_000):
+            y = x * 1.5
+            for i in range(10):
+                y = np.tanh(y) + i / 16
+            gc.collect()
+            before = sum(a.nbytes for a in jax.live_arrays())
+            y.wait_to_read()
+    finally:
+        run.undo()
+    assert max(seen) - before <= 3 * x.nbytes
+
+
+def executed(looks):
+    """Has `looks` called after each operator that runs by itself."""
+    from gluonx.deferred import program
+
+    patch = pytest.MonkeyPatch()
+    inner = program.executable
+    patch.setattr(program, "executable", lambda op: lambda *args: looks(inner(op)(*args)))
+    return patch

@@ -68,7 +68,8 @@ class Plan:
     def __init__(self, path: list[Node], wanted: Any) -> None:
         self.path = path
         self.starts = [n.size - len(n.outs) for n in path]
-        self.needed, self.moving = self._mark(wanted)
+        self.wanted = frozenset(wanted)
+        self.needed, self.moving = self._mark(self.wanted)
 
     def _mark(self, wanted: Any) -> tuple[list[Node], frozenset[int]]:
         owner = [n.depth for n in self.path for _ in n.outs]
@@ -93,6 +94,19 @@ class Plan:
         parts = [p for n in self.needed for p in (n.parts if n.grad is None else (*n.grad.heads, *n.grad.head_grads))]
         return {-1 - p for p in parts if isinstance(p, int) and p < 0}
 
+    def _spent(self) -> dict[int, list[int]]:
+        """By the depth of a node: the values that nobody wants once it has run."""
+        last: dict[int, int] = {}
+        for node in self.needed:
+            start = self.starts[node.depth - 1]
+            last.update(dict.fromkeys(range(start, start + len(node.outs)), node.depth))
+            last.update({p: node.depth for p in node.parts if isinstance(p, int) and p >= 0})
+        spent: dict[int, list[int]] = {}
+        for slot, depth in last.items():
+            if slot not in self.wanted:
+                spent.setdefault(depth, []).append(slot)
+        return spent
+
     def run(
         self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False, taps: Any = None
     ) -> dict[int, Any]:
@@ -113,6 +127,8 @@ class Plan:
             scalar = (ints if slot.integral else floats)[n]
             return jnp.asarray(scalar).astype(slot.dtype) if compiled else slot.dtype.type(scalar)
 
+        # What runs operator by operator takes no more memory than the same without gluonx; a backward needs it all.
+        spent = {} if compiled or self.moving else self._spent()
         for node in self.needed:
             start = self.starts[node.depth - 1]
             if node.grad is not None:
@@ -128,6 +144,8 @@ class Plan:
                 values[start + i] = _constant(out) if cut and not (node.live and node.live[i]) else out
                 if taps and start + i in taps:
                     values[start + i] = values[start + i] + taps[start + i]
+            for slot in spent.get(node.depth, ()):
+                del values[slot]
         return values
 
     def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
