@@ -12,10 +12,17 @@ import pytest
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
 from gluonx import trainer as trainer_module
-from gluonx.deferred import vectors
+from gluonx.deferred import flushing, vectors
 from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
 from gluonx.optimizer import packed
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch):
+    """Many programs from one line are what these tests are about."""
+    monkeypatch.setattr(flushing, "_sites", {})
+
 
 X = onp.random.RandomState(0).rand(5, 3).astype("float32")
 
@@ -102,7 +109,37 @@ DISTURBANCES = {
     "freeze and thaw": lambda net, trainer, i: net[0].weight.__setattr__("grad_req", "null" if i == 1 else "write"),
     "rate": lambda net, trainer, i: trainer.set_learning_rate(0.1 / (i + 2)),
     "penalty": lambda net, trainer, i: penalized(net, trainer),
+    "a step in naive mode": lambda net, trainer, i: naive_step(net, trainer),
+    "hybridize or not": lambda net, trainer, i: net.hybridize(i % 2 == 0),
+    "cast to and fro": lambda net, trainer, i: (net.cast("float16"), net.cast("float32")),
+    "two gradients added": lambda net, trainer, i: added(net, trainer),
+    "average": lambda net, trainer, i: net[0].bias.set_data(net[0].bias.data() * 0.9 + net[1].beta.data() * 0.1),
+    "in a recorded scope": lambda net, trainer, i: recorded_write(net),
 }
+
+
+def naive_step(net, trainer):
+    with engine.mode("naive"):
+        step(net, trainer)
+
+
+def added(net, trainer):
+    for p in net.collect_params("weight|bias|.*weight|.*bias").values():
+        p.grad_req = "add"
+    for _ in range(2):
+        with autograd.record():
+            loss = (net(np.array(X)) ** 2).mean()
+        loss.backward()
+    trainer.step(2)
+    for p in net.collect_params(".*weight|.*bias").values():
+        p.grad_req = "write"
+
+
+def recorded_write(net):
+    """A weight that is written to while recording is a pending value when the next step begins."""
+    with engine.bulk(1000):
+        net[2].weight.data()[:] = net[2].weight.data() * 0.75
+        net[0].weight.set_data(net[0].weight.data() + 0.01)
 
 
 def exchange(a, b):
