@@ -8,7 +8,6 @@ Rates that differ between weights are spread over their elements; norms are take
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.deferred.core import intern_aval
+from gluonx.deferred.vectors import layout_of
 from gluonx.optimizer.rules import FlatRule, unpack
 
 if TYPE_CHECKING:
@@ -25,22 +26,20 @@ __all__ = ["Stretches", "Together", "together"]
 
 
 class Stretches:
-    """Arrays end to end in a vector, as `At.layout` knows them."""
+    """Weights end to end in a vector, as `At.layout` knows them.
 
-    __slots__ = ("shapes", "sizes")
+    Parameters
+    ----------
+    weights : sequence
+        Shapes and dtypes.
+    """
 
-    def __init__(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        self.shapes = [tuple(s) for s in shapes]
-        self.sizes = [int(np.prod(s, dtype=np.int64)) for s in self.shapes]
+    __slots__ = ("join", "parts", "sizes")
 
-    def join(self, arrays: Sequence[Any]) -> Any:
-        """The vector of arrays."""
-        return jnp.concatenate([a.ravel() for a in arrays])
-
-    def parts(self, vector: Any) -> list[Any]:
-        """The arrays of a vector."""
-        starts = itertools.accumulate(self.sizes, initial=0)
-        return [vector[a : a + n].reshape(s) for a, n, s in zip(starts, self.sizes, self.shapes, strict=False)]
+    def __init__(self, weights: Sequence[Any]) -> None:
+        layout = layout_of(tuple([intern_aval(tuple(w.shape), np.dtype(w.dtype)) for w in weights]))
+        self.join, self.parts = layout.join, layout.split
+        self.sizes = [aval.size for aval in layout.avals]
 
     def spread(self, numbers: Sequence[Any]) -> Any:
         """One number for each array, as a vector that has it at all of the array's elements."""
@@ -72,7 +71,7 @@ class Together:
 
     def __init__(self, rule: PackedRule, members: list[tuple[int, ...]], weights: Sequence[Any]) -> None:
         self.members, self.count = members, len(weights)
-        self.layouts = [Stretches([weights[k].shape for k in ks]) if len(ks) > 1 else None for ks in members]
+        self.layouts = [Stretches([weights[k] for k in ks]) if len(ks) > 1 else None for ks in members]
         structs = [
             jax.ShapeDtypeStruct(weights[ks[0]].shape if layout is None else (sum(layout.sizes),), weights[ks[0]].dtype)
             for ks, layout in zip(members, self.layouts, strict=True)
