@@ -168,7 +168,10 @@ class Block(Checked, Fusible):
             if self._direct:
                 return self._call_active(args, kwargs)  # type: ignore[attr-defined]
             if self._whole:
-                return self._call_whole(args, kwargs)
+                state = current_state()
+                if state.deferring or state.trace is not None or state.naive:
+                    return self.forward(*args, **kwargs)
+                return self._calls.run(self.forward, args, kwargs, state)  # it may become one program
             return self._call_guarded(args, kwargs)
         except Exception as error:
             locate(error, self)
@@ -177,13 +180,6 @@ class Block(Checked, Fusible):
     def forward(self, *args: Any) -> Any:
         """What the block computes. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
-
-    def _call_whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call of a block that has children: outside of everything else it may become one program."""
-        state = current_state()
-        if state.deferring or state.trace is not None or state.naive:
-            return self.forward(*args, **kwargs)
-        return self._calls.run(self.forward, args, kwargs, state)
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call of a block that has hooks, is hybridized, or was never called before."""

@@ -326,18 +326,19 @@ class Trainer(Checked):
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
         advances = self._scaler is None and all(w.aval is not None and w.aval.sharding is None for w in weights)
-        op, state = self._update_op(packed, update, weights, (units.key, advances)), self._state
+        op, state = self._update_op(packed, update, weights, units.key, advances), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
         return _Plan(tx, op, update, self._params, self._active, units, state, self._vector if advances else None)
 
-    def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any) -> DerivedOp:
-        """The update as an operator. The same update gives the same operator, also in another Trainer: nothing
-        recompiles.
+    def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool) -> DerivedOp:
+        """The update as an operator, which gives the next step's vector too if it `advances`.
+
+        The same update gives the same operator, also in another Trainer: nothing recompiles.
         """
         optimizer = self._optimizer
         kinds = tuple([(w.shape, w.dtype) for w in weights])
-        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups, units)
+        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups, units, advances)
         if optimizer.by_index or not type(optimizer).__module__.startswith("gluonx."):
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops
@@ -347,7 +348,7 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            op = home[key] = DerivedOp("update", Advancing(update) if units[1] else update)
+            op = home[key] = DerivedOp("update", Advancing(update) if advances else update)
             op.steady = home is _UPDATES
         return op
 

@@ -257,12 +257,16 @@ class Pending:
 class Packed:
     """An array that is part of a vector: number `number` of ``vectors.Vector`` `vector`."""
 
-    __slots__ = ("__weakref__", "aval", "number", "vector")
+    __slots__ = ("__weakref__", "number", "vector")
 
-    def __init__(self, vector: Any, number: int, aval: Any) -> None:
+    def __init__(self, vector: Any, number: int) -> None:
         self.vector = vector
         self.number = number
-        self.aval = aval
+
+    @property
+    def aval(self) -> Aval:
+        """The array's aval."""
+        return self.vector.layout.avals[self.number]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -323,7 +327,7 @@ class Node:
         self.live: tuple[bool, ...] = ()
         self.diff: tuple[int, ...] = ()
         self.grad: Any = None
-        self.donors: Any = None  # of a Trainer's update: (leaves to donate, slots of gradients)
+        self.donors: Any = None  # of a Trainer's update: what flushing.Commit takes
         self.line: Any = None
         self.where = ""
         if parent is None:

@@ -13,7 +13,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax.lax import slice_in_dim
+
+from gluonx.deferred.core import intern_aval
+from gluonx.deferred.vectors import layout_of
 
 from .rules import FlatRule
 from .together import together
@@ -57,7 +59,7 @@ class PackedRule:
         The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
     """
 
-    __slots__ = ("alone", "dtypes", "fresh", "groups", "rule", "shapes", "together", "weights")
+    __slots__ = ("alone", "dtypes", "fresh", "groups", "layouts", "rule", "shapes", "together", "weights")
 
     def __init__(
         self,
@@ -75,6 +77,10 @@ class PackedRule:
         self.fresh = fresh
         self.weights = weights
         self.groups = self._grouped()
+        self.layouts = [
+            layout_of(tuple([intern_aval(self.shapes[i], self.dtypes[i]) for i in group])) if len(group) > 1 else None
+            for group in self.groups
+        ]
         self.together = together(self, weights, LIMIT) if weights is not None else None
 
     @property
@@ -105,26 +111,17 @@ class PackedRule:
 
     def pack(self, leaves: Sequence[Any]) -> list[Any]:
         """The packed arrays of single states; NumPy in, NumPy out, and tracers in, tracers out."""
-        xp: Any = np if all(isinstance(leaf, np.ndarray) for leaf in leaves) else jnp
-        return [leaves[g[0]] if len(g) == 1 else xp.concatenate([leaves[i].ravel() for i in g]) for g in self.groups]
+        return [
+            leaves[group[0]] if layout is None else layout.join([leaves[i] for i in group])
+            for group, layout in zip(self.groups, self.layouts, strict=True)
+        ]
 
     def unpack(self, packed: Sequence[Any]) -> list[Any]:
         """The single states of packed arrays, in the rule's order."""
         leaves: list[Any] = [None] * len(self.shapes)
-        for group, array in zip(self.groups, packed, strict=True):
-            if len(group) == 1:
-                leaves[group[0]] = array
-                continue
-            start = 0
-            for i in group:
-                size = int(np.prod(self.shapes[i], dtype=np.int64))
-                cut = (
-                    array[start : start + size]
-                    if isinstance(array, np.ndarray)
-                    else slice_in_dim(array, start, start + size)
-                )
-                leaves[i] = cut.reshape(self.shapes[i])
-                start += size
+        for group, layout, array in zip(self.groups, self.layouts, packed, strict=True):
+            for i, leaf in zip(group, [array] if layout is None else layout.split(array), strict=True):
+                leaves[i] = leaf
         return leaves
 
     def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:

@@ -177,15 +177,19 @@ def unpack(vector: Any, count: int) -> Hyper:
 
 def moved_back(vector: Any, count: int, steps: Any) -> Any:
     """The step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
-    end = 2 if vector.shape[0] in (3, 4) else 1 + count
-    return vector.at[1:end].add(-steps.astype(vector.dtype))
+    return vector - _counts(vector, count) * steps.astype(vector.dtype)
 
 
 def advanced(vector: Any, count: int) -> Any:
     """The step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
+    return vector + _counts(vector, count)
+
+
+def _counts(vector: Any, count: int) -> np.ndarray:
+    """1 where a step vector of ``count`` parameters has a count, else 0."""
     size = vector.shape[0]
     end = 2 if size in (3, 4) else 1 + count
-    return vector + np.array([1 <= i < end for i in range(size)], vector.dtype)
+    return np.array([1 <= i < end for i in range(size)], vector.dtype)
 
 
 # ----------------------------------------------------------------- pieces that formulas share
