@@ -139,7 +139,8 @@ def explain(limit: int = 60) -> str:
     lines = [f"{len(path)} operations, {last['how']}, because of: {last['why']}"]
     if program is not None:
         lines.append(
-            f"run {program.runs} time(s); {len(program.outputs)} outputs; {path[-1].n_leaves} input arrays, "
+            f"run {program.runs} time(s); {len(program.outputs) + len(program.packs)} outputs; "
+            f"{len(program.single) + len(program.joins)} input arrays for {path[-1].n_leaves} values, "
             f"{path[-1].n_floats + path[-1].n_ints} scalars"
         )
     new = last.get("new")

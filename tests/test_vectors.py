@@ -90,6 +90,8 @@ def test_a_step_keeps_them_together():
         step(net, trainer)
     assert all(kinds(net))
     assert engine.stats()["dispatches"] == 5 and engine.stats()["programs_compiled"] == 0
+    # The data, two running averages, two kinds of states, the numbers of a step, the weights.
+    assert "outputs; 7 input arrays for 12 values" in engine.explain()
     assert net[0].weight.shape == (4, 3) and net[0].weight.dtype == onp.float32
     assert str(net[0].weight.data().device) == "cpu(0)" and net[0].weight.data().nbytes == 48
 

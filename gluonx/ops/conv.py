@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
-from gluonx.ops.geometry import Geometry
+from gluonx.ops.geometry import Geometry, weight_layout
 from gluonx.ops.lowering import convolve
 from gluonx.ops.registry import Shape, register
 from gluonx.ops.transposed import deconvolve
@@ -43,10 +43,6 @@ def layout_of(layout: str | None, ndim: int, name: str) -> str:
         wanted = f"{len(layout)} axes ({layout})" if layout else "3 to 5 axes (batch, channel and space)"
         raise ShapeError(f"{name}: data has {ndim} axes, but {wanted} are needed.")
     return layout or _FIRST[ndim - 3]
-
-
-def _weight_layout(layout: str) -> str:
-    return layout.replace("C", "I").replace("N", "O")
 
 
 def _weight_shape(layout: str, out: int, inner: int, kernel: Sequence[int]) -> Shape:
@@ -219,7 +215,7 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
         padding=[(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, geometry.pad, adj, strict=True)],
         lhs_dilation=geometry.stride,
         rhs_dilation=geometry.dilate,
-        dimension_numbers=(layout, _weight_layout(layout), layout),
+        dimension_numbers=(layout, weight_layout(layout), layout),
         feature_group_count=geometry.groups,
     )
 

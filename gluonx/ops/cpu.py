@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -29,9 +29,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.ops.common import narrow, wide
-from gluonx.ops.lowering import native_only
+from gluonx.ops.geometry import known
+from gluonx.ops.lowering import on_cpu
 
-__all__ = ["folded", "largest", "largest_place", "on_cpu", "ordered", "running", "softmax", "spread", "total"]
+__all__ = ["folded", "largest", "largest_place", "ordered", "running", "softmax", "spread", "total"]
 
 _FEW = 16384  # elements that may remain of a sum over leading axes
 _SHORT_ROW = 1024  # of a softmax whose result is kept, and of a row whose largest place is found at once
@@ -39,13 +40,6 @@ _LONG_AXIS = 128  # of elements that lie apart, whose largest place is looked fo
 _WORTH = 16384  # elements from which on the largest place is looked for in two passes
 _SIDE_BY_SIDE = 32  # elements that make a running sum a loop
 _LONGEST_LOOP = 4096  # steps of that loop
-
-
-def on_cpu(form: Callable[..., Any], native: Callable[..., Any], *arrays: Array) -> Any:
-    """``form(*arrays)`` on a CPU, ``native(*arrays)`` elsewhere and under `native_forms`."""
-    if native_only():
-        return native(*arrays)
-    return lax.platform_dependent(*arrays, cpu=form, default=native)
 
 
 def folded(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, int, int] | None:
@@ -58,18 +52,13 @@ def folded(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, int, int] | 
     >>> folded((8, 128, 64), (0,)), folded((8, 128, 768), (2,))
     (None, None)
     """
-    if not axes or not _known(shape) or 0 in shape:
+    if not axes or not known(shape) or 0 in shape:
         return None
     first, last = min(axes), max(axes) + 1
     if any(shape[i] != 1 for i in range(first, last) if i not in axes):
         return None
     behind, count = math.prod(shape[last:]), math.prod(shape[first:last])
     return (math.prod(shape[:first]), count, behind) if behind > _FEW and count > 1 else None
-
-
-def _known(shape: Sequence[Any]) -> bool:
-    """Whether no dimension is symbolic, as in an export."""
-    return all(isinstance(n, int) for n in shape)
 
 
 def _floating(x: Any) -> bool:
@@ -146,7 +135,7 @@ def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = Fa
 def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
     """The place of the first largest element along an axis, or of the first NaN: int32."""
     native = functools.partial(jnp.argmin if smallest else jnp.argmax, axis=axis, keepdims=keepdims)
-    if not _floating(x) or not _known(x.shape):
+    if not _floating(x) or not known(x.shape):
         return native(x).astype(jnp.int32)
     length, behind = x.shape[axis], math.prod(x.shape[axis + 1 :])
     if x.size < _WORTH or not (behind == 1 or (length >= _LONG_AXIS and behind <= _FEW)):
@@ -178,7 +167,7 @@ def _place(x: Array, axis: int) -> Array:
 def running(x: Array, axis: int, product: bool = False) -> Array:
     """The running sum along an axis, or the running product."""
     native = functools.partial(jnp.cumprod if product else jnp.cumsum, axis=axis)
-    if not _floating(x) or not _known(x.shape):
+    if not _floating(x) or not known(x.shape):
         return native(x)
     if not 2 < x.shape[axis] <= _LONGEST_LOOP or x.size < x.shape[axis] * _SIDE_BY_SIDE:
         return native(x)
@@ -235,5 +224,5 @@ def _(axis: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
 
 def softmax(x: Array, axis: int) -> Array:
     """`jax.nn.softmax` along an axis."""
-    short = _known(x.shape) and x.shape[axis] <= _SHORT_ROW
+    short = known(x.shape) and x.shape[axis] <= _SHORT_ROW
     return _softmax(x, axis) if short else jax.nn.softmax(x, axis)

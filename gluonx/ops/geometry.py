@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["Geometry", "known", "patches_size", "windows"]
+__all__ = ["Geometry", "known", "patches_size", "spatial_axes", "weight_layout", "windows"]
 
 
 class Geometry(NamedTuple):
@@ -27,6 +27,11 @@ class Geometry(NamedTuple):
         """The axis of the channels, in the data and in the weight."""
         return self.layout.index("C")
 
+    @property
+    def axes(self) -> list[int]:
+        """The spatial axes."""
+        return spatial_axes(self.layout)
+
     def spatial(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The sizes along the spatial axes, of the data or of the weight."""
         return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
@@ -35,6 +40,16 @@ class Geometry(NamedTuple):
         """The spatial size of the result."""
         axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
+
+
+def spatial_axes(layout: str) -> list[int]:
+    """The axes of a layout such as NCHW that are neither batch nor channels."""
+    return [i for i, c in enumerate(layout) if c not in "NC"]
+
+
+def weight_layout(layout: str) -> str:
+    """The layout of the weight of data in `layout`, with the letters of ``jax.lax``."""
+    return layout.replace("C", "I").replace("N", "O")
 
 
 def known(shape: Sequence[Any]) -> bool:
@@ -49,8 +64,7 @@ def patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int]
 
 def windows(x: Array, kernel: Sequence[int], geometry: Geometry) -> list[Array]:
     """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
-    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
-    places = geometry.places(x.shape, kernel)
+    axes, places = geometry.axes, geometry.places(x.shape, kernel)
     config = [(0, 0, 0)] * x.ndim
     for axis, pad in zip(axes, geometry.pad, strict=True):
         config[axis] = (pad, pad, 0)

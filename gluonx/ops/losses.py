@@ -19,8 +19,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
-from gluonx.ops.cpu import on_cpu
 from gluonx.ops.elementwise import absolute
+from gluonx.ops.lowering import on_cpu
 from gluonx.ops.registry import register
 
 __all__ = [

@@ -45,10 +45,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
-from gluonx.ops.geometry import Geometry
-from gluonx.ops.geometry import known as _known
-from gluonx.ops.geometry import patches_size as _patches_size
-from gluonx.ops.geometry import windows as _windows
+from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
 __all__ = [
     "FORMS",
@@ -56,9 +53,12 @@ __all__ = [
     "MOST_TAPS",
     "convolve",
     "form_of",
+    "native",
     "native_forms",
     "native_only",
+    "of_tangents",
     "on_cpu",
+    "recomputed",
     "shifts_of_tangent",
 ]
 
@@ -88,6 +88,21 @@ def native_only() -> bool:
     return _native_only.get()
 
 
+def on_cpu(form: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
+    """``form(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_forms`."""
+    if native_only():
+        return usual(*arrays)
+    return lax.platform_dependent(*arrays, cpu=form, default=usual)
+
+
+def of_tangents(
+    y: Array, tangents: tuple[Any, Any], by_x: Callable[..., Array], by_weight: Callable[..., Array]
+) -> Array:
+    """The tangent of what is linear in data and weight: the sum of what each of their tangents, if any, makes."""
+    parts = [by(t) for by, t in zip((by_x, by_weight), tangents, strict=True) if not isinstance(t, SymbolicZero)]
+    return sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
+
+
 def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """The form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
@@ -110,13 +125,13 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """
     kernel = geometry.spatial(weight.shape)
     taps = math.prod(kernel)
-    if not _known(x.shape) or 0 in x.shape or taps > MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
+    if not known(x.shape) or 0 in x.shape or taps > MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
     if geometry.groups > 1 and geometry.groups == x.shape[geometry.channel]:
         return "shifts"
     places = geometry.places(x.shape, kernel)
     if geometry.groups > 1:
-        return "patches" if _patches_size(x.shape, geometry, places, taps) <= _LARGE else "taps"
+        return "patches" if patches_size(x.shape, geometry, places, taps) <= _LARGE else "taps"
     if taps == 1:
         many = math.prod(places) >= _MANY_PLACES
         return "native" if geometry.channel != 1 else "product" if many else "rows"
@@ -124,7 +139,7 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
     if not (longer or math.prod(places) <= _FEW_PLACES):
         return "bands" if _bands_of(x, weight, geometry) else "native"
-    return "patches" if _patches_size(x.shape, geometry, places, taps) <= LARGEST else "native"
+    return "patches" if patches_size(x.shape, geometry, places, taps) <= LARGEST else "native"
 
 
 def _grouped(x: Array, axis: int, groups: int) -> Array:
@@ -153,14 +168,14 @@ def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
 
 
 def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
-    windows = _windows(x, geometry.spatial(weight.shape), geometry)
+    views = windows(x, geometry.spatial(weight.shape), geometry)
     behind = geometry.channel + 1
-    stacked = _grouped(jnp.stack(windows, behind), geometry.channel, geometry.groups)
+    stacked = _grouped(jnp.stack(views, behind), geometry.channel, geometry.groups)
     return narrow(_product(stacked, _by_tap(weight, geometry), geometry, "t"), x.dtype)
 
 
 def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
-    (image,) = _windows(x, geometry.spatial(weight.shape), geometry)
+    (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     batch, channels, *space = image.shape
     # The batch is an axis of both sides: without it XLA would turn the images round to make one product of them.
     weights = jnp.broadcast_to(weight.reshape(1, -1, channels), (batch, weight.shape[0], channels))
@@ -171,7 +186,7 @@ def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     """One matrix product over the channels of all places, for a kernel of one place."""
-    (image,) = _windows(x, geometry.spatial(weight.shape), geometry)
+    (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     accumulated = jnp.promote_types(x.dtype, jnp.float32)
     matrix = weight.reshape(weight.shape[0], -1).T
@@ -181,23 +196,24 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
-    windows = _windows(x, geometry.spatial(weight.shape), geometry)
+    views = windows(x, geometry.spatial(weight.shape), geometry)
     weights = _by_tap(weight, geometry)
     parts = [
         _product(_grouped(window, geometry.channel, geometry.groups), weights[..., i], geometry, "")
-        for i, window in enumerate(windows)
+        for i, window in enumerate(views)
     ]
     return narrow(sum(parts[1:], parts[0]), x.dtype)
 
 
-def _native(x: Array, weight: Array, geometry: Geometry) -> Array:
+def native(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """The convolution as XLA has it."""
     return lax.conv_general_dilated(
         x,
         weight,
         window_strides=geometry.stride,
         padding=[(p, p) for p in geometry.pad],
         rhs_dilation=geometry.dilate,
-        dimension_numbers=(geometry.layout, _weight_layout(geometry.layout), geometry.layout),
+        dimension_numbers=(geometry.layout, weight_layout(geometry.layout), geometry.layout),
         feature_group_count=geometry.groups,
     )
 
@@ -239,7 +255,7 @@ def _bands(x: Array, weight: Array, geometry: Geometry) -> Array:
     them into what its library takes only where no branch for a platform is around them.
     """
     cut = functools.partial(_cut_into_bands, geometry=geometry)
-    return lax.platform_dependent(x, weight, cpu=cut, default=functools.partial(_native, geometry=geometry))
+    return on_cpu(cut, functools.partial(native, geometry=geometry), x, weight)
 
 
 def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -273,20 +289,15 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 @functools.partial(_bands.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> tuple[Array, Any]:
-    (x, weight), (dx, dweight) = primals, tangents
+    x, weight = primals
     y = _bands(x, weight, geometry)
-    parts = []
-    if not isinstance(dx, SymbolicZero):
-        parts.append(_native(dx, weight, geometry))
-    if not isinstance(dweight, SymbolicZero):
-        parts.append(_native(x, dweight, geometry))
-    return y, sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
+    return y, of_tangents(y, tangents, lambda dx: native(dx, weight, geometry), lambda dw: native(x, dw, geometry))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _shifts(x: Array, weight: Array, geometry: Geometry) -> Array:
-    windows = _windows(wide(x), geometry.spatial(weight.shape), geometry)
-    return narrow(_weighted_sum(windows, weight, geometry), x.dtype)
+    views = windows(wide(x), geometry.spatial(weight.shape), geometry)
+    return narrow(_weighted_sum(views, weight, geometry), x.dtype)
 
 
 def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Iterator[Array]:
@@ -314,7 +325,7 @@ def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
     there is a stride, images of every phase of it are cut, which together are as large as the image.
     """
     kernel = geometry.spatial(weight.shape)
-    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
+    axes = geometry.axes
     places = geometry.places(x.shape, kernel)
     lengths = [
         n + d * (k - 1) // s for n, k, d, s in zip(places, kernel, geometry.dilate, geometry.stride, strict=True)
@@ -351,7 +362,7 @@ def shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
     image is padded, and the sum is cut: transposed, that is one pad and a sum of slices, three to five times as fast.
     """
     kernel = geometry.spatial(weight.shape)
-    axes = [i for i in range(x.ndim) if i not in (0, geometry.channel)]
+    axes = geometry.axes
     zero = jnp.zeros((), wide(x).dtype)
     images = []
     for place in itertools.product(*map(range, kernel)):
@@ -392,29 +403,21 @@ FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
 }
 
 
-def on_cpu(
-    form: Callable[[Array, Array], Array], native: Callable[[Array, Array], Array], x: Array, weight: Array
-) -> Array:
-    """The form on a CPU, and the native operation elsewhere."""
-    # What is saved for the gradient are the inputs; a program that holds both directions finds the patches of the
-    # forward again, as nothing keeps XLA from seeing that they are the same.
-    saving = jax.checkpoint(form, prevent_cse=False)
-    return lax.platform_dependent(x, weight, cpu=saving, default=native)
+def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
+    """The form, with nothing saved for the gradient but its inputs.
+
+    A program that holds both directions finds the patches of the forward again, as nothing keeps XLA from seeing that
+    they are the same.
+    """
+    return jax.checkpoint(form, prevent_cse=False)
 
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """A convolution of arrays of one element type, without bias; shapes are the caller's to check."""
-
-    def native(x: Array, weight: Array) -> Array:
-        return _native(x, weight, geometry)
-
     form = form_of(x, weight, geometry)
     if form == "native" or native_only():
-        return native(x, weight)
+        return native(x, weight, geometry)
     if form == "bands":
         return _bands(x, weight, geometry)
-    return on_cpu(lambda x, weight: FORMS[form](x, weight, geometry), native, x, weight)
-
-
-def _weight_layout(layout: str) -> str:
-    return layout.replace("C", "I").replace("N", "O")
+    compute = recomputed(lambda x, weight: FORMS[form](x, weight, geometry))
+    return on_cpu(compute, functools.partial(native, geometry=geometry), x, weight)

@@ -20,6 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
 from gluonx.ops.elementwise import absolute, maximum
+from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
 from gluonx.ops.registry import Shape, register
 
@@ -90,10 +91,6 @@ def _lowest(x: Array) -> float:
     return float(jnp.finfo(x.dtype).min) if jnp.issubdtype(x.dtype, jnp.floating) else int(jnp.iinfo(x.dtype).min)
 
 
-def _spatial_axes(layout: str) -> list[int]:
-    return [i for i, c in enumerate(layout) if c not in "NC"]
-
-
 class _Windows(NamedTuple):
     """Where the windows lie: layout, and one number of each kind for every spatial axis."""
 
@@ -111,7 +108,7 @@ class _Windows(NamedTuple):
 
     def axes(self) -> list[tuple[int, int, int, int]]:
         """Axis, size, stride and padding along each spatial axis."""
-        return list(zip(_spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
+        return list(zip(spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
 
 
 def _windows(
@@ -119,7 +116,7 @@ def _windows(
 ) -> _Windows:
     name = "pooling"
     layout = layout_of(layout, x.ndim, name)
-    places = _spatial_axes(layout)
+    places = spatial_axes(layout)
     if whole:
         kernel, stride, pad, convention = [x.shape[a] for a in places], None, None, "valid"
     elif not kernel:
@@ -165,11 +162,11 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
     """The pooled array, and the number of windows and the padding in front of each spatial axis."""
     counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     if windows.whole:
-        axes = tuple(_spatial_axes(windows.layout))
+        axes = tuple(spatial_axes(windows.layout))
         found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
         return found, [(1, 0)] * len(windows.kernel)
-    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in _spatial_axes(windows.layout)):
-        for axis in (axes := _spatial_axes(windows.layout)):
+    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in spatial_axes(windows.layout)):
+        for axis in (axes := spatial_axes(windows.layout)):
             x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
         return _largest_of_four(x, *axes), []
     plan = []
@@ -288,7 +285,7 @@ def adaptive_avg_pooling(
 ) -> Array:
     """Averages over windows chosen such that the result has the spatial size `output_size` (1 by default)."""
     layout = layout_of(layout, x.ndim, "adaptive_avg_pooling")
-    axes = _spatial_axes(layout)
+    axes = spatial_axes(layout)
     sizes = per_axis(output_size, len(axes), 1, "adaptive_avg_pooling")
     y = wide(x)
     for axis, count in zip(axes, sizes, strict=True):

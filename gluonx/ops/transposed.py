@@ -31,11 +31,21 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
-from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow
-from gluonx.ops.geometry import Geometry, known, patches_size, windows
-from gluonx.ops.lowering import FORMS, LARGEST, MOST_TAPS, form_of, native_only, on_cpu, shifts_of_tangent
+from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
+from gluonx.ops.lowering import (
+    FORMS,
+    LARGEST,
+    MOST_TAPS,
+    form_of,
+    native,
+    native_only,
+    of_tangents,
+    on_cpu,
+    recomputed,
+    shifts_of_tangent,
+)
 
 __all__ = ["deconvolve", "transposed_form_of"]
 
@@ -90,7 +100,7 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
 
 
 def deconvolve(
-    x: Array, weight: Array, geometry: Geometry, out_shape: Sequence[int], native: Callable[[Array, Array], Array]
+    x: Array, weight: Array, geometry: Geometry, out_shape: Sequence[int], usual: Callable[[Array, Array], Array]
 ) -> Array:
     """The transpose of a convolution, from its result's shape to `out_shape`.
 
@@ -101,17 +111,18 @@ def deconvolve(
     geometry : Geometry
         Of the convolution.
     out_shape : tuple of int
-    native : callable
+    usual : callable
         The usual form, of `x` and `weight`.
     """
     form, out_shape = transposed_form_of(x, weight, geometry, out_shape), tuple(out_shape)
     if form == "native" or native_only():
-        return native(x, weight)
+        return usual(x, weight)
     if form == "transpose":
         # Without `platform_dependent`: where a backward pass is a program of its own, the platform's number is an input
         # of it, and XLA comes to what that chooses too late to give the convolutions in it to its library.
         return _transpose(x, weight, geometry, out_shape)
-    return on_cpu(lambda x, weight: _of_form(form, x, weight, geometry, out_shape), native, x, weight)
+    compute = recomputed(lambda x, weight: _of_form(form, x, weight, geometry, out_shape))
+    return on_cpu(compute, usual, x, weight)
 
 
 def _of_form(form: str, x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
@@ -128,33 +139,9 @@ def _transposed(linear: Callable[[Array], Array], x: Array, out_shape: Shape) ->
     return jax.linear_transpose(linear, jax.ShapeDtypeStruct(out_shape, x.dtype))(x)[0]
 
 
-def _sum_of(parts: list[Array], like: Array) -> Array:
-    return sum(parts[1:], parts[0]) if parts else jnp.zeros_like(like)
-
-
-def _spatial_axes(layout: str) -> list[int]:
-    return [i for i, c in enumerate(layout) if c not in "NC"]
-
-
-def _weight_layout(layout: str) -> str:
-    return layout.replace("C", "I").replace("N", "O")
-
-
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2, 3))
 def _transpose(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    layout = geometry.layout
-
-    def convolve(image: Array) -> Array:
-        return lax.conv_general_dilated(
-            image,
-            weight,
-            window_strides=geometry.stride,
-            padding=[(p, p) for p in geometry.pad],
-            rhs_dilation=geometry.dilate,
-            dimension_numbers=(layout, _weight_layout(layout), layout),
-        )
-
-    return _transposed(convolve, x, out_shape)
+    return _transposed(lambda image: native(image, weight, geometry), x, out_shape)
 
 
 def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
@@ -163,7 +150,7 @@ def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: 
     The weight is taken for the image, channels as batch, and the data for the kernel. Transposed that is a convolution
     of the result's gradient with the data as a kernel with holes, as the weight gradient of any strided convolution.
     """
-    layout, axes = geometry.layout, _spatial_axes(geometry.layout)
+    layout, axes = geometry.layout, geometry.axes
     sizes = zip(*map(geometry.spatial, (out_shape, weight.shape, x.shape)), *geometry[1:4], strict=True)
     padding = [(s * (m - 1) - p, n - d * (k - 1) - 1 + p) for n, k, m, s, d, p in sizes]
     changed = layout.translate(str.maketrans("NC", "CN"))
@@ -174,20 +161,19 @@ def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: 
         padding=padding,
         lhs_dilation=geometry.dilate,
         rhs_dilation=geometry.stride,
-        dimension_numbers=(changed, _weight_layout(layout), changed),
+        dimension_numbers=(changed, weight_layout(layout), changed),
     )
 
 
 @functools.partial(_transpose.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, out_shape: Shape, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> Any:
-    (x, weight), (dx, dweight) = primals, tangents
+    x, weight = primals
     y = _transpose(x, weight, geometry, out_shape)
-    parts = []
-    if not isinstance(dx, SymbolicZero):
-        parts.append(_transpose(dx, weight, geometry, out_shape))
-    if not isinstance(dweight, SymbolicZero):
-        parts.append(_with_roles_changed(x, dweight, geometry, out_shape))
-    return y, _sum_of(parts, y)
+
+    def by_x(dx: Array) -> Array:
+        return _transpose(dx, weight, geometry, out_shape)
+
+    return y, of_tangents(y, tangents, by_x, lambda dw: _with_roles_changed(x, dw, geometry, out_shape))
 
 
 def _matrix_product(a: Array, b: Array, over: tuple[int, int]) -> Array:
@@ -273,7 +259,7 @@ def _sum_of_products(geometry: Geometry, kernel: Shape, products: Array, out_sha
             part = lax.slice(products, start, stop)
             parts.append(lax.squeeze(part, tuple(range(first_tap, first_tap + space))))
         nothing = jnp.zeros((products.shape[0], *counts, out_shape[geometry.channel]), products.dtype)
-        sums.append(_sum_of(parts, nothing))
+        sums.append(sum(parts[1:], parts[0]) if parts else nothing)
     image = jnp.stack(sums, 1).reshape(products.shape[0], *geometry.stride, *sums[0].shape[1:])
     return _side_by_side(image, range(space + 1, 2 * space + 1), range(1, space + 1), geometry, out_shape)
 
@@ -300,11 +286,13 @@ def _convolution(image: Array, weight: Array, geometry: Geometry) -> Array:
 @functools.partial(_phases.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, out_shape: Shape, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> Any:
     # The tangent is computed by the transpose of what its own transpose, the gradient, is to be computed by.
-    (x, weight), (dx, dweight) = primals, tangents
+    x, weight = primals
     y = _phases(x, weight, geometry, out_shape)
-    parts = []
-    if not isinstance(dx, SymbolicZero):
-        parts.append(_transposed(lambda image: _convolution(image, weight, geometry), dx, out_shape))
-    if not isinstance(dweight, SymbolicZero):
-        parts.append(_transposed(lambda image: _convolution(image, dweight, geometry), x, out_shape))
-    return y, _sum_of(parts, y)
+
+    def by_x(dx: Array) -> Array:
+        return _transposed(lambda image: _convolution(image, weight, geometry), dx, out_shape)
+
+    def by_weight(dweight: Array) -> Array:
+        return _transposed(lambda image: _convolution(image, dweight, geometry), x, out_shape)
+
+    return y, of_tangents(y, tangents, by_x, by_weight)

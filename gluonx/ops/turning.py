@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.ops.cpu import on_cpu
+from gluonx.ops.lowering import on_cpu
 
 __all__ = ["channels_last"]
 
