@@ -1,6 +1,6 @@
 # Every target sets up what it needs in .venv, from nothing but a Python 3.11 or later and PyPI.
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
-#   make test      the tests, without the slow ones       make test-all  all of them
+#   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
@@ -24,13 +24,13 @@ help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
-	$(PY) -m gluonx.examples.digits $(ARGS)
+	$(PY) -m examples.digits $(ARGS)
 
 test: $(VENV)/.test
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
 test-all: $(VENV)/.test
-	$(PY) -m pytest -n $(JOBS) $(ARGS)
+	GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)

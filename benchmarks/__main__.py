@@ -15,7 +15,7 @@ import jax
 import numpy
 
 from benchmarks import counts, memory, recording, startup, step
-from benchmarks.harness import Result
+from benchmarks.harness import Result, offer_tuning, tune
 from benchmarks.models import CASES
 
 __all__ = ["main"]
@@ -126,13 +126,13 @@ def startup_rows() -> Iterator[Row]:
         yield row(f"{name}, over import jax", middle, 0.3, f"{middle:.3f} s ({low:.3f} to {high:.3f})", "0.3 s")
 
 
-def header() -> str:
+def header(tuning: str) -> str:
     """Where and with what this was measured."""
     device = jax.local_devices()[0]
     return (
         f"Measured {datetime.date.today()} on {platform.machine()}, {os.cpu_count()} cores, {device.device_kind}; "
-        f"Python {platform.python_version()}, jax {jax.__version__}, numpy {numpy.__version__}. Ratios are medians "
-        "over interleaved rounds, in parentheses their quartiles. Load of the machine at the end: "
+        f"Python {platform.python_version()}, jax {jax.__version__}, numpy {numpy.__version__}; {tuning}. "
+        "Ratios are medians over interleaved rounds, in parentheses their quartiles. Load of the machine at the end: "
         f"{os.getloadavg()[0]:.1f}."
     )
 
@@ -151,12 +151,14 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), help="of the step rows")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--block", type=float, default=0.15, help="seconds of one block of calls")
+    offer_tuning(parser)
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure what is asked for; the status is 1 if a target is missed."""
     args = parse(argv)
+    tuning = tune(args)
     sections: dict[str, Callable[[], Iterator[Row]]] = {
         "count": count_rows,
         "recording": recording_rows,
@@ -170,7 +172,7 @@ def main(argv: list[str] | None = None) -> int:
             for item in section():
                 rows.append(item)
                 print(f"{item.verdict:<4}{item.measure}: {item.shown}, at most {item.target}", flush=True)
-    text = f"# Results\n\n{header()}\n\n{table(rows)}\n"
+    text = f"# Results\n\n{header(tuning)}\n\n{table(rows)}\n"
     print(f"\n{text}")
     if args.only is None and args.cases == list(CASES):
         RESULTS.write_text(f"<!-- written by `make bench` -->\n{text}")

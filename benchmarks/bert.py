@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import gluonx as mx
-from benchmarks.harness import Side, compare, quartiles
+from benchmarks.harness import Side, compare, offer_tuning, quartiles, tune
 from gluonx import autograd, gluon
-from gluonx.gluon import nn  # pyright: ignore[reportMissingImports] - made when gluonx is imported
+from gluonx.gluon import nn
 
 __all__ = ["main"]
 
@@ -130,7 +130,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--layers", type=int, default=2, help="of the stack that is timed")
     parser.add_argument("--rounds", type=int, default=7)
+    offer_tuning(parser)
     args = parser.parse_args()
+    print(tune(args), flush=True)
     fused, start = gluon_side("fused", args.layers, True)
     apart, _ = gluon_side("not fused", args.layers, False)
     for result in compare(hand_side(args.layers, start), [fused, apart], args.rounds, 1.0)[1:]:

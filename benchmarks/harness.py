@@ -8,13 +8,31 @@ Processor time is what tells a busy machine from a slow program; a ratio by it s
 
 from __future__ import annotations
 
+import argparse
 import gc
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Result", "Side", "compare", "in_turns", "quartiles"]
+__all__ = ["Result", "Side", "compare", "in_turns", "offer_tuning", "quartiles", "tune"]
+
+
+def offer_tuning(parser: argparse.ArgumentParser) -> None:
+    """Let a command take ``--tune``; without it gluonx leaves the process as it is, and that is what is measured."""
+    parser.add_argument("--tune", action="store_true", help="measure after gluonx.engine.tune(), in all processes")
+
+
+def tune(args: argparse.Namespace) -> str:
+    """Call ``gluonx.engine.tune()`` here and in every process to come, if asked to; says what is on."""
+    if not args.tune:
+        return "without gluonx.engine.tune()"
+    from gluonx import engine
+
+    os.environ["GLUONX_TUNE"] = "1"
+    engine.tune()
+    return "with gluonx.engine.tune()"
 
 
 @dataclass

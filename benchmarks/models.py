@@ -16,8 +16,8 @@ import numpy as np
 import optax
 
 import gluonx as mx
+from examples.by_hand import batch_norm, conv, dense, max_pool
 from gluonx import gluon, init, npx
-from gluonx.examples.by_hand import batch_norm, conv, dense, max_pool
 from gluonx.gluon import nn
 
 __all__ = ["CASES", "Case", "by_hand_params"]

@@ -4,7 +4,7 @@ Each row is one operator on one set of shapes, forward, and forward with the gra
 gluonx's operator, the form that one would write in JAX, PyTorch (``--torch PYTHON``) and MXNet 2.0 (``--mxnet
 PYTHON``), each in a process of its own; they are given the same arrays, must give results of the same size, and are
 timed in turns. A **cliff** is a row where gluonx takes more than `TIMES` as long as the better of MXNet and PyTorch,
-and more than `LEAST` longer. What this sweep found is told in `gluonx.ops.lowering` and `gluonx.ops.pool`.
+and more than `LEAST` longer. What this sweep found is told in `gluonx.ops.cpu.convolution` and `gluonx.ops.pool`.
 
 ``--only`` and ``--part`` take a part of it, and ``--keep`` names a folder in which the parts come together.
 """
@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from benchmarks.harness import in_turns, quartiles
+from benchmarks.harness import in_turns, offer_tuning, quartiles, tune
 from benchmarks.remote import ROOT, Missing, RemoteSide, Worker, cores, one_thread_a_core
 from benchmarks.sweep.cases import CASES, Case
 
@@ -178,6 +178,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--write", type=pathlib.Path, help="a file for the page")
     parser.add_argument("--note", default="", help="what the page is to say of how it was run")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder of raw numbers: rows of earlier runs are told too")
+    offer_tuning(parser)
     return parser.parse_args(argv)
 
 
@@ -244,6 +245,7 @@ class Kept:
 def main(argv: list[str] | None = None) -> int:
     """Measure what is asked for, and print and write the page."""
     args = parse(argv)
+    print(tune(args), flush=True)
     sides = ["ours", *[side for side in args.sides if side != "ours"]]
     pythons = {"mxnets": str(args.mxnet), "torches": str(args.torch)}
     with tempfile.TemporaryDirectory(prefix="gluonx-ops-") as scratch:

@@ -22,10 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import gluonx as mx
-from benchmarks.harness import Result, Side, compare
+from benchmarks.harness import Result, Side, compare, offer_tuning, tune
 from benchmarks.remote import ROOT, RemoteSide, Worker, cores
 from gluonx import autograd, gluon
-from gluonx.gluon import rnn  # pyright: ignore[reportMissingImports] - made when gluonx is imported
+from gluonx.gluon import rnn
 
 __all__ = ["CASES", "Case", "main", "measure"]
 
@@ -185,7 +185,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--block", type=float, default=0.3, help="seconds of one block of calls")
     parser.add_argument("--mxnet", type=pathlib.Path, default=ROOT / ".venv-mxnet/bin/python", help="its interpreter")
     parser.add_argument("--only", choices=["LSTM", "GRU"])
+    offer_tuning(parser)
     args = parser.parse_args(argv)
+    print(tune(args), flush=True)
     servers = [MXNet(args.mxnet, n) for n in (None, cores())] if args.mxnet.exists() else []
     start, missed = time.perf_counter(), 0
     print("| layer | gluonx | over " + " | over ".join(["plain JAX", *(s.name for s in servers)]) + " |")

@@ -25,7 +25,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from benchmarks.harness import quartiles
+from benchmarks.harness import offer_tuning, quartiles, tune
 
 __all__ = ["IMPORTS", "MODELS", "TARGET", "Side", "first", "measure", "sides_of"]
 
@@ -172,7 +172,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--what", nargs="+", choices=["step", "predict"], default=["step", "predict"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--mxnet", help="a Python that has MXNet 2.0")
+    offer_tuning(parser)
     args = parser.parse_args(argv)
+    print(tune(args), flush=True)
     print(HEAD, flush=True)
     missed = False
     for model in args.models:

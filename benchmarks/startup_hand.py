@@ -26,7 +26,7 @@ WORDS, LENGTH, UNITS, HIDDEN, HEADS, DROPOUT = 2000, 32, 128, 512, 4, 0.1
 
 def load_by_hand():
     """The module of gluonx's examples that has layers by hand, without importing gluonx."""
-    path = pathlib.Path(__file__).parents[1] / "gluonx/examples/by_hand.py"
+    path = pathlib.Path(__file__).parents[1] / "examples/by_hand.py"
     spec = importlib.util.spec_from_file_location("by_hand", path)
     assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)

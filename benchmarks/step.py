@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import gluonx as mx
 from benchmarks.harness import Result, Side, compare
 from benchmarks.models import Case, by_hand_params
+from examples.by_hand import make_step
 from gluonx import autograd, gluon
-from gluonx.examples.by_hand import make_step
 
 __all__ = ["agree", "gluon_side", "hand_side", "measure"]
 

@@ -8,23 +8,25 @@ gluon, np, npx, autograd``.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
-from gluonx import aliases, late
-from gluonx.uncollected import uncollected
+from gluonx import _process, aliases, extensions
 
 __version__ = "0.1.0"
 
-_MODULES = {"gluon": "gluonx", **aliases.SHORT}
+_MODULES = aliases.SHORT
+# Modules that stand for others, such as gluonx.nd, are found in `_names`.
+__path__ = [*__path__, *(os.path.join(folder, "_names") for folder in __path__)]
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
-    "gluonx.fused": ("Fused",),
-    "gluonx.attribute": ("AttrScope",),
-    "gluonx.parameter": ("Constant", "Parameter"),
-    "gluonx.parameterdict": ("ParameterDict",),
-    "gluonx.symbol_block": ("SymbolBlock",),
+    "gluonx.block.fusion.blocks": ("Fused",),
+    "gluonx.compat.attribute": ("AttrScope",),
+    "gluonx.block.parameter": ("Constant", "Parameter"),
+    "gluonx.compat.parameter_dict": ("ParameterDict",),
+    "gluonx.compat.symbol_block": ("SymbolBlock",),
     "gluonx.trainer": ("Trainer",),
-    "gluonx.bridge": ("from_jax", "functional"),
+    "gluonx.block.functional": ("from_jax", "functional"),
     "gluonx.device": (
         "Context",
         "Device",
@@ -37,9 +39,9 @@ _NAMES = {
         "tpu",
     ),
     "gluonx.engine": ("waitall",),
-    "gluonx.exchange.serving": ("load",),
+    "gluonx.block.artifact": ("load",),
     "gluonx.errors": ("DeferredInitializationError", "GluonxError", "MXNetError"),
-    "gluonx.util": (
+    "gluonx.compat.util": (
         "is_np_array",
         "is_np_default_dtype",
         "is_np_shape",
@@ -90,7 +92,6 @@ __all__ = [
     "engine",
     "error",
     "errors",
-    "exchange",
     "export",
     "from_jax",
     "functional",
@@ -99,7 +100,6 @@ __all__ = [
     "init",
     "initializer",
     "io",
-    "legacy",
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
@@ -130,7 +130,7 @@ __all__ = [
     "random",
     "rnn",
     "runtime",
-    "serialize",
+    "files",
     "set_np_shape",
     "sym",
     "symbol",
@@ -149,7 +149,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _WHERE and name not in __all__:
         raise AttributeError(aliases.absent(name))
-    with uncollected():
+    with _process.uncollected():
         if name in _WHERE:
             found = getattr(importlib.import_module(_WHERE[name]), name)
         else:
@@ -162,12 +162,18 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-late.provide("export_mxnet", lambda: importlib.import_module("gluonx.symbol.exporting").export_mxnet)
-late.provide("export_onnx", lambda: importlib.import_module("gluonx.onnx.export").export_onnx)
-late.provide("get_symbol", lambda: importlib.import_module("gluonx.symbol.exporting").get_symbol)
-late.provide("SymbolBlock", lambda: importlib.import_module("gluonx.symbol_block").SymbolBlock)
-late.provide("methods", lambda: importlib.import_module("gluonx.methods"))
-late.provide("RNNFused", lambda: importlib.import_module("gluonx.fused_initializer").RNNFused)
-late.provide("random", lambda: importlib.import_module("gluonx.npx.draws"))
-late.provide("legacy", lambda: importlib.import_module("gluonx.legacy.blocks"))
-aliases.install()
+extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")
+extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
+extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
+extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
+extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
+extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
+extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
+extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")
+for _name in ("prefix", "params"):
+    extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
+for _name in ("prefix", "name", "name_scope", "_prefix", "_params"):
+    extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
+extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
+extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
+_process.start()

@@ -1,47 +1,63 @@
-"""Module names that stand for others: ``gluonx.gluon`` is gluonx, so ``gluonx.gluon.nn`` is ``gluonx.nn``.
+"""Module names that stand for others: ``gluonx.gluon`` has what gluonx has, and ``gluonx.gluon.nn`` is ``gluonx.nn``.
 
-An import of an alias gives the very module that it stands for, not a second copy. Names of MXNet that stand for nothing
-here are listed too, with what to use instead, for the error of someone who looks for them.
+An import of an alias gives the very module that it stands for, not a second copy. Each alias has a file, in
+``gluonx/gluon`` or ``gluonx/_names``, which calls `stand_for`; so no finder is hooked into Python's imports.
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any
 
-__all__ = ["SHORT", "absent", "install"]
+from gluonx._absent import way_around
+
+__all__ = ["SHORT", "absent", "stand_for"]
 
 # By their names in MXNet; `gluonx.context` is an attribute of gluonx and an importable module, as the others are.
 SHORT = {
+    "attribute": "gluonx.compat.attribute",
     "base": "gluonx.errors",
+    "callback": "gluonx.compat.callback",
     "context": "gluonx.device",
+    "contrib": "gluonx.compat.contrib",
     "error": "gluonx.errors",
     "init": "gluonx.initializer",
-    "mod": "gluonx.module",
+    "io": "gluonx.compat.io",
+    "mod": "gluonx.compat.module",
     "model": "gluonx.compat.model",
-    "nd": "gluonx.legacy.nd",
+    "module": "gluonx.compat.module",
+    "name": "gluonx.compat.name",
+    "nd": "gluonx.compat.nd",
+    "ndarray": "gluonx.compat.nd",
     "numpy": "gluonx.np",
     "numpy_extension": "gluonx.npx",
-    "operator": "gluonx.legacy.operator",
-    "sym": "gluonx.symbol",
+    "onnx": "gluonx.compat.onnx",
+    "operator": "gluonx.compat.operator",
+    "parameter": "gluonx.block.parameter",
+    "runtime": "gluonx.compat.runtime",
+    "serialize": "gluonx.files",
+    "sym": "gluonx.compat.symbol",
+    "symbol": "gluonx.compat.symbol",
+    "symbol_block": "gluonx.compat.symbol_block",
+    "util": "gluonx.compat.util",
 }
-_ALIASES = {"gluonx.gluon": "gluonx", **{f"gluonx.{name}": module for name, module in SHORT.items()}}
-
-_NOT_YET = "it is not in this version"
-_ABSENT = {
-    "estimator": _NOT_YET,
-    "image": _NOT_YET,
-    "kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
-    "kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
-    "probability": _NOT_YET,
-    "recordio": _NOT_YET,
-    "rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
-    "test_utils": "use numpy.testing",
-    "viz": "use Block.summary()",
+# Names of modules in gluonx 0.1.0 that stand in its pickles.
+_IN_PICKLES = {
+    "gluonx.blocktools": "gluonx.block.tools",
+    "gluonx.calls": "gluonx.block.bulking",
+    "gluonx.forms": "gluonx.block.fusion.files",
+    "gluonx.fused": "gluonx.block.fusion.blocks",
+    "gluonx.naming": "gluonx.compat.prefixes",
+    "gluonx.parameterdict": "gluonx.compat.parameter_dict",
+    "gluonx.pieces": "gluonx.block.fusion.pieces",
+    "gluonx.deferred.fusion": "gluonx.block.fusion.layout",
+}
+_ALIASES = {
+    "gluonx.gluon": "gluonx",
+    "gluonx.exchange.stablehlo": "gluonx.export.stablehlo",  # of gluonx 0.1.0
+    **_IN_PICKLES,
+    **{f"gluonx.{name}": module for name, module in SHORT.items()},
 }
 
 
@@ -53,8 +69,8 @@ def absent(name: str) -> str:
     >>> absent("viz")
     "module 'gluonx' has no attribute 'viz': use Block.summary()"
     """
-    hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
-    return f"module 'gluonx' has no attribute {name!r}{hint}"
+    way = way_around(f"mxnet.{name}")
+    return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"
 
 
 def _real_name(name: str) -> str | None:
@@ -64,28 +80,21 @@ def _real_name(name: str) -> str | None:
     return None
 
 
-class _AliasFinder(MetaPathFinder, Loader):
-    """Finds the module behind an alias; hands it on as it is."""
+def stand_for(alias: str) -> None:
+    """Put the module that `alias` stands for in its place; called by a file that is the alias and does nothing else.
 
-    def __init__(self) -> None:
-        self.specs: dict[str, Any] = {}
+    Python imports a name by a file of that name, and takes what the file puts into ``sys.modules`` for the module. The
+    parts of a package are put there too: Python would find their files below the alias and run them a second time.
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        return None if _real_name(fullname) is None else ModuleSpec(fullname, self)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        real = _real_name(spec.name)
-        assert real is not None, "find_spec has found it"
-        module = importlib.import_module(real)
-        self.specs[spec.name] = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None, "the import system has just set it"
-        module.__spec__ = self.specs.pop(module.__spec__.name)
-
-
-def install() -> None:
-    """Makes the aliases importable."""
-    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _AliasFinder())
+    Parameters
+    ----------
+    alias : str
+        The ``__name__`` of the file, such as ``gluonx.gluon.nn`` or ``gluonx.nd``.
+    """
+    real = _real_name(alias)
+    if real is None:
+        raise ImportError(f"{alias} stands for no module of gluonx")
+    module = sys.modules[alias] = importlib.import_module(real)
+    for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if part.name != "__main__":
+            stand_for(f"{alias}.{part.name}")

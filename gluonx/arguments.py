@@ -15,6 +15,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from gluonx._frames import shorten as _shorten
+
 __all__ = ["Checked", "named", "refuse", "unexpected"]
 
 
@@ -106,13 +108,15 @@ def named(namespace: dict[str, Any], names: Iterable[str], prefix: str) -> None:
 
 
 def _naming(fn: types.FunctionType, owner: str) -> types.FunctionType:
-    explain = _explain  # by a cell: the globals are those of another module
+    explain, shorten = _explain, _shorten  # by cells: the globals are those of another module
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return fn(*args, **kwargs)
-        except TypeError as error:
-            explain(fn, owner, error, kwargs)
+        except Exception as error:
+            if isinstance(error, TypeError):
+                explain(fn, owner, error, kwargs)
+            shorten(error)
             raise
 
     # With the globals of the function, so that tools which ask where it comes from find its module.

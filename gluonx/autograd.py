@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonx._frames import door
 from gluonx.deferred import engine, tape
 from gluonx.deferred.core import Handle, Variable, aval_of, current_state, record_scope, set_state, state_with
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.segments import CustomSegment
 from gluonx.errors import GraphError, TracedValueError
-from gluonx.ndarray import ndarray
+from gluonx.np.handle import ndarray
 
 __all__ = [
     "Function",
@@ -32,32 +33,61 @@ __all__ = [
 
 
 class _Scope:
-    """A context manager (and decorator) that changes the state of this context."""
+    """A context manager (and decorator) that changes the state of this context.
 
-    __slots__ = ("_before", "recording", "training")
+    Ctrl-C may come at any line of entering and leaving. Whatever came of it, leaving can be done a second time; and a
+    scope that was never left, because the interrupt came before the first line of ``__exit__``, is left when it is
+    let go of.
+    """
+
+    __slots__ = ("_entered", "recording", "training")
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self.recording = recording
         self.training = training
-        self._before: list[Any] = []
+        # By depth: the state before, that within, and of an outermost record() its key and that of the scope around it.
+        self._entered: list[tuple[Any, Any, Any, Any]] = []
 
     def __enter__(self) -> _Scope:
-        before = current_state()
-        token = None
-        if self.recording and not before.recording and before.trace is None:
-            engine.on_record_entry()
-            token = record_scope.set(self)
-        self._before.append((before, token))
-        set_state(state_with(self.recording, self.training))
-        return self
+        depth, before = len(self._entered), current_state()
+        try:
+            key = around = None
+            if self.recording and not before.recording and before.trace is None:
+                engine.on_record_entry()
+                key, around = object(), record_scope.get()  # a context variable would keep this scope itself
+            within = state_with(self.recording, self.training)
+            self._entered.append((before, within, key, around))
+            if key is not None:
+                record_scope.set(key)
+            set_state(within)
+            return self
+        except BaseException:
+            if len(self._entered) > depth:
+                self._leave(depth, False)
+            raise
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        before, token = self._before.pop()
+        depth = len(self._entered) - 1
+        try:
+            self._leave(depth, kind is not None)
+        finally:
+            if len(self._entered) > depth:
+                self._leave(depth, True)
+
+    def _leave(self, depth: int, failed: bool) -> None:
+        """Go back to the state before; the last line is the one that says it is done."""
+        before, _, key, around = self._entered[depth]
         set_state(before)
-        if token is not None:
-            record_scope.reset(token)
-            if kind is not None:
-                engine.on_record_error(self)
+        if key is not None:
+            record_scope.set(around)
+            if failed:
+                engine.on_record_error(key)
+        del self._entered[depth:]
+
+    def __del__(self) -> None:
+        entered = getattr(self, "_entered", None)  # an interrupt may have come before it was set
+        if entered and entered[-1][1] is current_state():
+            self._leave(0, True)
 
     def __call__(self, fn: Any) -> Any:
         import functools
@@ -133,6 +163,7 @@ def set_training(train_mode: bool) -> bool:
     return before
 
 
+@door
 def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
     """Computes gradients of `heads` into the arrays that have ``attach_grad()``.
 
@@ -155,6 +186,7 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
     tape.backward(heads, head_grads, retain_graph)
 
 
+@door
 def grad(
     heads: Any,
     variables: Any,
@@ -178,8 +210,8 @@ def grad(
 
     Returns
     -------
-    ndarray or list of ndarray
-        As `variables`.
+    list of ndarray
+        One for each of `variables`, also where that is a single array.
 
     Examples
     --------
@@ -188,7 +220,7 @@ def grad(
     >>> x.attach_grad()
     >>> with autograd.record():
     ...     y = x**3
-    ...     dy = autograd.grad(y, x, create_graph=True)
+    ...     (dy,) = autograd.grad(y, x, create_graph=True)
     >>> dy.backward()
     >>> x.grad.item()
     12.0
@@ -213,7 +245,7 @@ def grad(
         results = [g if v is w else v.part_of(g) for v, w, g in zip(asked, wrt, grads, strict=True)]
     finally:
         set_state(before)
-    return results[0] if isinstance(variables, Handle) else results
+    return results
 
 
 def _found(found: dict[int, Any], variable: Any) -> ndarray:
@@ -241,7 +273,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
         variable.attach_grad(req)
         if variable.variable is not None:
-            variable.variable = Variable(req, gradient)
+            variable._lead_to(Variable(req, gradient))
 
 
 class Function:
@@ -289,6 +321,7 @@ class Function:
         """Computes the gradients of the inputs, one for each."""
         raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
 
+    @door
     def __call__(self, *inputs: Any) -> Any:
         """Runs ``forward`` and, while recording, leaves ``backward`` on the tape."""
         if getattr(self, "_used", False):
@@ -302,7 +335,8 @@ class Function:
         recording = is_recording()
         if recording:
             for x in inputs:
-                settle(x)
+                if isinstance(x, Handle):
+                    settle(x)
         with pause(is_training()):
             outputs = self.forward(*inputs)
         if not recording:

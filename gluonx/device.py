@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import jax
 
-from gluonx.errors import DeviceError
+from gluonx import forked
+from gluonx.errors import DeviceError, UnknownDeviceError
 
 __all__ = [
     "Context",
@@ -65,7 +66,7 @@ class Device:
         if isinstance(device_type, Device):
             device_type, device_id = device_type.device_type, device_type.device_id
         if device_type not in _KINDS:
-            raise DeviceError(f"unknown device kind {device_type!r}; known are {', '.join(_KINDS)}")
+            raise UnknownDeviceError(f"unknown device kind {device_type!r}; known are {', '.join(_KINDS)}")
         self.device_type: str = device_type
         self.device_id = int(device_id)
         self._tokens: list[contextvars.Token[Device | None]] = []
@@ -177,6 +178,8 @@ current_context = current_device
 
 def resolve(device: Any) -> JaxDevice | None:
     """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it"."""
+    forked.check()
+    forked.watch()
     if device is None:
         chosen = _current.get()
         return None if chosen is None else chosen.jax_device

@@ -1,13 +1,18 @@
-"""Number types: one place that turns what people write for a dtype into a ``numpy.dtype``.
+"""Number types: one place that turns what people write for a dtype into a ``numpy.dtype``, and where 64 bits are kept.
 
-MXNet's default is float32, and 64-bit types exist only where JAX's x64 switch is on; asking for one elsewhere gives
-the 32-bit type, as everywhere in JAX. The environment variable ``GLUONX_X64=1`` switches it on when gluonx is imported,
-``gluonx.util.set_x64()`` in code. It holds for the whole process. docs/dtypes.md has the rest.
+MXNet's default is float32. JAX computes in 64 bits only where its x64 switch is on, which is off for a process by
+default, and narrows silently elsewhere. So gluonx switches it on, for itself and for as long as it takes, around what
+has a 64-bit type: :func:`keeping_64_bits`. Whether that is so is a property of an operator and of its inputs' dtypes
+(`gluonx.deferred.derived.strong`), never of the moment: operators on 32-bit types are traced and run as if this was not
+here, and a program knows of itself whether one of its operators needs it. docs/dtypes.md has the rest.
+
+``GLUONX_X64=1`` switches JAX's own switch on when gluonx is imported, ``gluonx.util.set_x64()`` in code.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import threading
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,16 +21,81 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
-__all__ = ["bfloat16", "canonical", "is_inexact", "refuse_cut", "standard", "wide_default"]
+from gluonx.errors import ArgumentError
+
+__all__ = [
+    "WIDE",
+    "as_array",
+    "bfloat16",
+    "canonical",
+    "is_inexact",
+    "keeping_64_bits",
+    "kept_by_us",
+    "on_device",
+    "operand_dtype",
+    "refuse_cut",
+    "standard",
+    "wide_default",
+    "without_64_bits",
+]
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
-if os.environ.get("GLUONX_X64", "").lower() in ("1", "true", "on", "yes"):
-    jax.config.update("jax_enable_x64", True)
 _cache: dict[Any, np.dtype] = {}
+
+WIDE = frozenset(map(np.dtype, (np.float64, np.int64, np.uint64, np.complex128)))
+"""The types that JAX has only where its x64 switch is on."""
+
+
+class _Entered(threading.local):
+    by_us = False
+
+
+_entered = _Entered()
+
+
+class _Switched:
+    """A stretch in which JAX's x64 switch is on, or is off where gluonx has switched it on."""
+
+    __slots__ = ("_before", "_scope", "on")
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __enter__(self) -> None:
+        self._before = by_us = _entered.by_us
+        # One that the user switched on stays on: there is nothing to do, and nothing to undo in the other direction.
+        self._scope = None
+        if jax.config.jax_enable_x64 is not self.on and (self.on or by_us):  # type: ignore[attr-defined]
+            self._scope = jax.enable_x64(self.on)
+            self._scope.__enter__()
+            _entered.by_us = self.on
+
+    def __exit__(self, *error: Any) -> None:
+        if self._scope is not None:
+            _entered.by_us = self._before
+            self._scope.__exit__(*error)
+
+
+def kept_by_us() -> bool:
+    """Return whether gluonx has switched 64-bit types on here, in this thread."""
+    return _entered.by_us
+
+
+def keeping_64_bits(needed: Any = True) -> contextlib.AbstractContextManager[None]:
+    """A stretch in which JAX keeps 64-bit types, if they are `needed`; only this thread's, and only JAX's switch."""
+    return _Switched(True) if needed else _NOTHING
+
+
+def without_64_bits() -> contextlib.AbstractContextManager[None]:
+    """Within :func:`keeping_64_bits`, a stretch where JAX's switch is the user's again."""
+    return _Switched(False)
+
+
+_NOTHING = contextlib.nullcontext()
 
 
 def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
-    """The ``numpy.dtype`` that gluonx uses for `dtype`.
+    """Return the ``numpy.dtype`` that is meant by `dtype`.
 
     Parameters
     ----------
@@ -35,20 +105,26 @@ def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
     Returns
     -------
     numpy.dtype
-        With JAX's x64 switch off, 64-bit types become their 32-bit sisters.
+
+    Raises
+    ------
+    ArgumentError
+        If NumPy knows no such dtype; it is a TypeError and a ValueError.
 
     Examples
     --------
-    >>> canonical(None), canonical("float16"), canonical("bfloat16")
-    (dtype('float32'), dtype('float16'), dtype(bfloat16))
+    >>> canonical(None), canonical("float16"), canonical("bfloat16"), canonical("int64")
+    (dtype('float32'), dtype('float16'), dtype(bfloat16), dtype('int64'))
     """
     if dtype is None:
         dtype = default
     wanted = _cache.get(dtype)
     if wanted is None:
-        wanted = _cache[dtype] = bfloat16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
-    if wanted.itemsize >= 8 and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        return _NARROW.get(wanted, wanted)
+        try:
+            wanted = bfloat16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+        except TypeError as error:
+            raise ArgumentError(f"dtype: {error}") from None
+        _cache[dtype] = wanted
     return wanted
 
 
@@ -61,12 +137,35 @@ def standard(dtype: Any) -> np.dtype:
     return canonical(np.float64 if dtype is None and wide_default.get() else dtype)
 
 
-_NARROW = {
-    np.dtype(np.float64): np.dtype(np.float32),
-    np.dtype(np.int64): np.dtype(np.int32),
-    np.dtype(np.uint64): np.dtype(np.uint32),
-    np.dtype(np.complex128): np.dtype(np.complex64),
-}
+_UNASKED = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
+
+
+def operand_dtype(array: np.ndarray, beside: Any = ()) -> np.dtype:
+    """The dtype that a NumPy array has as an operand of an operator.
+
+    Its own, but float64, which NumPy gives without being asked, is the default dtype, float32. It is float64 where that
+    is the default or where one of the dtypes in `beside` is of 64 bits and inexact.
+    """
+    narrow = _UNASKED.get(array.dtype)
+    if narrow is None or wide_default.get() or any(d in _UNASKED for d in beside):
+        return array.dtype
+    return narrow
+
+
+def on_device(host: Any, device: Any = None) -> jax.Array:
+    """Return ``jax.device_put(host, device)`` of an array of NumPy or JAX, with its dtype kept."""
+    if host.dtype in WIDE:
+        with keeping_64_bits():
+            return jax.device_put(host, device)
+    return jax.device_put(host, device)
+
+
+def as_array(value: Any) -> jax.Array:
+    """Return ``jnp.asarray(value)`` of an array of NumPy or JAX, with its dtype kept."""
+    if value.dtype in WIDE:
+        with keeping_64_bits():
+            return jnp.asarray(value)
+    return jnp.asarray(value)
 
 
 def is_inexact(dtype: np.dtype) -> bool:

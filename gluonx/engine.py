@@ -12,13 +12,15 @@ from typing import Any
 
 import jax
 
-from gluonx.cache import compilation_cache as compilation_cache
+from gluonx._process import compilation_cache as compilation_cache
+from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph
+from gluonx.deferred import flushing, graph, ranges
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 
 __all__ = [
     "bulk",
+    "check",
     "compilation_cache",
     "explain",
     "mode",
@@ -26,6 +28,7 @@ __all__ = [
     "set_bulk_size",
     "set_mode",
     "stats",
+    "tune",
     "waitall",
 ]
 
@@ -92,6 +95,43 @@ def waitall() -> None:
     jax.block_until_ready(jax.live_arrays())
 
 
+@contextmanager
+def check(on: bool = True) -> Iterator[None]:
+    """Look at all indices, also those on the device, for a stretch of code: one out of range raises at its line.
+
+    Without it indices are looked at where that costs nothing worth mentioning, see ``docs/differences.md``. Within,
+    values of indices are read (pending ones are computed), and hybridized blocks run un-hybridized. The environment
+    variable ``GLUONX_CHECK=1`` switches it on for a process.
+
+    Parameters
+    ----------
+    on : bool
+        False switches it off for a stretch.
+
+    Raises
+    ------
+    BadIndexError
+        At the operator: names it, its block, the index, the size and the line.
+
+    Examples
+    --------
+    >>> from gluonx import engine, nn, np
+    >>> layer = nn.Embedding(3, 2)
+    >>> layer.initialize()
+    >>> with engine.check():
+    ...     layer(np.array([0, 7]))
+    Traceback (most recent call last):
+    ...
+    gluonx.errors.BadIndexError: embedding in Embedding: index 7 is out of bounds for axis 0 with size 3. ...
+    """
+    before = ranges.Switch.on
+    ranges.Switch.on = bool(on)
+    try:
+        yield
+    finally:
+        ranges.Switch.on = before
+
+
 def stats() -> dict[str, Any]:
     """Counters since the start or the last :func:`reset_stats`.
 
@@ -100,7 +140,8 @@ def stats() -> dict[str, Any]:
     dict
         ``programs_compiled``, ``dispatches`` (programs and single operators run), ``nodes_recorded``, ``traces`` (of
         hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates), ``flushes`` (number
-        by reason).
+        by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by reason: an operator
+        whose result's shape depends on values).
     """
     pending = graph.current_graph().cursor.depth
     return {
@@ -110,6 +151,7 @@ def stats() -> dict[str, Any]:
         "traces": counters.traces,
         "copies": counters.copies,
         "flushes": dict(counters.flushes),
+        "unhybridized": dict(counters.unhybridized),
     }
 
 
@@ -127,8 +169,9 @@ def explain(limit: int = 60) -> str:
         At most this many operations are listed.
     """
     last = flushing.LAST
+    told = [f"{n} call(s) of a hybridized block ran un-hybridized: {why}" for why, n in counters.unhybridized.items()]
     if not last:
-        return "No program has run yet."
+        return "\n".join(["No program has run yet.", *told])
     node: Node | None = last["node"]
     path: list[Node] = []
     while node is not None and node.parent is not None:
@@ -146,6 +189,7 @@ def explain(limit: int = 60) -> str:
     new = last.get("new")
     if new is not None and program is not None and program.runs <= 1:
         lines.append(_why_new(new))
+    lines += told
     lines += [f"  {n.depth:4d}  {n!r}   [{n.where or '-'}]  {n.line}" for n in path[:limit]]
     if len(path) > limit:
         lines.append(f"  ... {len(path) - limit} more")

@@ -8,18 +8,28 @@ one too, so ``except`` clauses of ported code keep working.
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError
+
 __all__ = [
+    "ArgumentError",
+    "BadIndexError",
+    "BadKeyError",
     "DeferredInitializationError",
     "DeviceError",
+    "DynamicShapeError",
     "FormatError",
     "FusionError",
     "GluonxError",
     "GraphError",
     "MXNetError",
+    "MatrixError",
+    "MismatchError",
+    "NotInitializedYet",
     "ShapeError",
     "StaleGradientError",
     "TracedValueError",
     "UninitializedError",
+    "UnknownDeviceError",
 ]
 
 
@@ -30,19 +40,41 @@ class GluonxError(RuntimeError):
 MXNetError = GluonxError
 
 
-class ShapeError(GluonxError, ValueError):
+class ArgumentError(GluonxError, ValueError, TypeError, AssertionError):
+    """An argument of a kind or value that is not taken, where MXNet's checks are of one of these classes."""
+
+
+class ShapeError(GluonxError, ValueError, AssertionError):
     """Shapes or dtypes do not fit: names the operator or block and every shape that took part."""
+
+
+class BadIndexError(GluonxError, IndexError):
+    """An index does not fit an array: out of range, too many of them, or a mask of another shape."""
+
+
+class BadKeyError(BadIndexError, ValueError):
+    """An index of an array is of no valid kind: a string, a float. NumPy: IndexError; MXNet: ValueError."""
+
+
+class MatrixError(GluonxError, LinAlgError):
+    """A matrix is singular, or not positive definite, where it must not be."""
 
 
 class DeviceError(GluonxError, ValueError):
     """An array lives, or was asked to live, on a device where it cannot."""
 
 
+class UnknownDeviceError(DeviceError, KeyError):
+    """No kind of device has this name."""
+
+    __str__ = GluonxError.__str__  # a KeyError would show its repr
+
+
 class DeferredInitializationError(GluonxError):
     """A parameter is needed whose shape is not known yet."""
 
 
-class UninitializedError(GluonxError):
+class UninitializedError(GluonxError, ValueError):
     """A parameter is used before ``initialize``."""
 
 
@@ -54,8 +86,32 @@ class TracedValueError(GluonxError, TypeError):
     """A value was asked for inside a traced forward, where only shapes and dtypes exist."""
 
 
+class DynamicShapeError(TracedValueError):
+    """An operator whose result's shape depends on values, or that runs on the host, was met inside a traced forward.
+
+    Attributes
+    ----------
+    operator : str
+        Its name.
+    where : str
+        The line, and the block if there is one.
+    """
+
+    def __init__(self, message: str, operator: str = "", where: str = "") -> None:
+        super().__init__(message)
+        self.operator, self.where = operator, where
+
+
 class FormatError(GluonxError, ValueError):
     """A file is not what it should be: truncated, of another kind, or of another model."""
+
+
+class MismatchError(FormatError, AssertionError):
+    """Parameters of a file are missing, or of another shape or dtype; an AssertionError as in MXNet."""
+
+
+class NotInitializedYet(UninitializedError, ValueError, AssertionError):
+    """Something is to be done to the array of a parameter that has none; the classes are those of MXNet."""
 
 
 class FusionError(GluonxError, ValueError):

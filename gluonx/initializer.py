@@ -28,9 +28,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gluonx import late, random
+from gluonx._frames import telling
 from gluonx.arguments import Checked
 from gluonx.dtype import canonical
+from gluonx.errors import ArgumentError
+from gluonx.ops import prng
+from gluonx.ops.rnn import input_size_of, packing
 
 __all__ = [
     "Bilinear",
@@ -44,6 +47,7 @@ __all__ = [
     "Normal",
     "One",
     "Orthogonal",
+    "RNNFused",
     "TruncNorm",
     "Uniform",
     "Xavier",
@@ -171,15 +175,16 @@ class Initializer(Checked):
             logging.info("Initialized %s by %s: %s", desc, chosen or self, self._print_func(arr))
 
     def _works_on_host(self) -> bool:
-        """Whether only methods of this module write, so that a NumPy buffer will do."""
-        return all(getattr(type(self), name).__module__ == __name__ for name in _WRITERS)
+        """Return whether only methods of this module write, so that a NumPy buffer will do."""
+        return all(getattr(type(self), name) in _ON_HOST for name in _WRITERS)
 
     def _values(self, name: str, shape: tuple[int, ...]) -> Any:
         """Give the values of a weight, as an array or number; dtype conversion is the caller's."""
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(self, name, arr).")
 
     def _init_weight(self, name: str, arr: Any) -> None:
-        arr[...] = self._values(name, tuple(arr.shape))
+        with telling():
+            arr[...] = self._values(name, tuple(arr.shape))
 
     def _init_zero(self, name: str, arr: Any) -> None:
         arr[...] = 0.0
@@ -273,15 +278,15 @@ def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     if isinstance(initializer, Mapping):
         return create(**initializer)
     if not isinstance(initializer, str):
-        raise TypeError(f"An initializer is one, its name such as 'xavier', or its JSON; this is {initializer!r}.")
+        raise ArgumentError(f"An initializer is one, its name such as 'xavier', or its JSON; this is {initializer!r}.")
     if initializer.startswith("["):
         name, settings = json.loads(initializer)
         return create(name, *args, **settings, **kwargs)
     if initializer.startswith("{"):
         return create(**json.loads(initializer))
-    klass = late.wanted("RNNFused") if initializer.lower() == "rnnfused" else _REGISTRY.get(initializer.lower())
+    klass = _REGISTRY.get(initializer.lower())
     if klass is None:
-        raise ValueError(f"No initializer is called {initializer!r}; there are {', '.join(sorted(_REGISTRY))}.")
+        raise ArgumentError(f"No initializer is called {initializer!r}; there are {', '.join(sorted(_REGISTRY))}.")
     return klass(*args, **kwargs)
 
 
@@ -351,13 +356,13 @@ class LSTMBias(Initializer):
 
 
 def _uniform(scale: float, shape: tuple[int, ...]) -> np.ndarray:
-    draw = random.host_rng().random(shape, dtype=np.float32)
+    draw = prng.host_rng().random(shape, dtype=np.float32)
     # In place: fresh memory for a large array costs as much as the draws.
     return np.multiply(np.subtract(np.multiply(draw, 2, out=draw), 1, out=draw), np.float32(scale), out=draw)
 
 
 def _normal(sigma: float, shape: tuple[int, ...]) -> np.ndarray:
-    return random.host_rng().standard_normal(shape, dtype=np.float32) * np.float32(sigma)
+    return prng.host_rng().standard_normal(shape, dtype=np.float32) * np.float32(sigma)
 
 
 @register
@@ -509,7 +514,7 @@ class Mixed(Initializer):
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Any]) -> None:
         super().__init__(patterns=list(patterns), initializers=list(initializers))
         if len(patterns) != len(initializers):
-            raise ValueError(f"Mixed got {len(patterns)} patterns, but {len(initializers)} initializers.")
+            raise ArgumentError(f"Mixed got {len(patterns)} patterns, but {len(initializers)} initializers.")
         self.map = [(re.compile(p), create(i)) for p, i in zip(patterns, initializers, strict=True)]
 
     def _find(self, name: str) -> Initializer:
@@ -594,7 +599,84 @@ def _few(names: Mapping[str, Any]) -> str:
     return ", ".join(list(names)[:8]) + (" ..." if len(names) > 8 else "")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "RNNFused":  # it knows an operator's layout, and stands in a module of its own
-        return late.wanted(name)
-    raise AttributeError(f"gluonx.initializer has no initializer '{name}'")
+_RNN_KINDS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+
+
+@register
+class RNNFused(Initializer):
+    """Each weight and bias of a fused recurrent layer by an initializer of its kind.
+
+    Parameters
+    ----------
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+    num_layers, state_size : int
+    bidirectional : bool
+    projection_size : int, optional
+        The size of an LSTM's projected state.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, \
+h2r_weight_initializer : str or Initializer, optional
+        For the pieces of each kind. Without one it is the initializer of `set_initializer` (by default the one that the
+        block is initialized with, or ``Uniform()``), by the rule of the piece's name: zeros for a bias.
+
+    Raises
+    ------
+    ValueError
+        When it is given an array whose size is that of no such vector.
+
+    Examples
+    --------
+    >>> init = RNNFused("rnn_tanh", 1, 2, i2h_weight_initializer="ones", h2h_weight_initializer="zeros")
+    >>> init.make("parameters_weight", (14,)).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        num_layers: int,
+        state_size: int,
+        bidirectional: bool = False,
+        projection_size: int | None = None,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = None,
+        h2h_bias_initializer: Any = None,
+        h2r_weight_initializer: Any = None,
+    ) -> None:
+        chosen = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        self._of_kind = {
+            k: None if c is None else create(c) for k, c in zip(_RNN_KINDS, (*chosen, h2r_weight_initializer))
+        }
+        said = {f"{kind}_initializer": None if c is None else c.dumps() for kind, c in self._of_kind.items()}
+        super().__init__(
+            mode=mode, num_layers=num_layers, state_size=state_size, bidirectional=bidirectional,
+            projection_size=projection_size, **said,
+        )  # fmt: skip
+        self._default: Initializer | None = None
+
+    def set_initializer(self, init: Any) -> None:
+        """Use `init` for the pieces that have no initializer of their own."""
+        self._default = create(init)
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        says = self._kwargs
+        sizes = (says["state_size"], says["num_layers"], says["bidirectional"], says["projection_size"])
+        inputs = input_size_of(math.prod(arr.shape), says["mode"], *sizes)
+        if inputs is None:
+            raise ValueError(f"{self!r} cannot initialize '{name}': no input size gives {arr.shape} parameters.")
+        others = self._default or getattr(name, "global_init", None)
+        others = Uniform() if others is None or isinstance(others, RNNFused) else others
+        parts = [
+            self._piece(f"{name}_{piece}", shape, others) for piece, shape in packing(says["mode"], inputs, *sizes)
+        ]
+        arr[...] = np.concatenate([part.ravel() for part in parts]).reshape(arr.shape)
+
+    def _piece(self, name: str, shape: tuple[int, ...], others: Initializer) -> np.ndarray:
+        own = next(init for kind, init in self._of_kind.items() if name.endswith(kind))
+        return (others if own is None else own).make(
+            InitDesc(name, {} if own is None else {"__init__": own.dumps()}), shape
+        )
+
+
+# The methods that fill a NumPy buffer as well as an array: those of the initializers above, which write nothing else.
+_ON_HOST = {vars(cls)[n] for cls in (Initializer, *_REGISTRY.values()) for n in _WRITERS if n in vars(cls)}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.ops import losses as ops
 
 __all__ = [
@@ -378,7 +379,7 @@ class CTCLoss(Loss):
     def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None) -> None:
         for what, given, known in (("layout", layout, ("NTC", "TNC")), ("label_layout", label_layout, ("NT", "TN"))):
             if given not in known:
-                raise ValueError(f"{what} of CTCLoss must be {known[0]!r} or {known[1]!r}, got {given!r}.")
+                raise ArgumentError(f"{what} of CTCLoss must be {known[0]!r} or {known[1]!r}, got {given!r}.")
         super().__init__(weight, label_layout.find("N"))
         self._layout, self._label_layout = layout, label_layout
         self._op = ops.ctc_batch_loss.bind(layout=layout, label_layout=label_layout, weight=_float(weight))

@@ -1,152 +1,196 @@
-"""The one PRNG state of the process.
+"""``mx.random``: :func:`seed`, and MXNet's older names for random draws.
 
-It is a root key and a counter. The key of the n-th random operation is the root with n added to it, and both travel
-into programs as inputs: the same program serves every step, and an operation draws the same bits whether it runs at
-once, in a deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and
-samplers use.
-
-A parameter draws from a stream of its own, numbered when it is told to initialize (:func:`next_stream`). So its values
-depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
+The parameters are all numbers or all arrays. Of numbers, `shape` is the result's (one element by default); of arrays,
+so many are drawn for each element, and their axes come last. `gluonx.np.random` is the newer form.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
+from gluonx import np
+from gluonx.arguments import named, refuse
+from gluonx.np.handle import ndarray
+from gluonx.np.limits import check_old
+from gluonx.np.random import sample
+from gluonx.np.wrapping import as_static, write_out
+from gluonx.npx import random as _extended
+from gluonx.npx.signatures import IGNORED
+from gluonx.ops.prng import host_rng as host_rng
+from gluonx.ops.prng import seed as seed
+from gluonx.ops.registry import HINTS
 
-from gluonx import late, threefry
-
-__all__ = ["drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
-
-
-class _State:
-    __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.seeds = 0
-        self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
-
-    def reset(self, value: int) -> None:
-        # The key is two 32-bit words, as jax.random.key(value) would hold, made without touching a device.
-        self.root = np.array([(value >> 32) & 0xFFFFFFFF, value & 0xFFFFFFFF], np.uint32)
-        self.counter = self.streams = 0
-        self.seeds, self.value = self.seeds + 1, value
-        self.host = np.random.Generator(np.random.Philox(value))
-
-
-_state = _State()
-
-
-class _Drawing(threading.local):
-    stream: np.random.Generator | None = None
-
-
-_drawing = _Drawing()
+__all__ = [
+    "binomial",
+    "categorical",
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "host_rng",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
 
 
-def seed(seed_state: int, device: object = "all") -> None:
-    """Starts all random streams anew.
-
-    Parameters
-    ----------
-    seed_state : int
-        The same number gives the same draws.
-    device : ignored
-        There is one stream for all devices.
-
-    Raises
-    ------
-    TypeError
-        When `seed_state` is not an integer.
-
-    Examples
-    --------
-    >>> seed(7)
-    >>> a = host_rng().random()
-    >>> seed(7)
-    >>> a == host_rng().random()
-    True
-    """
-    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
-        raise TypeError(f"seed must be an integer, got {seed_state!r}")
-    with _state.lock:
-        _state.reset(int(seed_state) & 0xFFFFFFFFFFFFFFFF)
+def _shape(shape: Any) -> tuple[int, ...] | None:
+    shape = as_static("shape", shape)
+    return shape if shape is None or isinstance(shape, tuple) else (shape,)
 
 
-def host_rng() -> np.random.Generator:
-    """NumPy's generator for what is drawn on the host: initial weights, shuffles."""
-    return _drawing.stream or _state.host
+def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The parameters with axes for what is drawn of each element, and the size of the draw."""
+    arrays = [isinstance(value, ndarray) for value in given.values()]
+    wanted = _shape(shape)
+    if not any(arrays):
+        return tuple(given.values()), (1,) if wanted is None else wanted
+    if not all(arrays):
+        kinds = ", ".join(f"{key}: {type(value).__name__}" for key, value in given.items())
+        raise TypeError(f"random.{name}: give arrays for all of its parameters, or for none; got {kinds}.")
+    lengths = next(iter(given.values())).shape
+    if any(value.shape != lengths for value in given.values()):
+        shapes = ", ".join(f"{key}: {value.shape}" for key, value in given.items())
+        raise ValueError(f"random.{name}: the parameters must have one shape, got {shapes}.")
+    extra = wanted or ()
+    return tuple(np.reshape(v, (*lengths, *(1,) * len(extra))) for v in given.values()), (*lengths, *extra)
 
 
-def next_stream() -> tuple[int, int]:
-    """Takes the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
-    with _state.lock:
-        _state.streams += 1
-        return _state.seeds, _state.streams
+def _draw(
+    name: str, given: dict[str, Any], shape: Any, dtype: Any, ctx: Any, out: Any, further: dict[str, Any], **more: str
+) -> ndarray:
+    refuse(f"random.{name}", further, [*given, "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    if shape is None and out is not None:
+        shape = out.shape
+    check_old(f"random.{name}", name, list(given.values()))
+    parameters, size = _spread(name, given, shape)
+    return sample(more.get("law", name), parameters, size, dtype, None, ctx, out)
 
 
-@contextmanager
-def drawing_from(stream: tuple[int, int]) -> Generator[None]:
-    """Within, :func:`host_rng` is that stream of the seed in force.
-
-    A stream that was numbered before :func:`seed` was called gets a new number.
+def uniform(
+    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the uniform distribution on [low, high).
 
     Examples
     --------
-    >>> draws = []
-    >>> for _ in range(2):
-    ...     seed(7)
-    ...     stream = next_stream()
-    ...     others = host_rng().random(len(draws))  # takes nothing from the stream
-    ...     with drawing_from(stream):
-    ...         draws.append(host_rng().random())
-    >>> draws[0] == draws[1]
-    True
+    >>> from gluonx import np
+    >>> uniform(0, 1, (2, 3)).shape
+    (2, 3)
+    >>> uniform(np.zeros(2), np.ones(2), 3).shape
+    (2, 3)
     """
-    _, number = stream if stream[0] == _state.seeds else next_stream()
-    before = _drawing.stream
-    _drawing.stream = np.random.Generator(np.random.Philox(key=(number << 64) + _state.value))
-    try:
-        yield
-    finally:
-        _drawing.stream = before
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, further)
 
 
-def root() -> np.ndarray:
-    """The root key's two words (uint32, shape (2,)); a new object after each :func:`seed`."""
-    return _state.root
+def normal(
+    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
 
 
-def next_index(count: int = 1) -> int:
-    """Takes `count` numbers from the counter and returns the first."""
-    with _state.lock:
-        index = _state.counter
-        _state.counter = (index + count) & 0x7FFFFFFF
-    return index
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
+    """Draws from the normal distribution, of the shape given as arguments."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, {})
 
 
-def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
-    """The typed key of random operation `index` (traceable).
+def gamma(
+    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
+    **further: Any,
+) -> ndarray:  # fmt: skip
+    """Draws from the gamma distribution of shape `alpha` and scale `beta`."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, further)
 
-    The generator takes any two words for a key, so the index is added to the first, which is 0 for a seed of 32 bits.
-    To hash both, as ``jax.random.fold_in`` does, would be a program of its own for each operation.
-    """
-    words = root_words + jnp.asarray(index).astype(np.uint32) * np.array([1, 0], np.uint32)
-    return jax.random.wrap_key_data(words, impl=threefry.implementation())
+
+def exponential(
+    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the exponential distribution of mean `scale`."""
+    return _draw("exponential", {"scale": scale}, shape, dtype, ctx, out, further)
+
+
+def poisson(
+    lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Draws from the Poisson distribution of mean `lam`."""
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, further)
+
+
+def binomial(
+    n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """How many of `n` trials of probability `p` succeed."""
+    return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, further)
+
+
+def negative_binomial(
+    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """How many trials of probability `p` fail before the `k`-th success."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, further)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma."""
+    further_known = ["mu", "alpha", "shape", "dtype", "ctx", "out"]
+    refuse("random.generalized_negative_binomial", further, further_known, IGNORED | HINTS)
+    shape = out.shape if shape is None and out is not None else shape
+    check_old("random.generalized_negative_binomial", "generalized_negative_binomial", (mu, alpha))
+    (mu, alpha), size = _spread("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape)
+    rate = sample("gamma", (1.0 / alpha, mu * alpha), size)
+    return sample("poisson", (rate,), size, dtype, None, ctx, out)
+
+
+def randint(
+    low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+) -> ndarray:
+    """Whole numbers from `low` up to, and not with, `high`; int32 by default."""
+    refuse("random.randint", further, ["low", "high", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    size = (1,) if _shape(shape) is None else _shape(shape)
+    return np.random.randint(low, high, size, dtype or "int32", None, out, ctx=ctx)
+
+
+def shuffle(data: ndarray, **further: Any) -> ndarray:
+    """The slices of `data` along its first axis in random order, as a new array."""
+    out = further.pop("out", None)
+    refuse("random.shuffle", further, ["data", "out"], IGNORED | HINTS)
+    result = np.random.permutation(data)
+    return result if out is None else write_out("random.shuffle", out, result)
+
+
+def categorical(
+    data: ndarray, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **further: Any
+) -> Any:
+    """Indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
+    refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
+    result = _extended.categorical(data, shape, get_prob, dtype)
+    if data.ndim == 1 and _shape(shape) is None:
+        result = [r.reshape((1,)) for r in result] if get_prob else result.reshape((1,))
+    return result if out is None else write_out("random.categorical", out, result)
+
+
+def multinomial(
+    n: Any = (1,), p: Any = ((1.0,),), shape: Any = None, dtype: Any = "float32", ctx: Any = None, out: Any = None,
+    **further: Any,
+) -> ndarray:  # fmt: skip
+    """How often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
+    refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
+    result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)
+    return result if out is None else write_out("random.multinomial", out, result)
+
+
+named(globals(), ["randn"], "random")
 
 
 def __getattr__(name: str) -> Any:
-    """MXNet's draws, ``mx.random.uniform`` and so on, which stand above this module."""
-    if name.startswith("_"):
+    if name.startswith("__"):
         raise AttributeError(name)
-    found = late.wanted("random")
-    if name not in found.__all__:
-        raise AttributeError(f"gluonx.random has no function '{name}'; it has seed, {', '.join(found.__all__)}.")
-    return getattr(found, name)
+    raise AttributeError(f"gluonx.random has no function '{name}'; it has {', '.join(__all__)}.")

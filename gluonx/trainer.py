@@ -8,6 +8,7 @@ weight decay, counts, ``1 / batch_size``) travels in that vector, so it never co
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
@@ -16,25 +17,33 @@ from os import PathLike
 from typing import Any
 from weakref import ref
 
-import jax
-
-from gluonx import serialize
+from gluonx import files as serialize
+from gluonx._frames import door
 from gluonx.arguments import Checked
+from gluonx.block.fusion.files import apart
+from gluonx.block.fusion.pieces import FusedParameter
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import Text
 from gluonx.deferred import engine
-from gluonx.deferred.core import Handle, new_handle
+from gluonx.deferred.core import Handle, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.shapes import Gone
-from gluonx.errors import FormatError, StaleGradientError, UninitializedError
-from gluonx.forms import apart
+from gluonx.dtype import on_device
+from gluonx.errors import (
+    ArgumentError,
+    DeferredInitializationError,
+    FormatError,
+    StaleGradientError,
+    UninitializedError,
+)
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
+from gluonx.optimizer.rules import Keyed
 from gluonx.optimizer.statefile import by_place, described, description
 from gluonx.optimizer.stepvector import Advancing, StepVector
-from gluonx.parameter import Parameter
-from gluonx.pieces import FusedParameter
 
 __all__ = ["Trainer"]
 
@@ -50,6 +59,9 @@ _NO_VALUE = (
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
 
 
+_FOUND_AGAIN = frozenset(
+    {"_plans", "_state", "_keys", "_resting", "_rule", "_units", "_active", "_vector", "_by_hand", "_ops"}
+)
 _UPDATES: dict[Any, DerivedOp] = {}
 _MOST_UPDATES = 256
 
@@ -71,6 +83,7 @@ class _Plan:
         "update",
         "variables",
         "vector",
+        "waiting",
         "weights",
     )
 
@@ -84,7 +97,9 @@ class _Plan:
         units: Units,
         state: list[Any],
         vector: StepVector | None,
+        waiting: list[Parameter],
     ) -> None:
+        self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
         self.params = list(dict.fromkeys(p._home or p for p in params))
         self.marks = _marks(self.params)
@@ -139,6 +154,7 @@ class Trainer(Checked):
     1.0
     """
 
+    @door
     def __init__(
         self,
         params: Any,
@@ -153,23 +169,71 @@ class Trainer(Checked):
         self._names, self._params = _listed(params)
         settings = dict(optimizer_params or {})
         if isinstance(optimizer, Optimizer) and settings:
-            raise ValueError("optimizer_params must be None when an Optimizer object is given, which has its settings")
+            raise ArgumentError(
+                "optimizer_params must be None when an Optimizer object is given, which has its settings"
+            )
         self._scale = float(settings.get("rescale_grad", getattr(optimizer, "rescale_grad", 1.0)))
         self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **settings)
         self._keep_grads = keep_grads
+        self._kvstore = kvstore
+        self._scaler: Any = None  # gluonx.amp's loss scale
+        self._imperative: dict[int, Any] = {}
+        self._begin({})
+
+    def _begin(self, states: dict[str, Any]) -> None:
+        """Sets up what is found again at the next step, which takes these states."""
         self._plans: dict[Any, _Plan] = {}
         self._state: list[Any] = []
         self._keys: list[str] = []
-        self._resting: dict[str, Any] = {}  # states of parameters that are frozen now, on the host
+        self._resting = states  # states of parameters that are frozen now, on the host
         self._rule: PackedRule | None = None
         self._units = Units([])  # which arrays the pieces of self._rule are in
         self._active: list[int] = []
         self._vector = StepVector()
         self._by_hand = self._optimizer._is_imperative()
-        self._imperative: dict[int, Any] = {}
         self._ops: dict[Any, DerivedOp] = {}
-        self._kvstore = kvstore
-        self._scaler: Any = None  # gluonx.amp's loss scale
+
+    # -- copies ----------------------------------------------------------------------------------------------------
+
+    def _kept(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in _FOUND_AGAIN}
+        return {**kept, "states": self._states()}
+
+    def _restore(self, kept: dict[str, Any]) -> None:
+        states = kept.pop("states")
+        self.__dict__.update(kept)
+        self._optimizer.param_dict = dict(enumerate(self._params))
+        self._begin(states)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Gives parameters, optimizer and states, without what is compiled.
+
+        Raises
+        ------
+        TypeError
+            For an optax transformation, whose functions pickle cannot write.
+        """
+        if hasattr(self._optimizer, "tx"):
+            raise TypeError(
+                "a Trainer with an optax transformation cannot be pickled, because optax builds it of local functions; "
+                "use trainer.save_states(file), make the Trainer anew and call load_states(file)"
+            )
+        return self._kept()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._restore(dict(state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trainer:
+        """Gives a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
+        new = memo[id(self)] = object.__new__(type(self))
+        new._restore(copy.deepcopy(self._kept(), memo))
+        return new
+
+    def __copy__(self) -> Trainer:
+        """Gives a Trainer of the same parameters and optimizer, with states of its own."""
+        new = object.__new__(type(self))
+        new._restore(self._kept())
+        return new
 
     # -- settings --------------------------------------------------------------------------------------------------
 
@@ -201,6 +265,7 @@ class Trainer(Checked):
 
     # -- stepping --------------------------------------------------------------------------------------------------
 
+    @door
     def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None) -> Any:
         """Updates all parameters with their gradients over `batch_size`, and runs what is pending.
 
@@ -225,10 +290,13 @@ class Trainer(Checked):
         StaleGradientError
             If a parameter has no new gradient. Nothing has changed then.
         UninitializedError
-            If a parameter has no value yet.
+            If a parameter was not initialized.
+        DeferredInitializationError
+            If no forward has reached a parameter, so that its shape is unknown. `ignore_stale_grad` leaves it waiting.
         """
         return self._update(batch_size, ignore_stale_grad) if closure is None else self._close(batch_size, closure)
 
+    @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """The same as :meth:`step` where nothing is exchanged between processes."""
         self._update(batch_size, ignore_stale_grad)
@@ -262,6 +330,8 @@ class Trainer(Checked):
         args = [*plan.weights, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
+        if optimizer.draws:
+            args += engine.random_inputs(current_state())
         release = None if self._keep_grads else lambda: _give_up(plan.grads)
         engine.commit_step(plan.op, args, plan.targets, plan.owned, release, len(plan.weights))
         if plan.vector is not None:
@@ -274,10 +344,17 @@ class Trainer(Checked):
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
             raise ValueError(f"this Trainer takes no closure, because {why}")
-        self._plan_for_states()
+        if not self._plan_for_states():
+            raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
         step = ClosedStep(
-            traced_closure(closure, plan.weights), closure, plan.update, plan.op, plan.weights, plan.state
+            traced_closure(closure, plan.weights),
+            closure,
+            plan.update,
+            plan.op,
+            plan.weights,
+            plan.state,
+            optimizer.draws,
         )
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         try:
@@ -294,7 +371,11 @@ class Trainer(Checked):
         plan = self._plans.get(None)
         if plan is None or not plan.fits(self._optimizer.rule(self._active)):
             self._plans.clear()
-            plan = self._plans[None] = self._make_plan(None)
+            if not self._trained(ignore_stale)[0]:
+                return None
+            plan = self._plans[None] = self._make_plan(None, ignore_stale)
+        if plan.waiting and not ignore_stale:
+            raise _unreached(plan.waiting[0])
         if all([v.fresh for v in plan.variables]):  # noqa: C419 - a list is faster, and this runs each step
             return plan
         fresh = tuple([v.fresh for v in plan.variables])
@@ -305,12 +386,12 @@ class Trainer(Checked):
             return None
         found = self._plans.get(fresh)
         if found is None:
-            found = self._plans[fresh] = self._make_plan(fresh)
+            found = self._plans[fresh] = self._make_plan(fresh, ignore_stale)
             found.variables = plan.variables
         return found
 
-    def _make_plan(self, fresh: tuple[bool, ...] | None) -> _Plan:
-        self._active = self._trained()
+    def _make_plan(self, fresh: tuple[bool, ...] | None, ignore_stale: bool = False) -> _Plan:
+        self._active, waiting = self._trained(ignore_stale)
         units = Units([self._params[i] for i in self._active])
         weights = [p.data() for p in units.params]
         tx = self._optimizer.rule(self._active)
@@ -321,7 +402,7 @@ class Trainer(Checked):
         packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
         if self._rule is None or self._rule.rule is not rule:
             places = [_place_of(weights[units.home_of(rule, g[0])]) for g in packed.groups]
-            self._state = [new_handle(jax.device_put(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
+            self._state = [new_handle(on_device(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
             self._keys = keys
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
@@ -329,7 +410,9 @@ class Trainer(Checked):
         op, state = self._update_op(packed, update, weights, units.key, advances), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
-        return _Plan(tx, op, update, self._params, self._active, units, state, self._vector if advances else None)
+        return _Plan(
+            tx, op, update, self._params, self._active, units, state, self._vector if advances else None, waiting
+        )
 
     def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool) -> DerivedOp:
         """The update as an operator, which gives the next step's vector too if it `advances`.
@@ -339,7 +422,7 @@ class Trainer(Checked):
         optimizer = self._optimizer
         kinds = tuple([(w.shape, w.dtype) for w in weights])
         key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups, units, advances)
-        if optimizer.by_index or not type(optimizer).__module__.startswith("gluonx."):
+        if optimizer.by_index or not optimizer.is_complete():
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops
         else:
@@ -348,7 +431,8 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            op = home[key] = DerivedOp("update", Advancing(update) if advances else update)
+            update = Advancing(update) if advances else update
+            op = home[key] = DerivedOp("update", Keyed(update) if optimizer.draws else update)
             op.steady = home is _UPDATES
         return op
 
@@ -363,14 +447,14 @@ class Trainer(Checked):
     def _states(self) -> dict[str, Any]:
         """The single states by name, as NumPy arrays; those of frozen parameters too."""
         if self._rule is None:
-            return {}
+            return dict(self._resting)
         leaves = self._rule.unpack([s.asnumpy() for s in self._state])
         return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """For an optimizer whose ``step`` a user has written on ndarrays."""
         optimizer = self._optimizer
-        todo = [i for i in self._trained() if self._is_fresh(i, ignore_stale)]
+        todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
         if self._scaler is not None and todo:
             factor = self._scaler.passes([self._params[i].data().grad for i in todo])
             if factor is None:
@@ -396,15 +480,25 @@ class Trainer(Checked):
         for i in todo:
             _variable_of(self._params[i]).fresh = False
 
-    def _trained(self) -> list[int]:
-        """The positions of parameters that are not frozen; raises if there are none, or one has no value."""
+    def _trained(self, ignore_stale: bool) -> tuple[list[int], list[Parameter]]:
+        """Return the positions of parameters that are not frozen, and those of them that still wait for a shape.
+
+        Raises if there is no parameter at all, one has no value (frozen ones too, where all are), or one waits and is
+        not to be ignored.
+        """
         found = [i for i, p in enumerate(self._params) if p.grad_req != "null"]
-        if not found:
-            raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
-        for i in found:
-            if not self._params[i]._is_ready:
-                raise UninitializedError(_NO_VALUE.format(path=self._params[i]._path))
-        return found
+        if not self._params:
+            raise ValueError("this Trainer has no parameter to train: it was given none")
+        waiting: list[Parameter] = []
+        for p in [self._params[i] for i in found or range(len(self._params))]:
+            if p._handle is None:
+                raise UninitializedError(_NO_VALUE.format(path=p._path))
+            if not p._is_ready:
+                waiting.append(p)
+        ready = [i for i in found if self._params[i]._is_ready]
+        if waiting and not (ignore_stale and ready):
+            raise _unreached(waiting[0])
+        return ready, waiting
 
     def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
         p = self._params[i]
@@ -415,6 +509,7 @@ class Trainer(Checked):
 
     # -- files -----------------------------------------------------------------------------------------------------
 
+    @door
     def save_states(self, fname: str | PathLike[str]) -> None:
         """Writes the optimizer's states and counts to a file; whole or not at all.
 
@@ -427,13 +522,14 @@ class Trainer(Checked):
             raise ValueError(
                 f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
             )
-        self._plan_for_states()
+        self._plan_for_states(all_there=False)
         if self._scaler is not None:
             self._scaler.settle(self._optimizer)
         arrays = self._states()
         arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
 
+    @door
     def load_states(self, fname: str | PathLike[str]) -> None:
         """Reads what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
@@ -454,23 +550,25 @@ class Trainer(Checked):
         same = found.optimizer == type(self._optimizer).__name__
         undo = adopt(self._optimizer, found.settings, found.scheduler) if same else None
         try:
-            self._take_states(fname, *found.by_name(self._names, self._optimizer.multi_precision), free="/seed")
+            self._take_states(fname, *found.by_name(self._names, self._optimizer.multi_precision))
         except BaseException:
             if undo is not None:
                 undo()
             raise
 
-    def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any], free: str = "\0") -> None:
-        """All of the states, or nothing; those whose name ends as `free` may be missing."""
-        self._plan_for_states()
+    def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
+        """All of the states, or nothing."""
+        trains = self._plan_for_states()
         mine = type(self._optimizer).__name__
         if meta["optimizer"] != mine:
             raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
+        if not trains:  # all are frozen: their states wait until one is trained
+            self._rule, self._state, self._resting = None, [], dict(arrays)
+            return self._take_counts(meta)
         assert self._rule is not None, "made by the plan"
         rule, units = self._rule.rule, self._units
         shapes = units.shapes_by_name(self._keys, rule.owners, self._rule.shapes)
-        wanted = {k: shape for k, shape in shapes.items() if k in arrays or not k.endswith(free)}
-        wrong = [k for k, shape in wanted.items() if k not in arrays or arrays[k].shape != shape]
+        wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
         if wrong or extra:
@@ -482,23 +580,43 @@ class Trainer(Checked):
         leaves, _ = units.from_names(rule, self._keys, arrays, now)
         leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
         packed = self._rule.pack(leaves)
-        values = [jax.device_put(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
-        numbers = {name: i for i, name in enumerate(self._names)}
-        counts = {numbers[n]: c for n, c in meta["counts"].items() if n in numbers}
+        values = [on_device(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
         deque(map(setattr, self._state, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
         self._resting = rest
+        self._take_counts(meta)
+
+    def _take_counts(self, meta: dict[str, Any]) -> None:
+        numbers = {name: i for i, name in enumerate(self._names)}
+        counts = {numbers[n]: c for n, c in meta["counts"].items() if n in numbers}
         self._optimizer._index_update_count, self._optimizer.num_update = counts, meta["num_update"]
         if meta.get("learning_rate") is not None:
             self._optimizer.lr = meta["learning_rate"]
 
-    def _plan_for_states(self) -> None:
+    def _plan_for_states(self, all_there: bool = True) -> bool:
+        """Make the plan that states are kept for; False where all parameters are frozen.
+
+        One for `all_there` raises if a parameter still waits for its shape.
+        """
         plan = self._plans.get(None)
         if plan is None or not plan.fits(self._optimizer.rule(self._active)):
             self._plans.clear()
-            self._plans[None] = self._make_plan(None)
+            if not self._trained(not all_there)[0]:
+                return False
+            plan = self._plans[None] = self._make_plan(None, not all_there)
+        if plan.waiting and all_there:
+            raise _unreached(plan.waiting[0])
+        return True
 
     def __repr__(self) -> str:
         return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
+
+
+def _unreached(param: Parameter) -> DeferredInitializationError:
+    """Return the error of a step for a parameter that no forward has given a shape."""
+    path = param._path
+    return DeferredInitializationError(
+        Text.UNREACHED.format(path=path, shape=param.shape, block=path.rpartition(".")[0] or path)
+    )
 
 
 class _Probe:

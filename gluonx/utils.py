@@ -2,7 +2,8 @@
 
 :func:`clip_global_norm` with ``check_isfinite=False`` is one recorded operator and reads nothing, so the step it
 belongs to stays one program. :func:`download` writes to a part file and renames it when it is whole and has the right
-hash: under the final name there is either the right file or none.
+hash: under the final name there is either the right file or none. It goes through ``requests`` where that is installed,
+whose proxies, certificates and mocks programs rely on, and through the standard library else.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import itertools
 import math
 import os
 import ssl
 import time
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -27,10 +28,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx import np as gnp
-from gluonx.blocktools import HookHandle as HookHandle
+from gluonx._frames import warn
+from gluonx.block.tools import HookHandle as HookHandle
 from gluonx.deferred import invoke
 from gluonx.errors import FormatError, GluonxError, ShapeError
-from gluonx.ndarray import ndarray
+from gluonx.np.handle import ndarray
 from gluonx.ops import BoundOp, Op
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 _CHUNK = 1 << 20
+_SMALL_CHUNK = 1 << 16  # of requests, which gives up the chunk in which a connection breaks
 _TIMEOUT = 60.0
 _LONGEST_PAUSE = 30.0
 
@@ -174,7 +177,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
         return norm
     total = float(norm.item())
     if not math.isfinite(total):
-        warnings.warn(f"the global norm is {total}, so the clipped arrays are not usable", stacklevel=2)
+        warn(f"the global norm is {total}, so the clipped arrays are not usable")
     return total
 
 
@@ -258,7 +261,7 @@ def download(
         return target
     os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
     if not verify_ssl:
-        warnings.warn(f"the certificate of the server is not checked for {url}", stacklevel=2)
+        warn(f"Unverified HTTPS request: the certificate of the server is not checked for {url}")
     with _part_file(target, keep=sha1_hash is not None) as part:
         transfer = _Transfer(url, part, sha1_hash, verify_ssl)
         try:
@@ -288,6 +291,7 @@ class _Transfer:
         self._sha1 = sha1_hash
         self._verify_ssl = verify_ssl
         self._tag: str | None = None  # what the server calls this version of the file
+        self._encoded = False  # whether what is saved is not what was sent, so that positions in it mean nothing
         self._resumed = False
 
     def run(self) -> None:
@@ -296,11 +300,11 @@ class _Transfer:
         try:
             with self._open(have) as reply:
                 # A server that does not resume answers 200 and sends everything.
-                self._resumed = have > 0 and getattr(reply, "status", None) == 206
+                self._resumed = have > 0 and reply.status == 206
                 self._tag = reply.headers.get("ETag")
+                self._encoded = "Content-Encoding" in reply.headers
                 self._save(reply)
-        except HTTPError as error:
-            error.close()
+        except _StatusError as error:
             if error.code == 416:  # the part is not shorter than the file
                 os.unlink(self._part)
             raise
@@ -312,46 +316,94 @@ class _Transfer:
         """Whether trying again is in vain."""
         if isinstance(error, FormatError):
             return not self._resumed
-        if isinstance(error, HTTPError):
+        if isinstance(error, _StatusError):
             return 400 <= error.code < 500 and error.code not in (408, 416, 429)
         return isinstance(getattr(error, "reason", None), FileNotFoundError)
 
     def _usable_bytes(self) -> int:
+        if self._encoded:
+            return 0
         # Without a hash, only the server's tag can tell that both halves are of one version.
         if self._sha1 is None and (self._tag is None or self._tag.startswith("W/")):
             return 0
         return os.path.getsize(self._part) if os.path.exists(self._part) else 0
 
     def _open(self, have: int) -> Any:
-        headers = {"User-Agent": "gluonx"}
+        headers: dict[str, str] = {}
         if have:
-            headers["Range"] = f"bytes={have}-"
+            headers = {"Range": f"bytes={have}-", "Accept-Encoding": "identity"}
             if self._tag is not None and self._sha1 is None:
                 headers["If-Range"] = self._tag
-        context = ssl.create_default_context()
-        if not self._verify_ssl:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return urlopen(Request(self._url, headers=headers), timeout=_TIMEOUT, context=context)
+        if urlsplit(self._url).scheme in ("http", "https"):
+            with contextlib.suppress(ModuleNotFoundError):
+                return _by_requests(importlib.import_module("requests"), self._url, headers, self._verify_ssl)
+        return _by_urllib(self._url, headers, self._verify_ssl)
 
     def _save(self, reply: Any) -> None:
         promised = reply.headers.get("Content-Length")
         got = 0
         with open(self._part, "ab" if self._resumed else "wb") as file:
-            while chunk := reply.read(_CHUNK):
+            for chunk in reply.chunks:
                 file.write(chunk)
                 got += len(chunk)
-        if promised is not None and got != int(promised):
+        if promised is not None and not self._encoded and got != int(promised):
             raise OSError(f"the transfer broke off after {got} of {promised} bytes")
+
+
+class _StatusError(OSError):
+    """The server answered that it will not send the file."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"HTTP Error {code}: {reason}")
+        self.code = code
+
+
+class _Reply:
+    """A server's answer; leaving a ``with`` on it closes the connection."""
+
+    def __init__(self, status: int | None, headers: Any, chunks: Iterator[bytes], close: Callable[[], Any]) -> None:
+        self.status, self.headers, self.chunks, self._close = status, headers, chunks, close
+
+    def __enter__(self) -> _Reply:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._close()
+
+
+def _by_requests(requests: Any, url: str, headers: dict[str, str], verify_ssl: bool) -> _Reply:
+    # Called as MXNet calls it wherever that is possible, for those who put something in its place.
+    options = {"headers": headers} if headers else {}
+    reply = requests.get(url, stream=True, verify=verify_ssl, timeout=_TIMEOUT, **options)
+    if reply.status_code not in (200, 206):
+        reply.close()
+        raise _StatusError(reply.status_code, reply.reason or "")
+    return _Reply(reply.status_code, reply.headers, reply.iter_content(_SMALL_CHUNK), reply.close)
+
+
+def _by_urllib(url: str, headers: dict[str, str], verify_ssl: bool) -> _Reply:
+    context = ssl.create_default_context()
+    if not verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    request = Request(url, headers={"User-Agent": "gluonx", **headers})
+    try:
+        reply = urlopen(request, timeout=_TIMEOUT, context=context)
+    except HTTPError as error:
+        error.close()
+        raise _StatusError(error.code, str(error.reason)) from error
+    chunks = iter(functools.partial(reply.read, _CHUNK), b"")
+    return _Reply(getattr(reply, "status", None), reply.headers, chunks, reply.close)
 
 
 def _target(url: str, path: str | os.PathLike[str] | None) -> str:
     name = os.path.basename(unquote(urlsplit(url).path))
+    path = None if path is None else os.path.expanduser(os.fspath(path))
     if path is None or os.path.isdir(path):
         if not name:
             raise ValueError(f"{url} names no file: give download the path of one")
-        return name if path is None else os.path.join(os.fspath(path), name)
-    return os.path.expanduser(os.fspath(path))
+        return name if path is None else os.path.join(path, name)
+    return path
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """gluonx.amp: casts, lists, the loss scale, converted blocks."""
 
 import json
-import pathlib
 
 import numpy as onp
 import pytest
@@ -11,8 +10,9 @@ from gluonx import Trainer, amp, autograd, engine, gluon, init, loss, nn, np, np
 from gluonx.deferred import casting
 from gluonx.errors import GluonxError
 from gluonx.ops.registry import OPS
+from lib import TESTS
 
-GOLDEN = pathlib.Path(__file__).parent / "oracle" / "amp"
+GOLDEN = TESTS / "oracle" / "amp"
 SCALER = json.loads((GOLDEN / "scaler.json").read_text())
 SYMBOLS = json.loads((GOLDEN / "symbols.json").read_text())
 TARGETS = ("float16", "bfloat16")

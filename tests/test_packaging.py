@@ -1,7 +1,6 @@
 """What is shipped: metadata, the built wheel in an empty folder, the Makefile's promises, the links of the pages."""
 
 import importlib.metadata
-import pathlib
 import re
 import subprocess
 import sys
@@ -11,8 +10,9 @@ import zipfile
 import pytest
 
 import gluonx
+from lib import ROOT
 
-ROOT = pathlib.Path(__file__).parent.parent
+ROOT = ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
 

@@ -2,12 +2,12 @@
 
 import os
 
-import programs
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from gluonx import engine
 from gluonx.deferred.flushing import limits_of_churn
+from lib import programs
 
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
 _EXAMPLES = int(os.environ.get("GLUONX_RANDOM_PROGRAMS", "25"))

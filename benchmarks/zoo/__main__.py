@@ -10,6 +10,7 @@ import pathlib
 import sys
 import tempfile
 
+from benchmarks.harness import offer_tuning, tune
 from benchmarks.zoo import host, report
 from benchmarks.zoo.cases import CASES
 
@@ -33,12 +34,14 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--keep", type=pathlib.Path, help="a folder of raw numbers: cases measured before are in the table"
     )
+    offer_tuning(parser)
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, print and write the table; the status is 1 if a bound is missed."""
     args = parse(argv)
+    print(tune(args), flush=True)
     if unknown := set(args.cases) - set(CASES):
         raise SystemExit(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
     allowed = sorted(os.sched_getaffinity(0))

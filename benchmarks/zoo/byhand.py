@@ -1,7 +1,7 @@
 """The workloads by hand: jax.lax and optax, a dict of arrays, one donated ``jax.jit`` around the whole step.
 
 Convolutions are in their plain form, and so is the overlapping pooling of ResNet; the pooling of two by two is the fast
-one of `gluonx.examples.by_hand`.
+one of `examples.by_hand`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import optax
 from jax import lax
 
 from benchmarks.zoo.cases import EPSILON, TIED, Case, fuse_attention, layers_of
-from gluonx.examples.by_hand import batch_norm, conv, cross_entropy, max_pool
+from examples.by_hand import batch_norm, conv, cross_entropy, max_pool
 
 __all__ = ["Job", "cost", "make", "versions"]
 

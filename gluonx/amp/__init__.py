@@ -9,9 +9,9 @@ Three lines make a training loop of float32 one of mixed precision (docs/amp.md)
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from gluonx import extensions
 from gluonx.amp.convert import convert_hybrid_block as convert_hybrid_block
 from gluonx.amp.lists import list_conditional_fp32_ops as list_conditional_fp32_ops
 from gluonx.amp.lists import list_fp32_ops as list_fp32_ops
@@ -46,13 +46,13 @@ __all__ = [
     "unscale",
 ]
 
-_OF_SYMBOLS = ("convert_model", "convert_symbol")  # imported when asked for: symbols are heavy
+_OF_SYMBOLS = ("convert_model", "convert_symbol")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _OF_SYMBOLS:
         raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}")
-    return getattr(importlib.import_module("gluonx.amp.symbols"), name)
+    return extensions.NAMES[f"gluonx.amp.{name}"]
 
 
 def __dir__() -> list[str]:

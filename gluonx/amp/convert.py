@@ -8,7 +8,7 @@ from typing import Any
 
 from gluonx import nn
 from gluonx.amp.state import policy_for
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import casting
 
 __all__ = ["convert_hybrid_block"]

@@ -28,7 +28,7 @@ from gluonx.deferred.engine import invoke
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import moved_back
+from gluonx.optimizer.rules import Keyed, moved_back
 from gluonx.trainer import Trainer
 
 __all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
@@ -88,7 +88,8 @@ class LossScaler:
         if found is None:
             if len(_scaled_ops) >= _MOST_OPS:
                 _scaled_ops.pop(next(iter(_scaled_ops)))
-            scaled = DerivedOp("scaled_update", _Scaled(rule, self.growth_interval, self.max_scale))
+            update: Any = _Scaled(rule, self.growth_interval, self.max_scale)
+            scaled = DerivedOp("scaled_update", Keyed(update) if isinstance(op.fn, Keyed) else update)
             found = _scaled_ops[key] = op, scaled
         return found[1]
 
@@ -133,14 +134,14 @@ class _Scaled:
     def __init__(self, rule: PackedRule, interval: int, most: float) -> None:
         self.rule, self.interval, self.most = rule, interval, most
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         now, after, good, skipped, hyper, scaled = arrays[-6:]
         n, m = len(self.rule.fresh), sum(self.rule.fresh)
         weights, grads, states = arrays[:n], arrays[n : n + m], arrays[n + m : -6]
         finite = _all_finite(grads)
         hyper = moved_back(hyper, self.rule.pieces, skipped)
         hyper = hyper.at[0].multiply(jnp.where(scaled > 0, 1 / now, 1.0))
-        new = self.rule(*weights, *grads, *states, hyper)
+        new = self.rule(*weights, *grads, *states, hyper, **extra)
         kept = [jnp.where(finite, a, b) for a, b in zip(new, (*weights, *states), strict=True)]
         return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))
 

@@ -7,11 +7,11 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from gluonx.compat.hook import install_as_mxnet, uninstall
+from gluonx.compat.alias.hook import install_as_mxnet, uninstall
 
 __all__ = ["main"]
 
-_USAGE = "usage: python -m gluonx.compat (script.py | -m module) [arguments of the script]"
+_USAGE = "usage: python -m gluonx.compat [--version 1|2] (script.py | -m module) [arguments of the script]"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -19,6 +19,12 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, file=sys.stderr)
         return 2
+    version = None
+    if arguments[0] == "--version":
+        if len(arguments) < 3 or arguments[1] not in ("1", "2"):
+            print(_USAGE, file=sys.stderr)
+            return 2
+        version, arguments = int(arguments[1]), arguments[2:]
     as_module = arguments[0] == "-m"
     if as_module and len(arguments) < 2:
         print(_USAGE, file=sys.stderr)
@@ -30,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     before = sys.argv, sys.path[0]
     sys.argv = [name, *rest]
     sys.path[0] = os.getcwd() if as_module else os.path.dirname(os.path.abspath(name))
-    install_as_mxnet()
+    install_as_mxnet(version)
     try:
         if as_module:
             runpy.run_module(name, run_name="__main__", alter_sys=True)

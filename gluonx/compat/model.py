@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx import symbol
-from gluonx.callback import BatchEndParam as BatchEndParam
-from gluonx.callback import save_checkpoint as save_checkpoint
+from gluonx.compat import nd, symbol
+from gluonx.compat.callback import BatchEndParam as BatchEndParam
+from gluonx.compat.callback import save_checkpoint as save_checkpoint
 from gluonx.errors import FormatError
-from gluonx.legacy import nd
 
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as onp
 
+from gluonx.compat import nd
 from gluonx.device import current_device, num_gpus
-from gluonx.legacy import nd
 
 __all__ = [
     "almost_equal",

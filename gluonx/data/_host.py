@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 
 from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
-from gluonx.dtype import canonical
-from gluonx.ndarray import ndarray
+from gluonx.dtype import on_device, operand_dtype
+from gluonx.np.handle import ndarray
 
 __all__ = [
     "OnHost",
@@ -46,8 +45,8 @@ def as_host(data: Any) -> Any:
 
 
 def host_array(array: np.ndarray) -> OnHost:
-    """Marks `array`, in the dtype that the device will hold (64-bit types become 32-bit ones unless JAX has x64 on)."""
-    return OnHost(array.astype(canonical(array.dtype), copy=False))
+    """Marks `array`, in the dtype that the device will hold: its own, but the default dtype for float64."""
+    return OnHost(array.astype(operand_dtype(array), copy=False))
 
 
 def host_tree(tree: Any) -> Any:
@@ -61,7 +60,7 @@ def device_batch(tree: Any) -> Any:
 
     def put(leaf: Any) -> Any:
         # Nobody else has the array, so JAX may use it where it lies: `gluonx.np.array` would copy it first.
-        return new_handle(jax.device_put(leaf.array, device)) if type(leaf) is OnHost else leaf
+        return new_handle(on_device(leaf.array, device)) if type(leaf) is OnHost else leaf
 
     return _map(tree, put)
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gluonx import random as grandom
 from gluonx.data._host import gatherer, host_tree, run_batchify
 from gluonx.data._wire import Message, check, receive, send
 from gluonx.data.batchify import Stack
+from gluonx.ops import prng
 
 __all__ = ["Failure", "Setup", "Task", "fetch", "worker_main"]
 
@@ -128,7 +128,7 @@ def _seed(task: Task) -> None:
     words = np.random.SeedSequence([task.seed, task.number]).generate_state(3)
     random.seed(int(words[0]))
     np.random.seed(int(words[1]))
-    grandom.seed(int(words[2]))
+    prng.seed(int(words[2]))
 
 
 def _reply(sock: socket.socket, answer: Any) -> None:

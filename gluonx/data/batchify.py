@@ -52,7 +52,7 @@ class Stack(_Batchify):
     Examples
     --------
     >>> Stack().host_batch([(1.0, 2), (3.0, 4)])[1].array
-    array([2, 4], dtype=int32)
+    array([2, 4])
     """
 
     def __init__(self, use_shared_mem: bool = False) -> None:
@@ -94,7 +94,7 @@ class Pad(_Batchify):
     --------
     >>> Pad(val=-1).host_batch([[1, 2, 3], [4]]).array
     array([[ 1,  2,  3],
-           [ 4, -1, -1]], dtype=int32)
+           [ 4, -1, -1]])
     """
 
     def __init__(

@@ -15,12 +15,12 @@ one (see ``_nursery``); what they make crosses by shared memory, and the arrays 
 from __future__ import annotations
 
 import concurrent.futures
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from gluonx._frames import warn
 from gluonx.data import _nursery
 from gluonx.data._host import device_batch
 from gluonx.data._pool import WorkerPool, process_pool, thread_pool
@@ -28,7 +28,7 @@ from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from gluonx.random import host_rng
+from gluonx.ops.prng import host_rng
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -124,6 +124,7 @@ class DataLoader:
         self._num_workers = max(0, num_workers)
         self._prefetch = 2 * self._num_workers if prefetch is None else max(0, prefetch)
         self._thread_pool = thread_pool
+        self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
         self._timeout = timeout
         self._auto_reload = auto_reload
         self._pool: WorkerPool | None = None
@@ -177,7 +178,7 @@ class DataLoader:
                 raise CannotSendError("this system has no fork")
             parcel = pack(self._dataset, self._batchify_fn)
         except CannotSendError as error:
-            warnings.warn(_FALLBACK.format(count=self._num_workers, reason=error), stacklevel=4)
+            warn(_FALLBACK.format(count=self._num_workers, reason=error))
             return thread_pool(self._dataset, self._batchify_fn, 1)
         return process_pool(parcel, self._num_workers)
 

@@ -18,6 +18,7 @@ import numpy as np
 from gluonx.data import batchify
 from gluonx.data._host import as_host, gather, gatherer
 from gluonx.data.sampler import FilterSampler, Sampler, SequentialSampler
+from gluonx.errors import ArgumentError
 
 __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
 
@@ -30,6 +31,10 @@ class Dataset:
 
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} must define __len__")
+
+    def __mx_handle__(self) -> Dataset:
+        """Return itself: MXNet's loader in C++ asks a dataset for a handle, and here any dataset will do."""
+        return self
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
         """The samples for which `fn` is true. Every sample is looked at now.
@@ -172,10 +177,10 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise ValueError("ArrayDataset needs at least one array")
+            raise ArgumentError("ArrayDataset needs at least one array")
         lengths = [len(column) for column in args]
         if len(set(lengths)) > 1:
-            raise ValueError(f"the arrays of an ArrayDataset must have one length, got lengths {lengths}")
+            raise ArgumentError(f"the arrays of an ArrayDataset must have one length, got lengths {lengths}")
         self._length = lengths[0]
         self._data = [as_host(column) for column in args]
 

@@ -1,8 +1,5 @@
 """The deferred engine. See docs/design/engine.md; the essay of each part stands in its module."""
 
-# Switch the compilation cache on, and choose XLA's code generator, before the first program.
-import gluonx.cache as _cache  # noqa: F401 # pyright: ignore[reportUnusedImport]
-import gluonx.emitter as _emitter  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from gluonx.deferred.core import Handle as Handle
 from gluonx.deferred.core import Index as Index
 from gluonx.deferred.derived import DerivedOp as DerivedOp

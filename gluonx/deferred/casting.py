@@ -91,16 +91,21 @@ class Adapted(DerivedOp):
     Other inputs (integers, float64, random keys) come as they are, as in MXNet.
     """
 
-    __slots__ = ("_infer", "dtype")
+    __slots__ = ("_infer", "_infer_weights", "dtype")
 
     def __init__(self, op: Any, dtype: np.dtype) -> None:
         super().__init__(op.name, _casting(op.fn, dtype), n_live=op.n_live)
-        self.random, self.attrs, self.dtype = op.random, op.attrs, dtype
+        self.random, self.attrs, self.dtype, self.wide = op.random, op.attrs, dtype, op.wide
         self._infer: Callable[[list[Any]], list[Any]] = op.infer
+        self._infer_weights: Callable[[list[Any]], list[Any]] = op.infer_weights
 
     def infer(self, shapes: list[Any]) -> list[Any]:
         """Shapes are those of the operator itself."""
         return self._infer(shapes)
+
+    def infer_weights(self, shapes: list[Any]) -> list[Any]:
+        """As those of the operator itself."""
+        return self._infer_weights(shapes)
 
     def __repr__(self) -> str:
         return f"{self.name} in {self.dtype.name}"

@@ -30,7 +30,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from gluonx.dtype import is_inexact
+from gluonx import forked
+from gluonx.dtype import WIDE, is_inexact
 
 __all__ = [
     "ROOT",
@@ -63,10 +64,11 @@ __all__ = [
 class Aval:
     """Shape, dtype and placement of a value; interned, so two equal ones are the same object.
 
-    ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow.
+    ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow. ``wide`` tells of a 64-bit
+    dtype.
     """
 
-    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "struct", "taped")
+    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "struct", "taped", "wide")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> None:
         self.shape = shape
@@ -76,6 +78,7 @@ class Aval:
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.nbytes = self.size * dtype.itemsize
         self.inexact = is_inexact(dtype)
+        self.wide = dtype in WIDE
         self.struct = jax.ShapeDtypeStruct(shape, dtype)
         self.taped = _TapedAval(self)
 
@@ -100,6 +103,7 @@ def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -
     key = (shape, dtype, sharding)
     found = _avals.get(key)
     if found is None:
+        forked.watch()
         with _intern_lock:
             found = _avals.setdefault(key, Aval(shape, dtype, sharding))
     return found
@@ -133,10 +137,11 @@ def aval_of(value: Any) -> Aval:
 class ScalarSlot:
     """What a trie key holds for a Python or NumPy scalar: its dtype in the program, never its value."""
 
-    __slots__ = ("dtype", "integral", "struct")
+    __slots__ = ("dtype", "integral", "struct", "wide")
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
+        self.wide = dtype in WIDE
         self.integral = dtype.kind in "iub"
         self.struct = jax.ShapeDtypeStruct((), dtype)
 
@@ -145,7 +150,7 @@ class ScalarSlot:
 
 
 class Index(int):
-    """An integer that enters a program as int32 whatever stands beside it: positions, counters."""
+    """An integer that enters a program as int32 (int64 beyond that) whatever stands beside it: positions, counters."""
 
     __slots__ = ()
 
@@ -284,7 +289,7 @@ class Node:
 
     ``parts`` are places: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the n-th
     scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
-    holds so far.
+    holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch.
     """
 
     __slots__ = (
@@ -311,6 +316,7 @@ class Node:
         "taped",
         "visits",
         "where",
+        "wide",
     )
 
     def __init__(self, parent: Node | None, op: Any, parts: tuple[Any, ...], outs: tuple[Aval, ...]) -> None:
@@ -332,13 +338,14 @@ class Node:
         self.where = ""
         if parent is None:
             self.depth = self.size = self.n_leaves = self.n_floats = self.n_ints = self.nbytes = 0
-            self.has_backward = False
+            self.has_backward = self.wide = False
         else:
             self.depth = parent.depth + 1
             self.size = parent.size + len(outs)
             self.nbytes = parent.nbytes + sum(a.nbytes for a in outs)
             self.n_leaves, self.n_floats, self.n_ints = parent.n_leaves, parent.n_floats, parent.n_ints
             self.has_backward = parent.has_backward
+            self.wide = parent.wide or any(a.wide for a in outs)
 
     def __repr__(self) -> str:
         return f"{self.op} -> {', '.join(map(repr, self.outs))}"
@@ -415,6 +422,7 @@ class _Counters:
         self.traces = 0
         self.copies = 0
         self.flushes: dict[str, int] = {}
+        self.unhybridized: dict[str, int] = {}  # calls of hybridized blocks that ran line by line, by the reason
 
 
 counters = _Counters()

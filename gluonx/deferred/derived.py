@@ -6,6 +6,9 @@ caches on it. Traced blocks, pull-backs, optimizer updates and functions from JA
 :func:`strong` gives the function that programs really call: it removes JAX's weak types, so that a value's dtype is all
 that there is to know about it; :func:`executable` compiles it for running at once; :func:`pullback_of` derives the
 operator that maps (inputs, cotangents) to the inputs' cotangents by recomputing the forward.
+
+Both functions see to JAX's x64 switch. It is on for an operator that says so (``wide``) or that has a 64-bit input, and
+as the user left it for every other one, also inside of a program that is traced with the switch on.
 """
 
 from __future__ import annotations
@@ -18,12 +21,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx import random as _random
+from gluonx._frames import telling
+from gluonx._process import uncollected
+from gluonx.deferred import ranges, singular
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
-from gluonx.ops.lowering import native_only
-from gluonx.uncollected import uncollected
+from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
+from gluonx.ops import prng
+from gluonx.ops.cpu.convolution import native_only
 
-__all__ = ["PLAIN", "SPECIAL", "DerivedOp", "cuts_tape", "executable", "out_avals", "prepare", "pullback_of", "strong"]
+__all__ = [
+    "PLAIN",
+    "SPECIAL",
+    "DerivedOp",
+    "cuts_tape",
+    "executable",
+    "needs_64_bits",
+    "out_avals",
+    "prepare",
+    "pullback_of",
+    "strong",
+]
 
 PLAIN, SPECIAL = "plain", "special"
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.casting speaks of
@@ -33,17 +50,21 @@ class DerivedOp:
     """An operator made by the engine from a pure function on arrays.
 
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
-    closes over; then it is traced once for each kind of input (see `strong`).
+    closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
+    also where no input is of such a type.
     """
 
     __slots__ = (
         "__weakref__", "attrs", "cache", "eager", "extra", "fn", "n_live", "name", "random", "shapes", "steady",
-        "traced", "vjp",
+        "traced", "vjp", "wide",
     )  # fmt: skip
-    needs_mode = False
+    needs_mode = exact = False
 
-    def __init__(self, name: str, fn: Callable[..., Any], extra: Any = None, n_live: int | None = None) -> None:
+    def __init__(
+        self, name: str, fn: Callable[..., Any], extra: Any = None, n_live: int | None = None, wide: bool = False
+    ) -> None:
         self.name = name
+        self.wide = wide
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
         self.attrs: dict[str, Any] = {}
@@ -60,6 +81,8 @@ class DerivedOp:
         """Nothing is known of parameters' shapes here."""
         return list(shapes)
 
+    infer_weights = infer
+
     def __repr__(self) -> str:
         return self.name
 
@@ -70,9 +93,10 @@ def cuts_tape(op: Any) -> bool:
 
 
 def prepare(op: Any) -> str:
-    """Marks an operator as ordinary, or as special: its mode, its key or casts must be filled in first."""
+    """Marks an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
-    op.cache = SPECIAL if op.needs_mode or op.random or adapted else PLAIN
+    looked_at = op.name in ranges.RULES or op.name in singular.RULES
+    op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at else PLAIN
     return op.cache
 
 
@@ -100,7 +124,7 @@ def strong(op: Any) -> Callable[..., Any]:
     so a net of fifty equal layers is traced, differentiated and lowered as one layer is. XLA inlines it.
     """
     if not getattr(op, "steady", True):
-        return _function(op)
+        return _switching(op, _function(op))
     native = native_only()
     found = op.traced
     if found is None:
@@ -109,8 +133,26 @@ def strong(op: Any) -> Callable[..., Any]:
     if run is None:
         fn = _function(op)
         fn.__name__ = fn.__qualname__ = op.name
-        run = found[native] = jax.jit(fn)
+        run = found[native] = _switching(op, jax.jit(fn))
     return run
+
+
+def needs_64_bits(op: Any, args: Any) -> bool:
+    """Return whether `op` on these arrays, avals or typed scalars computes in 64-bit types."""
+    if op.wide:
+        return True
+    for a in args:  # noqa: SIM110 - on the path of every operator that runs at once, where any() would cost more
+        if a is not None and a.dtype in WIDE:
+            return True
+    return False
+
+
+def _switching(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def switched(*args: Any) -> Any:
+        with keeping_64_bits() if needs_64_bits(op, args) else without_64_bits():
+            return fn(*args)
+
+    return switched
 
 
 def _function(op: Any) -> Callable[..., Any]:
@@ -119,10 +161,11 @@ def _function(op: Any) -> Callable[..., Any]:
         base = fn
 
         def fn(root: Any, index: Any, *args: Any) -> Any:
-            return base(_random.wrap(root, index), *args)
+            return base(prng.wrap(root, index), *args)
 
     def run(*args: Any) -> Any:
-        out = fn(*args)
+        with telling():  # JAX converts numbers while it traces
+            out = fn(*args)
         if type(out) in (tuple, list):
             return tuple([_strip(o) for o in out])
         return _strip(out)
@@ -136,7 +179,18 @@ def executable(op: Any) -> Callable[..., Any]:
     if run is None:
         fn = _function(op)
         fn.__name__ = fn.__qualname__ = op.name
-        run = op.eager = jax.jit(fn)
+        compiled = jax.jit(fn)
+
+        def run(*args: Any) -> Any:
+            if needs_64_bits(op, args):
+                with keeping_64_bits():
+                    return compiled(*args)
+            if kept_by_us():
+                with without_64_bits():
+                    return compiled(*args)
+            return compiled(*args)
+
+        op.eager = run
     return run
 
 
@@ -147,7 +201,7 @@ def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]
         shapes = op.shapes = {}
     found = shapes.get(inputs)
     if found is None:
-        with uncollected():
+        with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)):
             out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
         placed = next((a.sharding for a in inputs if isinstance(a, Aval) and a.sharding is not None), None)
@@ -193,7 +247,7 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
                 )
             )
 
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull)
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide)
     return found
 
 

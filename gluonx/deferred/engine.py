@@ -7,17 +7,17 @@ segment of its own.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from gluonx import random as _random
-from gluonx.deferred import casting, flushing, growth
+from gluonx import forked
+from gluonx.deferred import casting, flushing, growth, ranges, singular
 from gluonx.deferred.core import (
     Handle,
     Index,
@@ -42,11 +42,15 @@ from gluonx.deferred.graph import (
     source_of,
     unblock,
 )
-from gluonx.deferred.segments import OpSegment
+from gluonx.deferred.segments import OpSegment, attached
+from gluonx.dtype import as_array
 from gluonx.errors import GluonxError, TracedValueError
+from gluonx.host import copied, to_jax
+from gluonx.ops import prng
 from gluonx.ops.registry import Moved
 
 __all__ = [
+    "STOP",
     "as_handle",
     "commit_step",
     "flush",
@@ -54,6 +58,7 @@ __all__ = [
     "invoke",
     "on_record_entry",
     "on_record_error",
+    "require",
     "run_now",
     "stripped",
 ]
@@ -76,6 +81,9 @@ def invoke(op: Any, args: Any) -> Any:
     state = current_state()
     if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
         op, args = _special(op, args, state)
+        if op.name in singular.RULES and not state.deferring and state.trace is None:
+            with contextlib.suppress(TracerMet):
+                return run_now(op, args, state)  # also where an operand is pending: the result is looked at
     if state.deferring:
         try:
             out = record(op, args, state.recording)
@@ -111,7 +119,13 @@ class _Root:
 
 
 def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
-    """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index)."""
+    """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index).
+
+    Indices that are out of range, as far as they are known, raise here.
+    """
+    rule = ranges.RULES.get(op.name)
+    if rule is not None:
+        ranges.check(rule, op, args)
     if op.needs_mode:
         op = op.in_mode(state.training)
     if type(op) is Moved and state.trace is None:
@@ -133,14 +147,14 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
     """The root key and the index of the next random operation."""
     if state.trace is not None:
         return state.trace.random_inputs(count)
-    words = _random.root()
+    words = prng.root()
     if _Root.words is not words:
         with jax.ensure_compile_time_eval():
             _Root.handle, _Root.words = new_handle(jax.device_put(words)), words
-    return _Root.handle, Index(_random.next_index(count))
+    return _Root.handle, Index(prng.next_index(count))
 
 
-def _plain_inputs(args: Any) -> list[Any]:
+def _plain_inputs(op: Any, args: Any) -> list[Any]:
     """Arrays and typed scalars for an operator that runs at once."""
     values: list[Any] = []
     for a in args:
@@ -150,11 +164,9 @@ def _plain_inputs(args: Any) -> list[Any]:
                 value = settle(a)
             values.append(value)
         elif a is None or isinstance(a, (np.ndarray, jax.Array)):
-            if isinstance(a, np.ndarray):
-                growth.check_numeric(a)
-            values.append(a)
+            values.append(copied(growth.operand(a, args, op)) if isinstance(a, np.ndarray) else a)
         else:
-            values.append(growth.scalar_dtype(a, args).type(a))
+            values.append(growth.typed(a, args, op))
     return values
 
 
@@ -170,8 +182,9 @@ def _wrap(out: Any) -> Any:
 
 def run_now(op: Any, args: Any, state: State) -> Any:
     """Runs one operator at once through its executable."""
+    forked.check()
     _fill_placeholders(op, args)
-    values = _plain_inputs(args)
+    values = _plain_inputs(op, args)
     if op.random and any(isinstance(v, Tracer) for v in values):
         raise TracedValueError(_RANDOM_UNDER_JIT)
     counters.dispatches += 1
@@ -182,10 +195,12 @@ def run_now(op: Any, args: Any, state: State) -> Any:
     except growth.BAD_CALLS as error:
         if any(isinstance(v, Tracer) for v in values):
             raise
-        avals = tuple([None if v is None else aval_of(jnp.asarray(v)) for v in values])
+        avals = tuple([None if v is None else aval_of(as_array(v)) for v in values])
         if "incompatible devices" in str(error):
             growth.check_devices(op, args, avals)
         raise growth.bad_call(op, avals, error) from error
+    if op.cache is not PLAIN and op.name in singular.RULES:
+        singular.check(op, args, values, out)
     result = _wrap(out)
     if state.naive:
         jax.block_until_ready(out)
@@ -205,7 +220,7 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
     outs = result if type(result) is tuple else (result,)
     inputs: list[Any] = []
     for v, s in zip(values, sources, strict=True):
-        inputs.append(flushing.attached(v, s) if isinstance(v, jax.Array) else None if v is None else np.asarray(v))
+        inputs.append(attached(v, s) if isinstance(v, jax.Array) else None if v is None else np.asarray(v))
     segment = OpSegment(op, inputs, diff, [sources[i] for i in diff], [aval_of(o.value) for o in outs])
     for i, out in enumerate(outs):
         if segment.outs[i].aval.inexact and (op.n_live is None or i < op.n_live):
@@ -216,7 +231,7 @@ def _apply(op: Any, args: Any) -> Any:
     """Runs an operator on tracers of a surrounding JAX transformation."""
     if op.random:
         raise TracedValueError(_RANDOM_UNDER_JIT)
-    return _wrap(executable(op)(*_plain_inputs(args)))
+    return _wrap(executable(op)(*_plain_inputs(op, args)))
 
 
 def as_handle(value: Any) -> Handle:
@@ -225,18 +240,38 @@ def as_handle(value: Any) -> Handle:
         return value
     if isinstance(value, jax.Array):
         return new_handle(value)
-    return new_handle(jnp.asarray(value))
+    if isinstance(value, np.ndarray):
+        value = growth.operand(value, ())
+    return new_handle(to_jax(value))
 
 
 def stripped(handle: Handle) -> Handle:
     """The same value in a new handle without a tape."""
     if (type(handle.value) is Pending and handle.value.value is None) or current_state().trace is not None:
-        return invoke(_STOP, (handle,))
+        return invoke(STOP, (handle,))
     value = settle(handle)
     return new_handle(value, handle.aval)
 
 
-_STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
+def require(flag: Handle, message: str) -> None:
+    """Raise as soon as it is known that `flag` is False: now, or when the pending graph is computed.
+
+    Raises
+    ------
+    ValueError
+        With `message`.
+    """
+    value = flag.value
+    if type(value) is Pending and value.value is None:
+        with value.graph.lock:
+            if not value.graph.closed:
+                value.graph.required.append((value, message))
+                return
+    if not bool(np.asarray(settle(flag))):
+        raise ValueError(message)
+
+
+STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 
 
 def flush(why: str) -> None:
@@ -329,9 +364,12 @@ def commit_step(
             graph.cursor = child
             if release is not None:
                 release()
-            flushing.flush(graph, "trainer.step", flushing.Commit(targets, *child.donors))
+            final = flushing.Commit(targets, *child.donors)
+            flushing.flush(graph, "trainer.step", final)
         deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
         drop_closed()
+        if final.broken is not None:
+            raise ValueError(final.broken)
         return
 
 

@@ -4,7 +4,7 @@ Two tiers. *Interpreted* runs operator by operator through executables that are 
 that is new and holds no backward. *Compiled* runs the trace as one program; it serves a trace that comes the second
 time, or that holds a backward, for a training step is going to come again. A place in user code that keeps compiling
 traces which never come again is told so once, and from then on new traces from there are interpreted until they come
-a second time.
+a second time. So are the first runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`).
 
 What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
 handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
@@ -28,13 +28,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import where
+from gluonx import forked
+from gluonx._process import uncollected
+from gluonx.deferred import repeats, where
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
-from gluonx.deferred.segments import Segment
+from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
+from gluonx.dtype import as_array, keeping_64_bits, on_device
 from gluonx.errors import GraphError
-from gluonx.uncollected import uncollected
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
 
@@ -55,7 +57,7 @@ class Commit:
     ``replaced`` pairs of a leaf and the number of the output that takes its place: those that may be kept as a vector.
     """
 
-    __slots__ = ("donors", "gradients", "replaced", "targets")
+    __slots__ = ("broken", "donors", "gradients", "replaced", "targets")
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class Commit:
         gradients: tuple[int, ...],
         replaced: tuple[tuple[int, int], ...],
     ) -> None:
+        self.broken: str | None = None  # the message of a constraint that did not hold
         self.targets = targets
         self.donors = donors
         self.gradients = gradients
@@ -89,6 +92,7 @@ def flush(graph: Any, why: str, final: Commit | None = None) -> None:
         node = graph.cursor
         if node.parent is None:
             return
+        forked.check()
         counters.flushes[why] = counters.flushes.get(why, 0) + 1
         counters.nodes_flushed += node.depth
         places = graph.places()
@@ -100,7 +104,24 @@ def flush(graph: Any, why: str, final: Commit | None = None) -> None:
         except BaseException as error:
             graph.close(error)
             raise
+        required = graph.required
+        if graph.marks and graph.segment is not None:
+            for slot in graph.marks.keys() & graph.segment.outs.keys():
+                out = graph.segment.outs[slot]
+                out.segment.marks[out.slot] = graph.marks[slot]
         graph.close()
+        if required:
+            _require(required, final)
+
+
+def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
+    """Raise the first message whose boolean is False; a step is finished before it says so."""
+    for place, message in required:
+        if place.value is not None and not bool(np.asarray(place.value)):
+            if final is None:
+                raise ValueError(message)
+            final.broken = message
+            return
 
 
 def flush_full(graph: Any) -> None:
@@ -127,14 +148,16 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        if _interpret(node, site, bool(tape_slots) or final is not None):
-            _run_interpreted(graph, node, places, alive, tape_slots, final)
+        repetitive = _is_repetitive(graph, node)
+        if repetitive or _interpret(node, site, bool(tape_slots) or final is not None):
+            _run_interpreted(graph, node, places, alive, tape_slots, final, repetitive)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
         with uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args = program.arguments(graph)
-            lowered = program.call.lower(*args, *[aval.struct for _, aval in program.spares])
+            with keeping_64_bits(program.wide):
+                lowered = program.call.lower(*args, *[aval.struct for _, aval in program.spares])
         lowered.compile()
         counters.programs_compiled += 1
         node.programs[key] = program
@@ -188,6 +211,13 @@ class _Site:
     def __init__(self) -> None:
         self.waiting = 0
         self.warned = False
+
+
+def _is_repetitive(graph: Any, node: Node) -> bool:
+    """Whether these are the first runs of a long trace of a few operators, which it is too early to compile whole."""
+    limits = repeats.limits
+    early = node.depth >= limits["nodes"] and (node.visits <= limits["runs"] or node.depth >= limits["whole"])
+    return early and repeats.is_repetitive(graph)
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
@@ -282,8 +312,8 @@ def unpacked(graph: Any, place: Any) -> Any:
 def _segment(graph: Any, program: Program) -> Segment:
     inputs: list[Any] = []
     for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
-        inputs.append(attached(jnp.asarray(resolved(leaf)), source) if i in program.held else None)
-    inputs.extend([new_handle(jnp.asarray(a)) for a in scalars_of(graph)])
+        inputs.append(attached(as_array(resolved(leaf)), source) if i in program.held else None)
+    inputs.extend([new_handle(as_array(a)) for a in scalars_of(graph)])
     saved = [new_handle(None) for _ in program.residuals]
     return Segment(
         [graph.sources[i] for i in program.diff_leaves],
@@ -294,14 +324,6 @@ def _segment(graph: Any, program: Program) -> Segment:
         inputs,
         program.reach,
     )
-
-
-def attached(array: Any, source: Any) -> Handle:
-    """A handle on `array` through which gradients flow to `source`."""
-    handle = new_handle(array)
-    if source is not None:
-        setattr(handle, "variable" if hasattr(source, "req") else "tape", source)
-    return handle
 
 
 def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> list[Any]:
@@ -343,9 +365,12 @@ def _run_program(
     graph.closed = True
     sinks += handles
     if program.runs == 0:
-        with _uninterrupted():
+        with _uninterrupted(), keeping_64_bits(program.wide):
             _commit(program, args, sinks, values)
             program.out_avals = _changed_avals(program, sinks)
+    elif program.wide:
+        with keeping_64_bits():
+            _commit(program, args, sinks, values)
     else:
         _commit(program, args, sinks, values)
     program.runs += 1
@@ -363,7 +388,8 @@ def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> Non
         array = args[i]
         # The leaf list, `args`, the name here and the handle to be rebound hold it; one more is somebody else's.
         if references(array) > _OWN_REFERENCES or array is not leaves[program.single[i]]:
-            args[i] = leaves[program.single[i]] = jnp.copy(array)
+            with keeping_64_bits(program.wide):
+                args[i] = leaves[program.single[i]] = jnp.copy(array)
             counters.copies += 1
 
 
@@ -376,7 +402,7 @@ def _spares(graph: Any, program: Program) -> list[Any]:
         if type(old) is Pending and references(old) == _ONE_REFERENCE:
             old = old.value
         if not isinstance(old, jax.Array) or references(old) > _ONE_REFERENCE or aval_of(old) is not aval:
-            old = jax.device_put(np.zeros(aval.shape, aval.dtype))  # compiles nothing, as jnp.zeros would
+            old = on_device(np.zeros(aval.shape, aval.dtype))  # compiles nothing, as jnp.zeros would
         found.append(old)
     return found
 
@@ -434,14 +460,25 @@ def _uninterrupted() -> Generator[None]:
 
 
 def _run_interpreted(
-    graph: Any, node: Node, places: list[Any], alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
+    graph: Any,
+    node: Node,
+    places: list[Any],
+    alive: tuple[int, ...],
+    tape_slots: tuple[int, ...],
+    final: Commit | None,
+    repetitive: bool,
 ) -> None:
     finals = range(node.size - len(node.outs), node.size) if final is not None else ()
     slots = (*finals, *alive)
-    plan = Plan(list(graph.path()), slots)
-    values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
+    path = list(graph.path())
+    chained = repeats.behind(graph, tape_slots) if repetitive else []
+    plan = Plan(path, (*slots, *repeats.values_of(chained)))
+    with keeping_64_bits(node.wide):  # for the sums of gradients; operators see to themselves
+        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
     counters.dispatches += len(plan.needed)
-    if tape_slots:
+    if chained:
+        graph.segment = repeats.Chain(graph, chained, tape_slots, values)
+    elif tape_slots:
         program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)
         node.programs.setdefault(("tape", alive, None), program)
         graph.segment = _segment(graph, program)

@@ -38,7 +38,6 @@ from gluonx.deferred.core import (
     new_handle,
     scalar_slot,
 )
-from gluonx.dtype import canonical
 
 __all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle", "thread_graph"]
 
@@ -69,10 +68,12 @@ class Graph:
         "leaf_index",
         "leaves",
         "lock",
+        "marks",
         "owners",
         "packs",
         "path_nodes",
         "refs",
+        "required",
         "segment",
         "sources",
         "spares",
@@ -87,10 +88,12 @@ class Graph:
         self.segment: Any = None
         self.packs: Any = None  # (slot -> (number, offset, aval), the packed vectors)
         self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
+        self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
         self.leaf_index: dict[int, int] = {}
         self.refs: list[ref[Pending]] = []
+        self.required: list[tuple[Pending, str]] = []  # booleans that must hold, and what to say if one does not
         self.floats: list[float] = []
         self.ints: list[int] = []
         self.journal: list[tuple[Handle, Any, Any, Any, Any]] = []  # (handle, value, aval, tape, scope)
@@ -138,7 +141,7 @@ class Graph:
             elif a is None:
                 key.append(None)
             else:
-                key.append(self._scalar(a, args))
+                key.append(self._scalar(a, args, op))
         lookup = tuple(key)
         child = node.children.get(lookup)
         if child is None:
@@ -192,9 +195,9 @@ class Graph:
         aval = handle.aval = aval_of(value)
         return aval
 
-    def _scalar(self, scalar: Any, args: Any) -> Any:
+    def _scalar(self, scalar: Any, args: Any, op: Any) -> Any:
         if isinstance(scalar, (np.ndarray, jax.Array)):
-            return self._raw(scalar)
+            return self._raw(scalar, args, op)
         first = args[0]
         if (
             len(args) == 2
@@ -202,21 +205,21 @@ class Graph:
             and isinstance(first, Handle)
             and first.aval is not None
             and first.aval.inexact
+            and not op.exact
         ):
             slot = scalar_slot(first.aval.dtype)
         else:
-            slot = scalar_slot(growth.scalar_dtype(scalar, args))
+            slot = scalar_slot(growth.scalar_dtype(scalar, args, op))
         if slot.integral:
             self.ints.append(int(scalar))
         else:
             self.floats.append(float(scalar))
         return slot
 
-    def _raw(self, array: Any) -> Aval:
+    def _raw(self, array: Any, args: Any, op: Any) -> Aval:
         if isinstance(array, np.ndarray):
-            growth.check_numeric(array)
             # A copy, since the caller may write to the array before this graph runs.
-            array = np.array(array, canonical(array.dtype))
+            array = np.array(growth.operand(array, args, op))
             aval = intern_aval(array.shape, array.dtype)
         elif isinstance(array, Tracer):
             raise TracerMet
@@ -263,8 +266,9 @@ class Graph:
         self.error = error
         if error is not None:
             self.restore()
-        self.leaves, self.sources, self.refs = [], [], []
+        self.leaves, self.sources, self.refs, self.required = [], [], [], []
         self.leaf_index, self.floats, self.ints, self.journal, self.spares = {}, [], [], [], {}
+        self.marks = {}
 
     def restore(self, scope: Any = None) -> None:
         """Puts back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""

@@ -13,15 +13,27 @@ from typing import Any
 import jax
 import numpy as np
 
+from gluonx._frames import cast, telling
 from gluonx.deferred import where
 from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of, counters
-from gluonx.deferred.derived import cuts_tape, out_avals
+from gluonx.deferred.derived import cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of
-from gluonx.dtype import canonical, is_inexact, standard
+from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 from gluonx.ops.registry import Factor
 
-__all__ = ["LIMIT_BYTES", "LIMIT_NODES", "attach", "fill", "grow", "input_avals", "limits", "number", "scalar_dtype"]
+__all__ = [
+    "LIMIT_BYTES",
+    "LIMIT_NODES",
+    "attach",
+    "fill",
+    "grow",
+    "input_avals",
+    "limits",
+    "number",
+    "scalar_dtype",
+    "typed",
+]
 
 LIMIT_NODES, LIMIT_BYTES, LIMIT_TRIE = 20_000, 8 << 30, 500_000
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES, "trie": LIMIT_TRIE}
@@ -30,18 +42,29 @@ BAD_CALLS = (
     TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
     OverflowError,
 )  # fmt: skip
-_INT32, _SINGLE = np.dtype(np.int32), np.dtype(np.float32)
+_INT32, _INT64, _UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
 
-def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
-    """The dtype that a Python or NumPy scalar takes beside the arrays of `args`.
+def typed(scalar: Any, args: Any, op: Any) -> Any:
+    """Return a Python or NumPy scalar in the dtype that it takes beside the arrays of `args`, as an input of `op`."""
+    dtype = scalar_dtype(scalar, args, op)
+    if isinstance(scalar, float) and not -6e4 < scalar < 6e4:  # it may be beyond what the dtype holds
+        with telling():
+            return dtype.type(scalar)
+    return dtype.type(scalar)
+
+
+def scalar_dtype(scalar: Any, args: Any, op: Any) -> np.dtype:
+    """The dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
 
     An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
-    float32, the default dtype (MXNet takes them as float64).
+    float32, the default dtype (MXNet takes them as float64). What an operator that was asked for a 64-bit type takes is
+    rounded to no other one first.
     """
     if type(scalar) is Index:
-        return _INT32
+        return _INT32 if -(2**31) <= scalar < 2**31 else _INT64
     kind = "b" if isinstance(scalar, (bool, np.bool_)) else "i" if isinstance(scalar, (int, np.integer)) else "f"
     if kind == "f" and not isinstance(scalar, (float, np.floating)):
         raise TypeError(
@@ -54,6 +77,8 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
     inexact = [d for d in dtypes if is_inexact(d)]
     if type(scalar) is Factor:
         return max([_SINGLE, *[d for d in inexact if d.kind == "f"]], key=lambda d: d.itemsize)
+    if op.exact and kind != "b":
+        return _DOUBLE if kind == "f" else _INT64 if scalar < 2**63 else _UINT64
     if inexact:
         return max(inexact, key=lambda d: d.itemsize)
     if kind == "f":
@@ -62,7 +87,8 @@ def scalar_dtype(scalar: Any, args: Any) -> np.dtype:
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
     if not whole:
-        return canonical(np.int64)
+        fits = -(2**31) <= scalar < 2**31 and not jax.config.jax_enable_x64  # type: ignore[attr-defined]
+        return _INT32 if fits else _INT64 if scalar < 2**63 else _UINT64
     if not 0 <= scalar < 128:
         _check_room(int(scalar), whole[0])
     return whole[0]
@@ -87,6 +113,22 @@ def check_numeric(array: np.ndarray) -> None:
     """Raises for NumPy arrays of objects or strings."""
     if array.dtype.kind in "OSUMm":
         raise TypeError(f"an array or a number was expected as an operator's input, got a NumPy array of {array.dtype}")
+
+
+def operand(array: np.ndarray, args: Any, op: Any = None, dtypes: Any = ()) -> np.ndarray:
+    """The operand of `op` that a NumPy array among `args` is, in its dtype; the same object where it has that already.
+
+    Raises
+    ------
+    TypeError
+        For objects and strings.
+    """
+    check_numeric(array)
+    if array.dtype.kind not in "fc" or array.dtype.itemsize < 8 or (op is not None and op.exact):
+        return array
+    beside = [*dtypes, *[dtype_of(a) for a in args if isinstance(a, (Handle, jax.Array))]]
+    dtype = operand_dtype(array, beside)
+    return array if array.dtype == dtype else cast(array, dtype)
 
 
 def dtype_of(value: Any) -> np.dtype:
@@ -126,6 +168,7 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
     except BAD_CALLS as error:
         raise bad_call(op, avals, error) from error
     child = Node(node, op, (), outs)
+    child.wide = child.wide or needs_64_bits(op, avals)
     child.parts, lives = number(graph, node, child, key[2:])
     child.single = single
     child.taped = taped

@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx._frames import telling
 from gluonx.deferred import where
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
@@ -125,7 +126,10 @@ class Plan:
                 return values[part] if part >= 0 else leaves[-1 - part]
             slot, n = part
             scalar = (ints if slot.integral else floats)[n]
-            return jnp.asarray(scalar).astype(slot.dtype) if compiled else slot.dtype.type(scalar)
+            if compiled:
+                return jnp.asarray(scalar).astype(slot.dtype)
+            with telling(line=lambda: (node.line.file, node.line.number) if node.line is not None else None):
+                return slot.dtype.type(scalar)
 
         # What runs operator by operator takes no more memory than the same without gluonx; a backward needs it all.
         spent = {} if compiled or self.moving else self._spent()
@@ -274,6 +278,7 @@ class Program:
         finals: Sequence[int] = (),
     ) -> None:
         self.node = last = path[-1]
+        self.wide = last.wide  # whether it runs with JAX's x64 switch on
         self.joins = joins
         first = last.size - len(last.outs)
         # The slots of each vector that comes out: small gradients, then what replaces the leaves of `joins`.
@@ -369,9 +374,9 @@ class Program:
         """The ways back through this program as a segment."""
         if self._pullbacks is None:
             self._pullbacks = Pullbacks(
-                DerivedOp("segment_backward", self._pull),
-                DerivedOp("segment_replay_backward", self._replay_pull),
-                DerivedOp("segment_inner_backward", self._tap),
+                DerivedOp("segment_backward", self._pull, wide=self.wide),
+                DerivedOp("segment_replay_backward", self._replay_pull, wide=self.wide),
+                DerivedOp("segment_inner_backward", self._tap, wide=self.wide),
             )
         return self._pullbacks
 
@@ -414,26 +419,41 @@ def packable(aval: Any) -> bool:
     return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
 
+_LARGEST = float(np.finfo(np.float32).max)
+
+
 def scalars_of(graph: Any) -> list[Any]:
     """The scalars of a graph, as a vector of floats and one of integers."""
     found: list[Any] = []
     if graph.floats or graph.ints:
-        wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+        wide = graph.cursor.wide or jax.config.jax_enable_x64  # type: ignore[attr-defined]
         if graph.floats:
-            found.append(np.array(graph.floats, np.float64 if wide else np.float32))
+            if wide or (max(graph.floats) < _LARGEST and min(graph.floats) > -_LARGEST):
+                found.append(np.array(graph.floats, np.float64 if wide else np.float32))
+            else:
+                with telling(line=lambda: _line_of_overflow(graph)):
+                    found.append(np.array(graph.floats, np.float32))
         if graph.ints:
             found.append(_pack_ints(graph.ints, wide))
     return found
 
 
+def _line_of_overflow(graph: Any) -> tuple[str, int] | None:
+    """The file and line of the operation whose number float32 cannot hold."""
+    large = (i for i, number in enumerate(graph.floats) if _LARGEST < abs(number) < np.inf)
+    first = next(large, len(graph.floats))
+    node = graph.cursor
+    while node is not None and node.parent is not None and node.parent.n_floats > first:
+        node = node.parent
+    line = getattr(node, "line", None)
+    return None if line is None else (line.file, line.number)
+
+
 def _pack_ints(ints: list[int], wide: bool) -> np.ndarray:
+    """The integers as signed ones; what only unsigned types hold is wrapped round, and wraps back in the program."""
+    signed, unsigned, bits = (np.int64, np.uint64, 64) if wide else (np.int32, np.uint32, 32)
     try:
-        return np.array(ints, np.int64 if wide else np.int32)
+        return np.array(ints, signed)
     except OverflowError:
-        bad = [i for i in ints if not -(2**31) <= i < 2**32]
-        if bad or wide:
-            raise OverflowError(
-                f"the integer {bad[0] if bad else ints} does not fit a 32-bit operand; "
-                "switch JAX's x64 mode on for 64-bit integers"
-            ) from None
-        return np.array(ints, np.int64).astype(np.uint32).view(np.int32)
+        assert all(-(2 ** (bits - 1)) <= i < 2**bits for i in ints), f"integers of {bits} bits were recorded"
+        return np.array([i % 2**bits for i in ints], unsigned).view(signed)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.deferred.core import Aval, Handle, counters
+from gluonx.deferred.core import Aval, Handle, counters, new_handle
 from gluonx.deferred.derived import pullback_of
 
-__all__ = ["CustomSegment", "OpSegment", "Out", "Segment"]
+__all__ = ["CustomSegment", "OpSegment", "Out", "Segment", "add_mark", "attached"]
 
 
 class Out:
@@ -44,6 +44,7 @@ class Segment:
     __slots__ = (
         "__weakref__",
         "inputs",
+        "marks",
         "outs",
         "pullbacks",
         "reach",
@@ -71,6 +72,7 @@ class Segment:
         self.inputs = inputs
         self.reach = reach
         self.spent: set[int] = set()
+        self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of outputs that have attach_grad()
         self.sequence = next(counters.sequence)
         self.released = False
 
@@ -96,6 +98,23 @@ class Segment:
         given = [cotangents.get(slot) for slot in self.outs]
         return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
+    def marked(self, invoke: Any, cotangents: dict[int, Handle]) -> list[tuple[Any, Handle]]:
+        """Pairs of the Variable of an output and its gradient, for those outputs that the cotangents get to."""
+        found: list[tuple[Any, Handle]] = []
+        inner: dict[int, Handle] | None = None
+        for slot, variables in self.marks.items():
+            behind = [other for other in cotangents if other != slot and self._passes(other, slot)]
+            if behind:
+                inner = self.inner(invoke, cotangents) if inner is None else inner
+                found.extend([(variable, inner[slot]) for variable in variables])
+            elif slot in cotangents:
+                found.extend([(variable, cotangents[slot]) for variable in variables])
+        return found
+
+    def _passes(self, start: int, slot: int) -> bool:
+        """Return whether a gradient from output `start` passes the operation that computed output `slot`."""
+        return self.reach is not None and max(self.reach[slot][1]) in self.reach[start][1]
+
     def is_freed(self, slot: int) -> bool:
         """Whether an earlier backward passed what leads to output `slot`."""
         return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot][1]))
@@ -111,8 +130,25 @@ class Segment:
         self.saved, self.inputs = [], []
 
 
+def add_mark(marks: dict[int, list[Any]], slot: int, old: Any, variable: Any) -> None:
+    """Let a backward leave the gradient of value `slot` in `variable` (if there is one) and no more in `old`."""
+    kept = [v for v in marks.pop(slot, ()) if v is not old]
+    if variable is not None:
+        kept.append(variable)
+    if kept:
+        marks[slot] = kept
+
+
+def attached(array: Any, source: Any) -> Handle:
+    """A handle on `array` through which gradients flow to `source`."""
+    handle = new_handle(array)
+    if source is not None:
+        setattr(handle, "variable" if hasattr(source, "req") else "tape", source)
+    return handle
+
+
 class OpSegment(Segment):
-    """One operator that ran at once under ``record`` (naive mode): its pull-back recomputes it."""
+    """One operator that ran by itself (naive mode, a trace run operator by operator): its pull-back recomputes it."""
 
     __slots__ = ("diff", "op")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from gluonx.deferred import where
 from gluonx.deferred.core import Handle, Placeholder
+from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import DeferredInitializationError, GluonxError
 
 __all__ = ["Gone", "Unknown", "Zeros"]
@@ -32,7 +33,7 @@ class Zeros(Placeholder):
 
     def make(self, handle: Handle) -> jax.Array:
         """Zeros, made at last."""
-        with jax.ensure_compile_time_eval():
+        with jax.ensure_compile_time_eval(), keeping_64_bits(self.dtype in WIDE):
             return jnp.zeros(self.shape, self.dtype, device=self.sharding)
 
 
@@ -84,16 +85,22 @@ class Unknown(Placeholder):
         """Finds the shape by the rule of `op`, the operator that met this parameter."""
         inputs = args[2:] if op.random else args
         known = [_shape_of(a) for a in inputs]
-        found = op.infer(known)
+        found = (op.infer if getattr(self.param, "takes_batch", False) else op.infer_weights)(known)
         for a, shape in zip(inputs, found, strict=False):
             if isinstance(a, Handle) and isinstance(a.value, Unknown) and shape is not None and _complete(shape):
-                a.value.param._resolve_shape(tuple(shape))
+                param = a.value.param
+                param._resolve_shape(tuple(shape))
+                if param._handle is None:  # only its shape is looked for
+                    a.value = jnp.zeros(param.shape, param.dtype)
         if isinstance(handle.value, Unknown):
             block = where.block_path()
             at = f" of {block}" if block else ""
+            name = self.param._path.rpartition(".")[2]
             raise DeferredInitializationError(
                 f"Parameter '{self.param._path}'{at} has unknown dimensions, and {op} cannot tell them from its other "
-                f"inputs {known}. Give the shape where the parameter is declared, or define infer_shape in its block."
+                f"inputs {known}: which of their axes is the batch's is not known here. Give the shape where the "
+                "parameter is declared, or define infer_shape in its block, as in "
+                f"`def infer_shape(self, x): self.{name}.shape = (x.shape[-1],)`."
             )
 
 

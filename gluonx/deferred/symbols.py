@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx import late
+from gluonx.extensions import NAMES
 
 __all__ = ["get_symbol"]
 
@@ -37,4 +37,4 @@ def get_symbol(outputs: Any, names: Any = None) -> Any:
     >>> s.list_arguments(), len(s.get_internals())
     (['x'], 3)
     """
-    return late.wanted("get_symbol")(outputs, names)
+    return NAMES["gluonx.deferred.get_symbol"](outputs, names)

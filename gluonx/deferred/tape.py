@@ -27,11 +27,12 @@ from gluonx.deferred.core import (
     set_state,
     state_with,
 )
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import as_handle, invoke
+from gluonx.deferred.derived import DerivedOp, needs_64_bits
+from gluonx.deferred.engine import STOP, as_handle, invoke, run_now
 from gluonx.deferred.graph import Blocked, current_graph, settle
 from gluonx.deferred.program import GradInfo, packable, walk_back
 from gluonx.deferred.segments import Out
+from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
 __all__ = ["FREED", "NOT_RECORDED", "backward", "gradients", "heads_of"]
@@ -47,13 +48,14 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
+MANY_SEGMENTS = 32  # a backward through more of them runs the pull-backs one by one, each of a kind compiled once
 
 
 class GradOp:
     """The operator of a gradient node: (heads..., head gradients..., wrt...) -> gradients of what it reaches."""
 
     __slots__ = ("cache", "given", "n_heads", "name", "retain")
-    needs_mode = random = False
+    needs_mode = random = wide = exact = False
 
     def __init__(self, n_heads: int, given: tuple[bool, ...], retain: bool) -> None:
         self.n_heads = n_heads
@@ -88,6 +90,7 @@ class GradOp:
             self.retain,
             tuple([i for i, aval in enumerate(avals) if not packable(aval)]),
         )
+        grown.wide = grown.wide or needs_64_bits(self, growth.input_avals(args, key[2:]))
         grown.single = False
         grown.has_backward = True
         grown.live = (False,) * len(targets)
@@ -111,14 +114,39 @@ def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]
         if node.grad is not None and not node.grad.retain:
             spent |= node.grad.region
     region, leaves = set[int](), set[int]()
-    for node, i in walk_back(graph.owners, heads):
-        if not node.live[i]:
+    alive: list[int] = []
+    for head in heads:
+        node, i = graph.owners[head]
+        if node.live[i]:
+            alive.append(head)
+            continue
+        known = _recorded_from(graph, head)
+        if not known:
             raise GraphError(NOT_RECORDED)
+        leaves |= known
+    for node, _ in walk_back(graph.owners, alive):
         if node.depth in spent:
             raise GraphError(FREED)
         region.add(node.depth)
         leaves.update([part for j in node.diff if (part := node.parts[j]) < 0])
     return frozenset(region), leaves
+
+
+def _recorded_from(graph: Any, slot: int) -> set[int]:
+    """The leaves with a gradient that value `slot` was recorded from, though none flows (a comparison, argmax)."""
+    stack, seen, leaves = [slot], set[int](), set[int]()
+    while stack:
+        node, _ = graph.owners[stack.pop()]
+        if node.depth in seen or not node.taped or node.op is STOP:
+            continue
+        seen.add(node.depth)
+        for part in node.parts:
+            if isinstance(part, int) and part >= 0:
+                stack.append(part)
+            elif isinstance(part, int) and graph.sources[-1 - part] is not None:
+                if aval_of(graph.leaves[-1 - part]).inexact:
+                    leaves.add(part)
+    return leaves
 
 
 def _pending_gradients(
@@ -151,17 +179,25 @@ def _pending_gradients(
 class _Collector:
     """Sums cotangents by where they go, and walks segments backwards in time."""
 
-    def __init__(self, create_graph: bool, retain: bool) -> None:
+    def __init__(self, create_graph: bool, retain: bool, marks: bool) -> None:
         self.create_graph = create_graph
+        self.marks = marks  # whether recorded values with attach_grad() get theirs
         self.retain = retain or create_graph
         self.ends: dict[int, tuple[Any, Handle]] = {}
         self.waiting: dict[int, tuple[Any, dict[int, Handle]]] = {}
         self.heap: list[int] = []
+        self.passed = 0
+
+    def _invoke(self, op: Any, args: Any) -> Any:
+        """Record `op`; run it at once where so many segments were passed that one program of all would compile long."""
+        if self.passed <= MANY_SEGMENTS or self.create_graph:
+            return invoke(op, args)
+        return run_now(op, args, current_state())
 
     def add(self, source: Any, value: Handle) -> None:
         if not isinstance(source, Out):
             known = self.ends.get(id(source))
-            self.ends[id(source)] = (source, value if known is None else invoke(_ADD, (known[1], value)))
+            self.ends[id(source)] = (source, value if known is None else self._invoke(_ADD, (known[1], value)))
             return
         segment = source.segment
         if source.freed:
@@ -171,17 +207,20 @@ class _Collector:
             entry = self.waiting[segment.sequence] = (segment, {})
             heapq.heappush(self.heap, -segment.sequence)
         known = entry[1].get(source.slot)
-        entry[1][source.slot] = value if known is None else invoke(_ADD, (known, value))
+        entry[1][source.slot] = value if known is None else self._invoke(_ADD, (known, value))
 
     def walk(self, keep: dict[int, Handle] | None = None) -> None:
         """Pulls cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
+            self.passed += 1
             if keep is not None and any(id(out) in keep for out in segment.outs.values()):
                 for slot, value in segment.inner(invoke, cotangents).items():
                     if id(segment.outs[slot]) in keep:
                         keep[id(segment.outs[slot])] = value
-            pulled = segment.pull(invoke, cotangents, self.create_graph)
+            for variable, value in segment.marked(invoke, cotangents) if self.marks and segment.marks else ():
+                self.add(variable, value)
+            pulled = segment.pull(self._invoke, cotangents, self.create_graph)
             for source, value in zip(segment.sources, pulled, strict=True):
                 if value is not None and source is not None:
                     self.add(source, value)
@@ -191,7 +230,8 @@ class _Collector:
 
 def _ones(handle: Handle) -> Handle:
     aval = handle.aval or aval_of(handle.value)
-    return new_handle(jnp.ones(aval.shape, aval.dtype), aval)
+    with keeping_64_bits(aval.wide):
+        return new_handle(jnp.ones(aval.shape, aval.dtype), aval)
 
 
 def _is_pending(handle: Handle) -> bool:
@@ -199,28 +239,52 @@ def _is_pending(handle: Handle) -> bool:
     return type(value) is Pending and value.value is None and value.graph is current_graph()
 
 
-def gradients(
+def _marked(graph: Any, heads: list[Handle]) -> list[tuple[Any, Handle]]:
+    """The recorded values with attach_grad() that a gradient from `heads` passes: pairs of Variable and handle."""
+    slots = [h.value.slot for h in heads]
+    graph.path()
+    passed = set(slots)
+    for node, _ in walk_back(graph.owners, slots):
+        passed.update([part for j in node.diff if (part := node.parts[j]) >= 0])
+    found: list[tuple[Any, Handle]] = []
+    for slot, variables in graph.marks.items():
+        if slot in passed:
+            aval = _target_aval(graph, slot)
+            found += [(v, new_handle(Pending(graph, slot, aval), aval)) for v in variables]
+    return found
+
+
+def gradients(  # noqa: C901 - one walk, whose cases share its state
     heads: list[Handle], given: list[Handle | None], retain: bool, create_graph: bool, wrt: list[Handle] | None = None
 ) -> dict[int, tuple[Any, Handle]]:
-    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable (or Out, or handle, in `wrt`)."""
+    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable (or Out, or handle, in `wrt`).
+
+    Without `wrt`, recorded values that have attach_grad() get theirs too.
+    """
     for head, g in zip(heads, given, strict=True):
         if g is not None and g.shape != head.shape:
             raise ShapeError(f"a head gradient must have the shape of its head: {head.shape} expected, {g.shape} came")
-    collector = _Collector(create_graph, retain)
+    collector = _Collector(create_graph, retain, wrt is None)
     pending = [] if create_graph else [i for i, h in enumerate(heads) if _is_pending(h)]
     if pending:
-        inner = [w for w in wrt or () if _is_pending(w) and current_graph().is_live(w.value.slot)]
+        graph, starts = current_graph(), [heads[i] for i in pending]
+        inner = [w for w in wrt or () if _is_pending(w) and graph.is_live(w.value.slot)]
+        marked = _marked(graph, starts) if wrt is None and graph.marks else []
+        ends = {id(handle): variable for variable, handle in marked}
         try:
-            found = _pending_gradients([heads[i] for i in pending], [given[i] for i in pending], retain, inner)
+            asked = [*inner, *[handle for _, handle in marked]]
+            found = _pending_gradients(starts, [given[i] for i in pending], retain, asked)
         except Blocked:
             found, pending = [], []  # another thread has just computed this graph; its segment leads back
         for source, value in found:
-            collector.add(source, value)
+            collector.add(ends.get(id(source), source), value)
     for i, head in enumerate(heads):
         if i in pending:
             continue
         settle(head, "a gradient through a value computed before")
         source = head.tape or head.variable
+        if source is None and not aval_of(head.value).inexact:
+            continue  # the gradient of integers and booleans is zero everywhere
         if source is None:
             raise GraphError(NOT_RECORDED)
         seed = given[i]
@@ -282,8 +346,8 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
         return False
     graph = current_graph()
     with graph.lock:
-        if graph.closed:
-            return False  # another thread has just computed it; what it left is a segment
+        if graph.closed or graph.marks:
+            return False  # another thread has just computed it, what it left is a segment; or more is asked for
         try:
             node = graph.cursor
             child = graph.step_to(_grad_op(1, (False,), retain), heads, False)

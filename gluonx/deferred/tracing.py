@@ -19,7 +19,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred import casting, growth, where
+from gluonx._process import uncollected
+from gluonx.deferred import casting, core, growth, ranges, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.core import (
     Handle,
@@ -34,13 +35,26 @@ from gluonx.deferred.core import (
     scalar_slot,
     set_state,
 )
-from gluonx.deferred.derived import DerivedOp, strong
-from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
+from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
-from gluonx.errors import GluonxError, ShapeError, TracedValueError
-from gluonx.uncollected import uncollected
+from gluonx.deferred.shapes import Unknown
+from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
+from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
+from gluonx.host import copied, to_jax
 
-__all__ = ["READ_IN_TRACE", "Trace", "Traced", "TracedCall", "hides_code", "infer", "is_handle", "trace_function"]
+__all__ = [
+    "READ_IN_TRACE",
+    "NotTraced",
+    "Trace",
+    "Traced",
+    "TracedCall",
+    "hides_code",
+    "infer",
+    "is_handle",
+    "run_plainly",
+    "trace_function",
+]
 
 READ_IN_TRACE = (
     "the value of an array was asked for inside a hybridized (traced) forward, where only shapes and dtypes exist yet. "
@@ -55,16 +69,20 @@ class Trace:
 
     transparent = False  # whether values exist in it, so that reading one is no mistake
     unrolls = False  # whether loops run step by step in it
+    of_shapes = False  # whether it only finds out shapes, of parameters above all
+    runs_hooks: bool | None = False  # of blocks; None where nobody misses them, since no values are asked for
 
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
         self.handles = list(handles)
         self.values: dict[int, Any] = {id(h): t for h, t in zip(handles, tracers, strict=True)}
         self.written: dict[int, Handle] = {}
+        self.on_tape: set[int] = set()  # handles of the trace that were written to and not under pause()
         self.missing: dict[int, Handle] = {}
         self.key = key
         self.n_random = 0
-        self.recording = False
+        self.recording = self.wide = False
+        self.required: list[tuple[Handle, str]] | None = []  # booleans that must hold; None where none can be given out
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -86,10 +104,11 @@ class Trace:
 
     def invoke(self, op: Any, args: Any) -> Any:
         """Runs `op` as part of the trace."""
-        values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args) for a in args]
+        values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
             with jax.named_scope(where.scope_name(where.block_path(), op)):
                 out = strong(op)(*values)
+            self.wide = self.wide or needs_64_bits(op, values)
         except (GluonxError, jax.errors.JAXTypeError):
             raise
         except growth.BAD_CALLS as error:
@@ -108,12 +127,10 @@ class Trace:
             out = jax.tree.map(jax.lax.stop_gradient, out)  # autograd.pause() in a forward that is being recorded
         return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
 
-    def _plain(self, value: Any, args: Any) -> Any:
+    def _plain(self, value: Any, args: Any, op: Any) -> Any:
         if value is None or isinstance(value, (np.ndarray, jax.Array)):
-            if isinstance(value, np.ndarray):
-                growth.check_numeric(value)
-            return value
-        return growth.scalar_dtype(value, args).type(value)
+            return copied(growth.operand(value, args, op)) if isinstance(value, np.ndarray) else value
+        return growth.typed(value, args, op)
 
     def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
         """The tracer of a handle; a handle from outside that is not lifted is noted as missing."""
@@ -127,19 +144,19 @@ class Trace:
             # This trace is thrown away, and the next has the handle as an input; its value plays no part.
             self.missing[id(handle)] = handle
             with jax.ensure_compile_time_eval():
-                return jax.numpy.zeros(value.aval.shape, value.aval.dtype)
+                return as_array(np.zeros(value.aval.shape, value.aval.dtype))
         with jax.ensure_compile_time_eval():
             if isinstance(value, Placeholder) and op is not None:
                 growth.fill(handle, op, args)
             array = settle(handle)
-        if isinstance(array, Tracer):
+        if isinstance(array, Tracer) or self.of_shapes:
             return array
         self.missing[id(handle)] = handle
         return array
 
     def enter(self, value: Any) -> Any:
         """A handle on an input of the traced code."""
-        return new_handle(jax.numpy.asarray(value))
+        return new_handle(to_jax(value))
 
     def leave(self, handle: Handle) -> Any:
         """The value of an output of the traced code."""
@@ -148,6 +165,8 @@ class Trace:
     def rebind(self, handle: Handle, new: Handle) -> bool:
         """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
         if isinstance(handle.value, Tracer):
+            if current_state().recording:
+                self.on_tape.add(id(handle))
             return False
         if new.shape != handle.shape or new.dtype != handle.dtype:
             raise ShapeError(
@@ -193,21 +212,37 @@ class Traced:
     """A traced function: an operator, and the handles that go in before its arguments.
 
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
-    those of blocks' ``attributes``, then those of handles from outside (``writes``). Arrays of the trace that it left
-    in attributes and that do not come out are ``lost``.
+    those of blocks' ``attributes``, then those of handles from outside (``writes``), then booleans ``required``
+    to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
     """
 
-    __slots__ = ("attributes", "changed", "handles", "lost", "n_out", "n_random", "op", "out_tree", "writes")
+    __slots__ = (
+        "attributes",
+        "changed",
+        "handles",
+        "lost",
+        "n_out",
+        "n_random",
+        "on_tape",
+        "op",
+        "out_tree",
+        "required",
+        "writes",
+    )
 
     def __init__(self, op: DerivedOp, handles: list[Handle], box: dict[str, Any], n_out: int) -> None:
         self.op, self.handles, self.n_out = op, handles, n_out
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
+        self.on_tape: list[int] = box["on_tape"]  # those of `changed` that were written to while recording
         self.attributes: list[Attribute] = box["stored"]
         self.lost: list[Attribute] = box["lost"]
+        self.required: list[str] = box["required"]
         self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
         """Uses the traced code on flat inputs."""
+        for k in self.on_tape:
+            flat[k]._check_write()
         if self.n_random:
             outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *self.handles, *flat))
         else:
@@ -222,8 +257,11 @@ class Traced:
         written, rest = rest[:count], rest[count:]
         for attribute in self.attributes:
             rest = attribute.write(rest)
+        flags = [rest.pop() for _ in self.required][::-1]
         for handle, new in zip([*[flat[k] for k in self.changed], *self.writes], [*written, *rest], strict=True):
-            handle._assign(new)  # type: ignore[attr-defined]
+            handle._put(new)  # type: ignore[attr-defined]
+        for flag, message in zip(flags, self.required, strict=True):
+            require(flag, message)
 
     def give_up(self, within: str) -> None:
         """Lets nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
@@ -281,26 +319,32 @@ def _trace_once(
 
     def flat(root: Any, base: Any, *values: Any) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
-        with trace.running(state.recording, state.training):
+        trace.required = [] if changes else None
+        if getattr(state.trace, "of_shapes", False):
+            trace.of_shapes, trace.runs_hooks = True, None
+        with without_64_bits(), trace.running(state.recording, state.training):
             local = [new_handle(v) for v in values[n:]]
             out = fn(*local)
             leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
             raw = [_output(leaf, trace, name) for leaf in leaves]
             box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
             box["changed"] = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
+            box["on_tape"] = [k for k in box["changed"] if id(local[k]) in trace.on_tape]
             stored = trace.stored_attributes()
             taken = [attribute.take() for attribute in stored]
             box["stored"] = stored if changes else []
             box["lost"] = [] if changes else list(itertools.compress(stored, taken))
             raw += [local[k].value for k in box["changed"]]
             raw += [h.value for arrays in taken for h in arrays] if changes else []
-            box["live"] = len(raw)
-            return raw + [trace.values[id(h)] for h in box["writes"]]
+            box["live"], box["wide"] = len(raw), trace.wide
+            required = trace.required or []
+            box["required"] = [message for _, message in required]
+            return raw + [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
 
     root = jax.ShapeDtypeStruct((2,), np.uint32)
     base = jax.ShapeDtypeStruct((), np.int32)
     inner = [aval_or_unknown(h) for h in handles]
-    with uncollected():
+    with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
         closed = jax.make_jaxpr(flat)(root, base, *inner, *structs)
     counters.traces += 1
     if box["missing"]:
@@ -310,6 +354,7 @@ def _trace_once(
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
+    op.wide = box["wide"]
     return Traced(op, [handles[i] for i in kept], box, box["tree"].num_leaves), []
 
 
@@ -317,7 +362,7 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
     if isinstance(leaf, Handle):
         return trace.value(leaf)
     if isinstance(leaf, (jax.Array, np.ndarray, int, float, bool, np.generic)):
-        return jax.numpy.asarray(leaf)
+        return to_jax(leaf) if isinstance(leaf, jax.Array) else jax.numpy.asarray(copied(leaf))
     raise TracedValueError(
         f"the traced forward of {name} returned a {type(leaf).__name__}; arrays, or lists, tuples and "
         "dicts of arrays, can be returned from a hybridized block"
@@ -384,6 +429,23 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
     return run
 
 
+class NotTraced(Exception):
+    """A hybridized block is to be run line by line; `why` is empty where the user has asked for it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+_told: set[str] = set()  # what was warned of
+
+
+def run_plainly(why: str) -> None:
+    """Count a call of a hybridized block that runs line by line."""
+    if why:
+        counters.unhybridized[why] = counters.unhybridized.get(why, 0) + 1
+
+
 class TracedCall:
     """The traced forward of one block: a cache from signatures to :class:`Traced`."""
 
@@ -391,6 +453,7 @@ class TracedCall:
         self._block = weakref.ref(block)
         self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
         self.last_inputs: list[Any] | None = None  # what exports take in; lists in it where lists were given
+        self.plain: dict[bool, str] = {}  # by train mode: why the forward cannot be traced
 
     @property
     def block(self) -> Any:
@@ -402,7 +465,9 @@ class TracedCall:
         state = current_state()
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
-        key: list[Any] = [state.training, state.recording]
+        if ranges.Switch.on or self.plain:
+            self._refuse(state)
+        key: list[Any] = [state.training, state.recording, core.array_class]
         if casting.Switch.on:
             key.append(casting.policy_in_force())
         if kwargs:
@@ -435,19 +500,25 @@ class TracedCall:
                 return entry
         return None
 
+    def _dtypes_beside(self, leaves: list[Any]) -> list[np.dtype]:
+        """The parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
+        if not any(isinstance(x, np.ndarray) and x.dtype in WIDE for x in leaves):
+            return []
+        return [p.dtype for p in self.block.collect_params().values()]
+
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
-        for x in leaves:
-            if isinstance(x, np.ndarray):
-                growth.check_numeric(x)
-        arrays = [new_handle(jax.numpy.asarray(x)) if isinstance(x, (jax.Array, np.ndarray)) else x for x in leaves]
+        dtypes = self._dtypes_beside(leaves)
+        leaves = [growth.operand(x, leaves, None, dtypes) if isinstance(x, np.ndarray) else x for x in leaves]
+        arrays = [new_handle(to_jax(x)) if isinstance(x, (jax.Array, np.ndarray)) else x for x in leaves]
         moving = [i for i, x in enumerate(arrays) if isinstance(x, Handle)]
         if any(isinstance(arrays[i].value, Tracer) for i in moving):
             return self.block._run_forward(*args, **kwargs)
         statics = tuple([None if isinstance(x, Handle) else (type(x), x) for x in arrays])
         flat = [arrays[i] for i in moving]
         policy = casting.policy_in_force() if casting.Switch.on else None
-        key = (state.training, state.recording, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
+        kinds = state.training, state.recording, core.array_class
+        key = (kinds, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
         try:
             entry = self._find(key)
         except TypeError:
@@ -468,14 +539,39 @@ class TracedCall:
             entry = self._build(key, flat, forward)
             if len(flat) == len(leaves) and not kwargs:
                 self.last_inputs = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
+            elif kwargs:
+                self.last_inputs = None  # an export cannot give keywords
         return entry(flat)
 
+    def _refuse(self, state: State) -> None:
+        if ranges.Switch.on:
+            raise NotTraced("")
+        if state.training in self.plain:
+            raise NotTraced(self.plain[state.training])
+
     def _build(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+        try:
+            return self._trace(key, flat, forward)
+        except DynamicShapeError as error:
+            name = type(self.block).__name__
+            why = self.plain[current_state().training] = f"{name}, because of {error.operator} at {error.where}"
+            if error.where not in _told:
+                _told.add(error.where)
+                where.warn(
+                    f"the hybridized block {name} runs un-hybridized: {error.operator} at {error.where} works on "
+                    "values, which a traced forward does not have (the shape of its result depends on them, or the "
+                    "host computes it). Blocks below it without such an operator stay hybridized. Where the shape can "
+                    "stay fixed, np.where(condition, x, 0) keeps all of it in one program.",
+                )
+            raise NotTraced(why) from None
+
+    def _trace(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
         params = list(self.block.collect_params().values())
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
-        handles = list({id(p._handle): p._handle for p in params if p._handle is not None}.values())
+        # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
+        handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
         traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         variants = self.entries.setdefault(key, [])
@@ -496,12 +592,18 @@ class TracedCall:
             )
 
 
+def _waits(handle: Handle) -> bool:
+    return isinstance(handle.value, Unknown)
+
+
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: Any, base: Any, *values: Any) -> None:
         trace, state = Trace([], [], (root, base)), current_state()
-        with trace.running(state.recording, state.training):
+        trace.of_shapes, trace.runs_hooks = True, None
+        with without_64_bits(), trace.running(state.recording, state.training):
             forward(*[new_handle(v) for v in values])
 
-    jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)
+    with keeping_64_bits(any(s.dtype in WIDE for s in structs)):
+        jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)

@@ -27,6 +27,7 @@ import numpy as np
 from jax import lax
 
 from gluonx.deferred.core import Aval, Handle, Packed, counters
+from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.errors import GraphError
 
 __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
@@ -56,9 +57,10 @@ class Layout:
     def cut(self, vector: jax.Array) -> list[jax.Array]:
         """The same for a vector that is there. The first times nothing is compiled for it."""
         self.cuts += 1
-        if self.cuts > _CUTS_BY_HOST:
-            return self.taken_apart(vector)
-        return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
+        with keeping_64_bits(self.avals[0].wide):
+            if self.cuts > _CUTS_BY_HOST:
+                return self.taken_apart(vector)
+            return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
     def join(self, arrays: Any) -> Any:
         """The vector of arrays; one of NumPy if all of them are."""
@@ -171,9 +173,10 @@ class Join:
         for number, leaf in zip(self.numbers, packed, strict=True):
             arrays[number] = resolved(leaf)
         if first:
-            return jax.device_put(self.layout.join(list(map(np.asarray, arrays))))
+            return on_device(self.layout.join(list(map(np.asarray, arrays))))
         counters.dispatches += 1
-        return self.layout.joined(arrays)
+        with keeping_64_bits(self.layout.avals[0].wide):
+            return self.layout.joined(arrays)
 
     def parted(self, vector: Any) -> list[tuple[int, Any]]:
         """The leaves of a vector, with their numbers."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextvars
 import inspect
 import itertools
-import warnings
-from types import FrameType
 from typing import Any
 
-__all__ = ["Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
+from gluonx._frames import user_frame
+from gluonx._frames import warn as warn
 
-_LIBRARY = ("gluonx.", "jax.", "jaxlib.", "contextlib", "threading", "optax.")
-_OURS_TO_SHOW = ("gluonx.examples",)
-_FORWARDS = frozenset(["forward", "hybrid_forward"])  # the second is that of MXNet 1
+__all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
+
+FORWARDS = {"forward"}  # names of methods that a block computes in
 
 
 prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
@@ -37,26 +36,10 @@ class Line:
         return f"{self.file}:{self.number} in {self.function}"
 
 
-def _is_library(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__") or ""
-    return (name == "gluonx" or name.startswith(_LIBRARY)) and not name.startswith(_OURS_TO_SHOW)
-
-
 def user_line() -> Line:
     """The innermost line outside gluonx and JAX that led here."""
-    frame = inspect.currentframe()
-    last = frame
-    while frame is not None and _is_library(frame):
-        last, frame = frame, frame.f_back
-    chosen = frame or last
-    assert chosen is not None, "there is always a frame"
-    return Line(chosen.f_code.co_filename, chosen.f_lineno, chosen.f_code.co_name)
-
-
-def warn(message: str) -> None:
-    """A warning at the user's line, however deep in gluonx it was found out."""
-    line = user_line()
-    warnings.warn_explicit(message, UserWarning, line.file, line.number)
+    frame = user_frame()
+    return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def block_path() -> str:
@@ -64,7 +47,7 @@ def block_path() -> str:
     chain: list[Any] = []
     frame = inspect.currentframe()
     while frame is not None:
-        owner = frame.f_locals.get("self") if frame.f_code.co_name in _FORWARDS else None
+        owner = frame.f_locals.get("self") if frame.f_code.co_name in FORWARDS else None
         if owner is not None and hasattr(owner, "_children") and (not chain or chain[-1] is not owner):
             chain.append(owner)
         frame = frame.f_back

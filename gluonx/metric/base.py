@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as onp
 
 from gluonx.arguments import Checked
-from gluonx.errors import ShapeError
-from gluonx.ndarray import ndarray
+from gluonx.errors import ArgumentError, ShapeError
+from gluonx.np.handle import ndarray
 
 __all__ = [
     "CompositeEvalMetric",
@@ -217,7 +217,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     try:
         klass = _REGISTRY[str(metric).lower()]
     except KeyError:
-        raise ValueError(f"There is no metric {metric!r}. Known: {', '.join(sorted(_REGISTRY))}.") from None
+        raise ArgumentError(f"There is no metric {metric!r}. Known: {', '.join(sorted(_REGISTRY))}.") from None
     return klass(*args, **kwargs)
 
 

@@ -13,8 +13,9 @@ import numpy as onp
 
 from gluonx import autograd
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.metric.base import EvalMetric, alias, as_list, check_label_shapes, register
-from gluonx.ndarray import ndarray
+from gluonx.np.handle import ndarray
 from gluonx.ops import metrics as ops
 from gluonx.ops.registry import BoundOp
 
@@ -175,7 +176,7 @@ class TopKAccuracy(Gathered):
         label_names: list[str] | None = None,
     ) -> None:
         if top_k <= 1:
-            raise ValueError(f"top_k must be above 1, got {top_k}; use Accuracy for 1.")
+            raise ArgumentError(f"top_k must be above 1, got {top_k}; use Accuracy for 1.")
         super().__init__(f"{name}_{top_k}", output_names=output_names, label_names=label_names, top_k=top_k)
         self.top_k = top_k
         self._op = ops.metric_top_k.bind(top_k=top_k)

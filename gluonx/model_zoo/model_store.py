@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gluonx import checkpoint, serialize
+from gluonx import files as serialize
+from gluonx.block import checkpoint
 from gluonx.errors import FormatError, GluonxError
 from gluonx.utils import check_sha1, download
 

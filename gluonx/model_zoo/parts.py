@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gluonx import nn
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.ops import get
 

@@ -2,9 +2,9 @@
 
 from typing import Any as _Any
 
-from gluonx import late as _late
-from gluonx.block import Block as Block
-from gluonx.block import HybridBlock as HybridBlock
+from gluonx import extensions as _extensions
+from gluonx.block.block import Block as Block
+from gluonx.block.block import HybridBlock as HybridBlock
 from gluonx.nn.activations import ELU as ELU
 from gluonx.nn.activations import GELU as GELU
 from gluonx.nn.activations import SELU as SELU
@@ -124,11 +124,10 @@ __all__ = [
     "TransformerEncoderLayer",
     "gen_mem_attn_mask",
     "gen_self_attn_mask",
-    "module 'gluonx.nn' has no attribute {name!r}",
 ]
 
 
 def __getattr__(name: str) -> _Any:
     if name == "SymbolBlock":  # stands above this room
-        return _late.wanted("SymbolBlock")
+        return _extensions.NAMES["gluonx.nn.SymbolBlock"]
     raise AttributeError(f"module 'gluonx.nn' has no attribute {name!r}")

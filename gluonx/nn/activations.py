@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import initializer
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import np
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.fusion.layout import Fused
 from gluonx.deferred import invoke
-from gluonx.deferred.fusion import Fused
 from gluonx.errors import ShapeError
 from gluonx.nn.basic import Dense
 from gluonx.ops import get

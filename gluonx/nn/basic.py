@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from gluonx.autograd import is_training
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
 from gluonx.nn.activations import Activation
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 
 __all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gluonx import late, np, npx
-from gluonx.block import Block, HybridBlock
+from gluonx import np, npx
+from gluonx._frames import warn
+from gluonx.block.block import Block, HybridBlock
 from gluonx.deferred import invoke
+from gluonx.extensions import LAMBDAS
 from gluonx.ops import get
 
 __all__ = [
@@ -89,11 +90,9 @@ class Sequential(_Stack, Block):
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize the blocks, each for itself."""
         if active and len(self) and all(isinstance(block, HybridBlock) for block in self):
-            warnings.warn(
+            warn(
                 "All blocks of this Sequential are HybridBlocks, but it hybridizes each for itself. "
                 "A HybridSequential (or HybridConcatenate) becomes one program.",
-                UserWarning,
-                stacklevel=2,
             )
         super().hybridize(active, **kwargs)
 
@@ -181,12 +180,14 @@ def _find(function: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
         for module in (np, npx):
             if hasattr(module, function):
                 return getattr(module, function), function
-        if function.isidentifier() and hasattr(late.wanted("legacy").nd, function):
-            return getattr(late.wanted("legacy").nd, function), function
+        found = LAMBDAS["name"](function) if "name" in LAMBDAS else None
+        if found is not None:
+            return found, function
         raise ValueError(f"There is no function '{function}' in gluonx.np or gluonx.npx.")
     if callable(function):
-        if next(iter(_parameters(function)), "") == "F":  # MXNet 1's signature, (F, x)
-            return late.wanted("legacy").with_namespace(function), getattr(function, "__name__", "F")
+        first = next(iter(_parameters(function)), "")
+        if first in LAMBDAS:
+            return LAMBDAS[first](function), getattr(function, "__name__", first)
         return function, getattr(function, "__name__", type(function).__name__)
     raise ValueError(
         f"A lambda needs a function or the name of one, got {function!r} of type {type(function).__name__}."

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
-from gluonx.errors import ShapeError
+from gluonx.errors import ArgumentError, ShapeError
 from gluonx.nn.activations import Activation
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "as_tuple"]
 
@@ -33,7 +33,7 @@ def as_tuple(value: Size, n: int, what: str, low: int = 1) -> tuple[int, ...]:
     """
     sizes = (value,) * n if isinstance(value, (int, onp.integer)) else tuple(value)  # type: ignore[arg-type]
     if len(sizes) != n or any(not isinstance(s, (int, onp.integer)) or s < low for s in sizes):
-        raise ValueError(f"{what} must be a whole number of at least {low}, or {n} of them, got {value!r}.")
+        raise ArgumentError(f"{what} must be a whole number of at least {low}, or {n} of them, got {value!r}.")
     return tuple(int(s) for s in sizes)
 
 
@@ -61,7 +61,9 @@ class _Conv(HybridBlock):
     ) -> None:
         super().__init__()
         if layout not in self._layouts:
-            raise ValueError(f"{type(self).__name__} knows the layouts {' and '.join(self._layouts)}, not {layout!r}.")
+            raise ArgumentError(
+                f"{type(self).__name__} knows the layouts {' and '.join(self._layouts)}, not {layout!r}."
+            )
         n = len(layout) - 2
         self._channels, self._in_channels = channels, in_channels
         self._kernel_size = as_tuple(kernel_size, n, "kernel_size")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
 from gluonx.nn.activations import Activation
 from gluonx.nn.conv import as_tuple
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 

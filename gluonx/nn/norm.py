@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.autograd import is_training
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 

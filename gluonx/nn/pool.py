@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.nn.conv import Size, as_tuple
 from gluonx.ops import get
 
@@ -46,7 +47,7 @@ class _Pooling(HybridBlock):
         super().__init__()
         n = self._ndim
         if layout not in _LAYOUTS[n]:
-            raise ValueError(f"{type(self).__name__} knows the layouts {' and '.join(_LAYOUTS[n])}, not {layout!r}.")
+            raise ArgumentError(f"{type(self).__name__} knows the layouts {' and '.join(_LAYOUTS[n])}, not {layout!r}.")
         kernel = as_tuple(pool_size, n, "pool_size")
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,

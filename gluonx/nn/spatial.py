@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.nn.conv import Size, as_tuple
 from gluonx.ops import get

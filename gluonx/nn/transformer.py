@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.nn.activations import GELU, Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention
 from gluonx.nn.basic import Dense, Dropout

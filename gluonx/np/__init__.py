@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from gluonx.arguments import named as _named
-from gluonx.ndarray import ndarray as ndarray
 from gluonx.np import composed, creation, fft, functions, hosted, info, linalg, random
 from gluonx.np.composed import *  # noqa: F403
 from gluonx.np.creation import *  # noqa: F403
 from gluonx.np.functions import *  # noqa: F403
+from gluonx.np.handle import ndarray as ndarray
 from gluonx.np.hosted import *  # noqa: F403
 from gluonx.np.info import *  # noqa: F403
 

@@ -86,9 +86,11 @@ def make(
     listed: bool = False,
     module: str = "gluonx.np",
     register_as: str = "",
+    wide: bool = False,
 ) -> Callable[..., Any]:
     """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
 
+    With `wide` it computes in 64-bit types whatever its inputs are, as what gives positions does.
     Where the core operators hold one of this name with these arrays and statics, that one computes, not `fn`.
 
     Examples
@@ -101,13 +103,15 @@ def make(
     params = read(fn, name)
     name_in_registry = register_as or name
     core = _core_operator(name_in_registry, params)
-    wide = (
-        None if core is not None and _covers(core, params) else operator(name_in_registry, fn, params, summary=summary)
+    general_op = (
+        None
+        if core is not None and _covers(core, params)
+        else operator(name_in_registry, fn, params, summary=summary, wide=wide or name in table.PLACES)
     )
     called = f"{module.removeprefix('gluonx.')}.{name}"
     shown = SHOWN.get(called, {})
     renamed = {**RENAMED.get(name, {}), **{theirs: ours for ours, theirs in shown.items()}}
-    front = general(core, wide, called, params, renamed=renamed, shown=shown, listed=listed)
+    front = general(core, general_op, called, params, renamed=renamed, shown=shown, listed=listed)
     return document(front, name, summary, params, module)
 
 

@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as onp
 
+from gluonx._frames import shorten
 from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
-from gluonx.ndarray import ndarray
+from gluonx.errors import ArgumentError
 from gluonx.np import table
+from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, SPELLINGS, Param, as_leaf, as_static, store, write_out
 from gluonx.ops.registry import BoundOp, Op
 
@@ -142,7 +144,7 @@ class _Call:
         if self.collected is not None:
             leaves = tuple([as_leaf(v) for v in given[self.collected.name]])
             if not leaves:
-                raise ValueError(f"{self.name}: at least one array was expected, got none.")
+                raise ArgumentError(f"{self.name}: at least one array was expected, got none.")
             return leaves
         leaves = [as_leaf(given.get(n)) for n in self.arrays]
         while leaves and leaves[-1] is None:
@@ -196,7 +198,7 @@ def _listing(front: Front) -> Front:
     return listing
 
 
-def _apart(call: _Call) -> Front:
+def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from the fastest on
     """The front of a function whose arrays are parameters of their own."""
     lead = 0
     while lead < len(call.params) and call.params[lead].role == "array":
@@ -206,28 +208,32 @@ def _apart(call: _Call) -> Front:
     layouts: dict[Any, _Layout] = {}
 
     def front(*args: Any, **kwargs: Any) -> Any:
-        if len(args) >= least and isinstance(args[0], ndarray):
-            try:
-                bound = spelled(*args[lead:], **kwargs) if kwargs else spelled(*args[lead:])
-            except (LookupError, TypeError):  # a new spelling, or one that cannot be hashed, such as axis=[0, 1]
-                pass
-            else:
-                leaves = args[:lead]
+        try:
+            if len(args) >= least and isinstance(args[0], ndarray):
                 try:
-                    return invoke(bound, leaves)
-                except TypeError:
-                    if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
-                        raise
-        layout = layouts.get((len(args), *kwargs))
-        if layout is not None:
-            try:
-                key, found = layout.take(args, kwargs)
-                bound = layout.bound.get(key)
-            except TypeError:  # an array in a static place
-                bound = None
-            if bound is not None:
-                return invoke(bound, found)
-        return thorough(args, kwargs)
+                    bound = spelled(*args[lead:], **kwargs) if kwargs else spelled(*args[lead:])
+                except (LookupError, TypeError):  # a new spelling, or one that cannot be hashed, such as axis=[0, 1]
+                    pass
+                else:
+                    leaves = args[:lead]
+                    try:
+                        return invoke(bound, leaves)
+                    except TypeError:
+                        if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
+                            raise
+            layout = layouts.get((len(args), *kwargs))
+            if layout is not None:
+                try:
+                    key, found = layout.take(args, kwargs)
+                    bound = layout.bound.get(key)
+                except TypeError:  # an array in a static place
+                    bound = None
+                if bound is not None:
+                    return invoke(bound, found)
+            return thorough(args, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def thorough(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         bound, leaves, out, steady = call.sort(args, kwargs)
@@ -283,21 +289,25 @@ def _collecting(call: _Call) -> Front:
     spelled, spell = _spellings()
 
     def front(*args: Any, **kwargs: Any) -> Any:
-        given = args if star else args[0] if args else ()
-        rest = () if star else args[1:]
-        if given.__class__ not in SEQUENCE_TYPES or not given:
-            return thorough(args, rest, kwargs)
         try:
-            bound = spelled(*rest, **kwargs)
-        except (LookupError, TypeError):
-            return thorough(args, rest, kwargs)
-        leaves = tuple(given)
-        try:
-            return invoke(bound, leaves)
-        except TypeError:
-            if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
-                raise
-        return invoke(bound, tuple([as_leaf(v) for v in leaves]))
+            given = args if star else args[0] if args else ()
+            rest = () if star else args[1:]
+            if given.__class__ not in SEQUENCE_TYPES or not given:
+                return thorough(args, rest, kwargs)
+            try:
+                bound = spelled(*rest, **kwargs)
+            except (LookupError, TypeError):
+                return thorough(args, rest, kwargs)
+            leaves = tuple(given)
+            try:
+                return invoke(bound, leaves)
+            except TypeError:
+                if SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
+                    raise
+            return invoke(bound, tuple([as_leaf(v) for v in leaves]))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def thorough(args: tuple[Any, ...], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         bound, leaves, out, steady = call.sort(args, kwargs)

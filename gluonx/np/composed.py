@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
-from gluonx.deferred import DerivedOp, invoke
+from gluonx.deferred import DerivedOp, invoke, ranges
 from gluonx.deferred.core import Tracer, new_handle
-from gluonx.ndarray import ndarray
+from gluonx.errors import BadIndexError
 from gluonx.np import functions as F
 from gluonx.np.creation import asarray
+from gluonx.np.handle import ndarray
 from gluonx.np.hosted import as_indices, keep_others, nonzero
 from gluonx.np.rules import histogram as _histogram_rule
 from gluonx.np.rules import histogram_edges as _edges_rule
@@ -134,9 +135,19 @@ def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
 
 
 def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> ndarray:
-    """Elements picked from `choices` by the indices `a`; a compiled program cannot raise, so ``mode="raise"`` clips."""
-    bound = _choose.bind(mode="clip" if mode == "raise" else mode)
-    result = invoke(bound, (as_leaf(a), *[as_leaf(c) for c in choices]))
+    """Elements picked from `choices` by the indices `a`.
+
+    With ``mode="raise"`` indices that are known raise if they are out of range; others take the nearest choice, since a
+    compiled program cannot raise.
+
+    Raises
+    ------
+    BadIndexError
+    """
+    bound, a = _choose.bind(mode="clip" if mode == "raise" else mode), as_leaf(a)
+    if mode == "raise":
+        ranges.look("np.choose", a, len(choices), None, 0)
+    result = invoke(bound, (a, *[as_leaf(c) for c in choices]))
     return result if out is None else write_out("np.choose", out, result)
 
 
@@ -229,7 +240,7 @@ def block(arrays: Any) -> ndarray:
 
 # -- histograms -------------------------------------------------------------------------------------------------------
 
-_histogram = core("histogram", nout=2)(_histogram_rule)
+_histogram = core("histogram", nout=2, wide=True)(_histogram_rule)
 _histogram_edges = core("histogram_bin_edges")(_edges_rule)
 
 
@@ -329,9 +340,19 @@ def _insert(arr: Array, values: Array, *, obj: Any, axis: int | None = None) -> 
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
-    """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names."""
+    """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names.
+
+    Raises
+    ------
+    BadIndexError
+        If a place is out of range.
+    """
     arr = asarray(arr)
-    at = as_indices("insert", obj, arr.size if axis is None else arr.shape[axis])
+    size = arr.size if axis is None else arr.shape[axis]
+    at = as_indices("insert", obj, size)
+    far = onp.asarray(at)[(onp.asarray(at) < -size) | (onp.asarray(at) > size)]
+    if far.size:
+        raise BadIndexError(f"np.insert: place {far.flat[0]} is out of bounds for an axis of size {size}")
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 

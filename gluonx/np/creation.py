@@ -20,11 +20,13 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx._frames import cast
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
-from gluonx.dtype import canonical, standard, wide_default
-from gluonx.ndarray import ndarray
+from gluonx.dtype import WIDE, canonical, keeping_64_bits, on_device, standard, wide_default
+from gluonx.errors import ArgumentError
+from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
 from gluonx.ops.registry import get
 
@@ -127,18 +129,23 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     if isinstance(value, ndarray):
         return placed(value.copy() if dtype is None else value.astype(canonical(dtype)), device, ctx)
     if isinstance(value, jax.Array):
-        return placed(new_handle(jnp.array(value, dtype=None if dtype is None else canonical(dtype))), device, ctx)
+        wanted = onp.dtype(value.dtype) if dtype is None else canonical(dtype)
+        with keeping_64_bits(wanted in WIDE or value.dtype in WIDE):
+            return placed(new_handle(jnp.array(value, dtype=wanted)), device, ctx)
     if isinstance(value, (list, tuple)) and _holds_arrays(value):
         return placed(_stacked(value).astype(standard(dtype)), device, ctx)
-    host = onp.array(value)
+    try:
+        host = onp.array(value)
+    except ValueError as error:  # rows of different lengths
+        raise ArgumentError(f"np.array: {error}") from None
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
         raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")
     if dtype is None and host.dtype.kind == "c":
         dtype = onp.complex64
-    elif dtype is None and wide_default.get() and isinstance(value, onp.ndarray):
-        dtype = host.dtype
+    elif dtype is None and isinstance(value, onp.generic if not wide_default.get() else (onp.generic, onp.ndarray)):
+        dtype = host.dtype  # a number of NumPy's has the type that somebody gave it, as in MXNet
     wanted = standard(dtype)
-    return new_handle(jax.device_put(host.astype(wanted), resolve(ctx if device is None else device)))
+    return new_handle(on_device(cast(host, wanted), resolve(ctx if device is None else device)))
 
 
 def _holds_arrays(value: Sequence[Any]) -> bool:
@@ -185,7 +192,8 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 
 def from_dlpack(x: Any) -> ndarray:
     """An ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
-    return new_handle(jnp.from_dlpack(x))
+    with keeping_64_bits():
+        return new_handle(jnp.from_dlpack(x))
 
 
 def _host_reader(name: str) -> Callable[..., ndarray]:
@@ -252,7 +260,7 @@ def full(
 ) -> ndarray:
     """An array of a shape, filled with a number or with an array that broadcasts to it.
 
-    The default dtype is that of `fill_value`: bool, int32 and float32 for Python's numbers.
+    The default dtype is that of `fill_value`: bool, int64 and float32 for Python's numbers.
 
     Examples
     --------
@@ -346,6 +354,7 @@ def arange(
     [5, 3, 1]
     """
     start, stop, step = (as_static("", v) for v in (start, stop, step))
+    step = 1 if step is None else step
     if stop is None:
         start, stop = 0, start
     if step == 0:
@@ -360,12 +369,16 @@ def arange(
 
 
 def _space_op(name: str, fn: Callable[..., Array]) -> Any:
-    @core(name)
+    # Whole points are cut off from float64, since float32 holds whole numbers up to 2**24 only.
+    @core(name, wide=lambda attrs: attrs["dtype"].kind in "iu")
     def space(
         start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: Any, axis: int
     ) -> Array:
         extra = {} if base is None else {"base": base}
-        return fn(start, stop, num, endpoint=endpoint, dtype=dtype, axis=axis, **extra)
+        whole = dtype.kind in "iu"
+        inner = jnp.float64 if whole else jnp.promote_types(dtype, jnp.float32)
+        points = fn(start, stop, num, endpoint=endpoint, dtype=inner, axis=axis, **extra)
+        return (jnp.floor(points) if whole else points).astype(dtype)
 
     return space
 

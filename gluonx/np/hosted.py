@@ -1,25 +1,25 @@
 """Functions whose result's shape depends on values: their input is computed and read, and the work is done by NumPy.
 
-No compiled program can hold them, since its shapes are fixed. Outside a traced block they work like every function,
-at the cost of ending the deferred program before them; inside one they raise, and the message names what to use
-instead. Where only *indices* depend on values (`extract`, `compress`, a masked pick), the picking itself is an
-operator, and gradients flow through it.
+No compiled program can hold them, since its shapes are fixed. They work like every function, at the cost of ending the
+deferred program before them; a hybridized block that meets one runs un-hybridized. In other traces (exports, bodies of
+loops) they raise, and the message names what to use instead. Where only *indices* depend on values (`extract`,
+`compress`, a masked pick), the picking itself is an operator, and gradients flow through it.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
 import numpy as onp
 
 from gluonx.arguments import refuse
 from gluonx.deferred.core import new_handle
-from gluonx.errors import TracedValueError
-from gluonx.ndarray import ndarray
+from gluonx.dtype import on_device
+from gluonx.host import copied
 from gluonx.np.functions import ravel, take
+from gluonx.np.handle import host_value, ndarray
 from gluonx.np.wrapping import as_leaf
 
 __all__ = [
@@ -52,32 +52,25 @@ def on_host(name: str, value: Any) -> Any:
 
     Raises
     ------
-    TracedValueError
-        Inside a traced block, where there are no values.
+    DynamicShapeError
+        Inside a traced forward, where there are no values. A hybridized block runs un-hybridized then.
     """
     if isinstance(value, (list, tuple)):
         return type(value)([on_host(name, v) if isinstance(v, ndarray) else v for v in value])
-    if not isinstance(value, ndarray):
-        return value
-    try:
-        return value.asnumpy()
-    except TracedValueError as error:
-        error.add_note(
-            f"np.{name} gives an array whose shape depends on values, which a hybridized forward cannot hold. "
-            f"Call it outside, or write the same with a mask (np.where(condition, x, 0))."
-        )
-        raise
+    return host_value(value, f"np.{name}") if isinstance(value, ndarray) else value
 
 
 def to_device(result: Any, wide: bool = False) -> Any:
     """NumPy's result as ndarrays; tuples and lists keep their kind, float64 becomes float32 unless `wide`."""
     if isinstance(result, (tuple, list)):
         parts = [to_device(r, wide) for r in result]
-        return tuple(parts) if isinstance(result, tuple) else parts
+        if not isinstance(result, tuple):
+            return parts
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     host = onp.asarray(result)
     if host.dtype.kind == "f" and host.dtype.itemsize == 8 and not wide:
         host = host.astype(onp.float32)
-    return new_handle(jax.device_put(host))
+    return new_handle(on_device(copied(host)))  # it may be a view of the argument
 
 
 def is_wide(*values: Any) -> bool:
@@ -98,8 +91,7 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None) -> Calla
     front.__name__ = front.__qualname__ = name
     front.__signature__ = signature  # type: ignore[attr-defined]
     front.__doc__ = (
-        f"{text}\n\nThe parameters are those of ``numpy.{name}``. The input's values are read: outside a traced block "
-        "only, and no gradient flows."
+        f"{text}\n\nThe parameters are those of ``numpy.{name}``. The input's values are read, and no gradient flows."
     )
     return front
 
@@ -109,7 +101,11 @@ flatnonzero = _hosted("flatnonzero", "The flat indices of elements that are not 
 histogram2d = _hosted("histogram2d", "How many points fall into each cell, and the edges along both axes.")
 histogramdd = _hosted("histogramdd", "How many points fall into each cell, and the edges along each axis.")
 intersect1d = _hosted("intersect1d", "The sorted values that two arrays share.")
-nonzero = _hosted("nonzero", "The indices of elements that are not zero, one array an axis.")
+nonzero = _hosted(
+    "nonzero",
+    "The indices of elements that are not zero, one array an axis. A number counts as a vector of one.",
+    lambda a: onp.nonzero(onp.atleast_1d(a)),
+)
 polydiv = _hosted("polydiv", "Quotient and remainder of two polynomials.")
 polyfit = _hosted("polyfit", "The polynomial that fits points best in the sense of least squares.")
 roots = _hosted("roots", "The roots of a polynomial.")
@@ -138,16 +134,54 @@ def _bincount(x: onp.ndarray, weights: Any = None, minlength: int = 0) -> onp.nd
 
 
 bincount = _hosted("bincount", "How often each whole number occurs.", _bincount)
+
+
+class UniqueAll(NamedTuple):
+    """The result of `unique_all`."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """The result of `unique_counts`."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """The result of `unique_inverse`."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def _unique_all(x: Any) -> UniqueAll:
+    values, indices, inverse, counts = onp.unique(x, True, True, True, equal_nan=False)
+    return UniqueAll(values, indices, inverse.reshape(onp.shape(x)), counts)
+
+
+def _unique_inverse(x: Any) -> UniqueInverse:
+    values, inverse = onp.unique(x, return_inverse=True, equal_nan=False)
+    return UniqueInverse(values, inverse.reshape(onp.shape(x)))
+
+
+# Sorted, as in MXNet and NumPy up to 2.2 (later ones hash, and give no order). Each NaN is one of its own.
 unique_all = _hosted(
-    "unique_all", "Unique values, first indices, inverse and counts.", lambda x: tuple(onp.unique_all(x))
+    "unique_all", "The sorted values, where each stands first, the indices that rebuild x, and counts.", _unique_all
 )
 unique_counts = _hosted(
-    "unique_counts", "Unique values and how often each occurs.", lambda x: tuple(onp.unique_counts(x))
+    "unique_counts",
+    "The sorted values of x and how often each occurs.",
+    lambda x: UniqueCounts(*onp.unique(x, return_counts=True, equal_nan=False)),
 )
 unique_inverse = _hosted(
-    "unique_inverse", "Unique values and the indices that rebuild x.", lambda x: tuple(onp.unique_inverse(x))
+    "unique_inverse", "The sorted values of x and the indices that rebuild x from them.", _unique_inverse
 )
-unique_values = _hosted("unique_values", "The values of x, each once.", lambda x: onp.unique_values(x))
+unique_values = _hosted("unique_values", "The sorted values of x, each once.", lambda x: onp.unique(x, equal_nan=False))
 
 
 def extract(condition: Any, arr: Any) -> ndarray:

@@ -4,6 +4,7 @@ files.
 
 from __future__ import annotations
 
+import numbers
 import os
 from typing import Any
 
@@ -13,9 +14,9 @@ import ml_dtypes
 import numpy as onp
 
 from gluonx.dtype import bfloat16 as _bfloat16
-from gluonx.dtype import canonical
-from gluonx.ndarray import ndarray
+from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.np.creation import array
+from gluonx.np.handle import View, ndarray
 
 _DTYPES = [
     "float16",
@@ -182,12 +183,17 @@ def _typed(value: Any) -> Any:
 
 def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
     """The dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
-    return onp.dtype(jnp.result_type(*[_typed(a) for a in arrays_and_dtypes]))
+    given = [_typed(a) for a in arrays_and_dtypes]
+    if all(isinstance(a, numbers.Number) and not isinstance(a, onp.generic) for a in given):
+        return onp.dtype(jnp.result_type(*given))  # numbers alone are of JAX's default types
+    with keeping_64_bits():
+        return onp.dtype(jnp.result_type(*given))
 
 
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
     """The least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
-    return onp.dtype(jnp.promote_types(type1, type2))
+    with keeping_64_bits():
+        return onp.dtype(jnp.promote_types(type1, type2))
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
@@ -222,17 +228,36 @@ def isrealobj(x: Any) -> Any:
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> Any:
-    """Whether writing to one of two arrays shows in the other: they are the same array, or slices of one."""
-    return _base(a) is _base(b)
+    """Return whether two arrays have an element in common: they are one array, or slices of one that meet."""
+    return _meet(onp.shares_memory, a, b, max_work)
 
 
-may_share_memory = shares_memory
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> Any:
+    """Return whether the first and last elements of two slices of one array enclose elements of each other."""
+    return _meet(onp.may_share_memory, a, b, max_work)
 
 
-def _base(a: Any) -> Any:
+_ORIGIN = onp.empty(1, onp.int8)  # addresses are compared, never read: all start here
+
+
+def _meet(test: Any, a: Any, b: Any, max_work: Any) -> Any:
+    (base, one), (other, two) = _stretch(a), _stretch(b)
+    return base is other and (test(one, two) if max_work is None else test(one, two, max_work))
+
+
+def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
+    """The array that `a` is a part of, and addresses of one byte an element as NumPy would have them."""
+    regions: list[Any] = []
     while getattr(a, "base", None) is not None:
+        if isinstance(a, View):
+            regions.append(a.region)
         a = a.base
-    return a
+    shape = tuple(onp.shape(a))
+    steps = [int(onp.prod(shape[i + 1 :], dtype=onp.int64)) for i in range(len(shape))]
+    places: Any = onp.lib.stride_tricks.as_strided(_ORIGIN, shape, steps, writeable=False)
+    for region in reversed(regions):
+        places = places[region.key()]
+    return a, places
 
 
 def array_repr(

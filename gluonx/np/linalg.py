@@ -12,9 +12,10 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as onp
-from jax import Array
+from jax import Array, lax
 
 from gluonx.arguments import named
+from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.elementwise import absolute
@@ -62,7 +63,13 @@ def _square(a: Array) -> Array:
 
 
 def cholesky(a: Array, upper: bool = False) -> Array:
-    return jnp.linalg.cholesky(_square(a), upper=upper)
+    a = _square(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"cholesky takes square matrices, got an array of shape {a.shape}.")
+    kept = jnp.triu(a) if upper else jnp.tril(a)  # the other triangle is not read, as in LAPACK
+    mirrored = kept + jnp.matrix_transpose(jnp.triu(a, 1) if upper else jnp.tril(a, -1)).conj()
+    even = (a + jnp.matrix_transpose(a).conj()) / 2  # gradients are symmetric, as in MXNet
+    return jnp.linalg.cholesky(even + lax.stop_gradient(mirrored - even), upper=upper, symmetrize_input=False)
 
 
 def cross(a: Array, b: Array, axis: int = -1) -> Array:
@@ -77,12 +84,20 @@ def _triangle(upper: Any, uplo: str | None) -> str:
     return uplo if uplo is not None else "U" if upper in (True, "U") else "L"
 
 
+def _known(values: Array, a: Array, triangle: str) -> Array:
+    """Eigenvalues, but NaN where the triangle that is read has NaN or inf, which LAPACK may overlook."""
+    read = jnp.triu(a) if triangle == "U" else jnp.tril(a)
+    return jnp.where(jnp.isfinite(read).all((-2, -1))[..., None], values, jnp.nan)
+
+
 def eigh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> tuple[Array, Array]:
-    return tuple(jnp.linalg.eigh(_square(a), _triangle(upper, UPLO), symmetrize_input=False))
+    values, vectors = jnp.linalg.eigh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
+    return _known(values, a, _triangle(upper, UPLO)), vectors
 
 
 def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
-    return jnp.linalg.eigvalsh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
+    values = jnp.linalg.eigvalsh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
+    return _known(values, a, _triangle(upper, UPLO))
 
 
 def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
@@ -94,7 +109,7 @@ def matrix_norm(x: Array, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool
 
 
 def matrix_rank(M: Array, rtol: Any = None, hermitian: bool = False) -> Array:
-    return jnp.linalg.matrix_rank(_square(M), rtol)
+    return jnp.linalg.matrix_rank(_square(M), rtol).astype(jnp.int64)
 
 
 def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
@@ -102,6 +117,10 @@ def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
 
 
 def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    if isinstance(ord, str):
+        ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
+    if ord == "fro" and (x.ndim if axis is None else onp.size(axis)) == 1:
+        ord = None  # the same root of squares
     return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
@@ -153,7 +172,14 @@ _RULES: dict[str, Callable[..., Any]] = {
 
 for _name, _summary in _SUMMARIES.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
-    globals()[_name] = make(_name, _fn, _summary, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
+    globals()[_name] = make(
+        _name,
+        _fn,
+        _summary,
+        module="gluonx.np.linalg",
+        register_as=f"linalg_{_name}",
+        wide=_name == "matrix_rank",
+    )
     __all__ += [_name]  # noqa: PLE0604
 
 

@@ -7,6 +7,7 @@ float); JAX wants a concrete value where MXNet is content with a traced one; or 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,9 +15,11 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from gluonx.dtype import WIDE, without_64_bits
 from gluonx.errors import ShapeError
-from gluonx.ops.common import axes_of, axis_of, index_dtype
-from gluonx.ops.reduce import max_, min_, root
+from gluonx.ops.common import axes_of, axis_of, index_dtype, places
+from gluonx.ops.indexing import from_end
+from gluonx.ops.reduce import in_double, is_long, max_, min_, root
 from gluonx.ops.tensor import cut
 
 __all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
@@ -102,6 +105,8 @@ def average(
     out: None = None,
     keepdims: bool = False,
 ) -> Any:
+    if weights is None and not returned and is_long(a):
+        return in_double(jnp.mean, a, axis, keepdims=keepdims)
     return jnp.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
 
 
@@ -109,6 +114,8 @@ def std(
     a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
     *, where: Array | None = None,
 ) -> Array:  # fmt: skip
+    if dtype is None and is_long(a):
+        return root(in_double(jnp.var, a, axis, ddof=correction, keepdims=keepdims, where=where))
     return root(jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where))  # type: ignore[arg-type]
 
 
@@ -116,6 +123,8 @@ def var(
     a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
     *, where: Array | None = None,
 ) -> Array:  # fmt: skip
+    if dtype is None and is_long(a):
+        return in_double(jnp.var, a, axis, ddof=correction, keepdims=keepdims, where=where)
     return jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where)  # type: ignore[arg-type]
 
 
@@ -132,8 +141,7 @@ def partition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselec
 
 
 def argpartition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
-    found = jnp.argpartition(a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
-    return found.astype(index_dtype())
+    return places(jnp.argpartition, a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
 
 
 def stack(arrays: Sequence[Array], axis: int = 0, out: None = None, *, dtype: Any = None) -> Array:
@@ -184,6 +192,11 @@ def roll(a: Array, shift: Array, axis: Any = None) -> Array:
     return jnp.roll(a, whole(shift), axis)
 
 
+def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
+    # As in NumPy each array counts as a row of its elements, also one without axes.
+    return jnp.meshgrid(*[jnp.ravel(x) for x in xi], copy=copy, sparse=sparse, indexing=indexing)
+
+
 def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     if isinstance(indices_or_sections, int):
         return jnp.array_split(ary, indices_or_sections, axis)
@@ -209,23 +222,31 @@ hsplit, vsplit, dsplit = _split_along("hsplit", 1, 1), _split_along("vsplit", 0,
 
 
 def take_along_axis(arr: Array, indices: Array, axis: int | None = -1, *, mode: str | None = None) -> Array:
-    return jnp.take_along_axis(arr, whole(indices), axis, mode=mode)
+    indices = whole(indices)
+    if mode is None:
+        indices, mode = from_end(indices, arr.size if axis is None else arr.shape[axis]), "clip"
+    return jnp.take_along_axis(arr, indices, axis, mode=mode)
 
 
 def unravel_index(indices: Array, shape: Any, order: str = "C") -> tuple[Array, ...]:
     shape = (shape,) if isinstance(shape, int) else shape
     if order == "F":
-        return tuple(reversed(jnp.unravel_index(whole(indices), tuple(reversed(shape)))))
-    return jnp.unravel_index(whole(indices), shape)
+        found = tuple(reversed(jnp.unravel_index(whole(indices), tuple(reversed(shape)))))
+    else:
+        found = jnp.unravel_index(whole(indices), shape)
+    return tuple([axis.astype(index_dtype()) for axis in found])
 
 
 def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     parts = [whole(part) for part in arrays]
-    return jnp.ravel_multi_index(parts, dims, mode="clip" if mode == "raise" else mode, order=order)
+    found = jnp.ravel_multi_index(parts, dims, mode="clip" if mode == "raise" else mode, order=order)
+    return found.astype(index_dtype())
 
 
 def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None) -> Array:
-    return jnp.searchsorted(a, v, side, None if sorter is None else whole(sorter)).astype(index_dtype())
+    if v.dtype in WIDE:
+        return jnp.searchsorted(a, v, side, None if sorter is None else whole(sorter)).astype(index_dtype())
+    return places(jnp.searchsorted, a, v, side, None if sorter is None else whole(sorter))
 
 
 def digitize(x: Array, bins: Array, right: bool = False) -> Array:
@@ -287,6 +308,11 @@ def _middle(compute: Callable[..., Array], a: Array, axis: Any, keepdims: bool) 
     return compute(a, axis=axis, keepdims=keepdims)
 
 
+def modf(x: Array) -> tuple[Array, Array]:
+    part, whole = jnp.modf(x)
+    return jnp.where(jnp.isinf(x), jnp.copysign(0, whole), part).astype(part.dtype), whole
+
+
 def _quantiles(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
@@ -294,6 +320,7 @@ def _quantiles(name: str) -> Callable[..., Array]:
         a: Array, q: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: bool = False,
     ) -> Array:  # fmt: skip
+        q = q if jnp.issubdtype(q.dtype, jnp.inexact) else q.astype(jnp.float32)
         found = compute(a, q.reshape(-1) if q.ndim else q, axis, method=method, keepdims=keepdims)
         return found.reshape(q.shape + found.shape[1:]) if q.ndim else found
 
@@ -335,8 +362,10 @@ def histogram(
     density: bool | None = None,
 ) -> tuple[Array, Array]:
     """Counts a bin, and the edges; without `edges` there are `bins` equal ones."""
-    at = histogram_edges(a, edges, weights, bins=bins, range=range)
-    counts, at = jnp.histogram(a, at, None, weights, density)
+    with without_64_bits() if a.dtype not in WIDE else contextlib.nullcontext():
+        at = histogram_edges(a, edges, weights, bins=bins, range=range)
+    with without_64_bits() if a.dtype not in WIDE and at.dtype not in WIDE else contextlib.nullcontext():
+        counts, at = jnp.histogram(a, at, None, weights, density)
     return (counts if density or weights is not None else counts.astype(index_dtype())), at
 
 
@@ -353,9 +382,9 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot, gradient, in1d, isin,
-        ix_, lexsort, matmul, median, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval, ptp,
-        ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, stack, std, take_along_axis, trace,
-        unravel_index, var, vecmat, vstack,
+        ix_, lexsort, matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval,
+        ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, stack, std, take_along_axis, trace,
+        unravel_index, var, vecmat, vstack, meshgrid,
     )},
     **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
     "hsplit": hsplit, "vsplit": vsplit, "dsplit": dsplit,

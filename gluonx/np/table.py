@@ -107,6 +107,12 @@ STATIC_IN: dict[str, frozenset[str]] = {
 }
 """Parameters that stand in `ARRAYS` and are static in these functions."""
 
+PLACES = frozenset({
+    "argpartition", "count_nonzero", "digitize", "histogram", "lexsort", "nanargmax", "nanargmin", "ravel_multi_index",
+    "searchsorted", "tril_indices", "triu_indices", "unravel_index",
+})  # fmt: skip
+"""Functions that give positions or counts, which are int64 whatever the inputs are."""
+
 _NEEDED = inspect.Parameter.empty
 
 CALLED: dict[str, dict[str, Any]] = {

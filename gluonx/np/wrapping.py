@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as onp
 
+from gluonx._frames import shorten, telling
 from gluonx.arguments import unexpected
-from gluonx.arithmetic import comparable
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError
-from gluonx.ndarray import ndarray
 from gluonx.np import table
+from gluonx.np.arithmetic import comparable
+from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS, BoundOp, Op, register
 
 __all__ = [
@@ -253,7 +254,8 @@ def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], ou
     if kwargs:
         _check_ufunc_keywords(name, kwargs)
     if out is None and host is not None and all(isinstance(a, _NUMBERS) for a in args):
-        return host(*args)
+        with telling(name):
+            return host(*args)
     for a in args:
         if a is None or isinstance(a, str):
             raise TypeError(f"np.{name}: an array or a number was expected, got {a!r}.")
@@ -274,11 +276,15 @@ def unary(op: Op, name: str) -> Front:
     bound, host = op.bind(), getattr(onp, name, None)
 
     def front(x: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
-        if isinstance(x, ndarray) and out is None and not kwargs:
-            return invoke(bound, (x,))
-        if x is _MISSING:
-            x = _by_name(name, kwargs, ("a", "z", "val"))
-        return _elementwise(name, bound, host, (x,), out, kwargs)
+        try:
+            if isinstance(x, ndarray) and out is None and not kwargs:
+                return invoke(bound, (x,))
+            if x is _MISSING:
+                x = _by_name(name, kwargs, ("a", "z", "val"))
+            return _elementwise(name, bound, host, (x,), out, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return front
 
@@ -289,21 +295,25 @@ def binary(op: Op, name: str) -> Front:
     compares, symmetric = name in _COMPARISONS, name in _EXTREMES
 
     def front(x1: Any = _MISSING, x2: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
-        if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
-            if compares:
-                x1, x2 = _comparable(x1, x2)
-            elif symmetric and x1.__class__ in (int, float):
-                x1, x2 = x2, x1  # a tie with a number gives the array the gradient
-            try:
-                return invoke(bound, (x1, x2))
-            except TypeError:
-                if x1.__class__ not in SEQUENCE_TYPES and x2.__class__ not in SEQUENCE_TYPES:
-                    raise
-        if x1 is _MISSING:
-            x1 = _by_name(name, kwargs, ("x", "a"))
-        if x2 is _MISSING:
-            x2 = _by_name(name, kwargs, ("y", "b"))
-        return _elementwise(name, bound, host, (x1, x2), out, kwargs)
+        try:
+            if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
+                if compares:
+                    x1, x2 = _comparable(x1, x2)
+                elif symmetric and x1.__class__ in (int, float):
+                    x1, x2 = x2, x1  # a tie with a number gives the array the gradient
+                try:
+                    return invoke(bound, (x1, x2))
+                except TypeError:
+                    if x1.__class__ not in SEQUENCE_TYPES and x2.__class__ not in SEQUENCE_TYPES:
+                        raise
+            if x1 is _MISSING:
+                x1 = _by_name(name, kwargs, ("x", "a"))
+            if x2 is _MISSING:
+                x2 = _by_name(name, kwargs, ("y", "b"))
+            return _elementwise(name, bound, host, (x1, x2), out, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return front
 

@@ -9,10 +9,11 @@ from typing import Any
 import jax
 import numpy as onp
 
-from gluonx import np, serialize
+from gluonx import files as serialize
+from gluonx import np
 from gluonx.arguments import refuse
 from gluonx.deferred import invoke
-from gluonx.deferred.core import Tracer, current_state
+from gluonx.deferred.core import current_state
 from gluonx.device import Device as Device
 from gluonx.device import cpu as cpu
 from gluonx.device import cpu_pinned as cpu_pinned
@@ -22,10 +23,10 @@ from gluonx.device import gpu as gpu
 from gluonx.device import gpu_memory_info as gpu_memory_info
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
-from gluonx.ndarray import ndarray
+from gluonx.np.handle import host_value, ndarray
 from gluonx.npx.signatures import IGNORED
+from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
-from gluonx.random import seed as seed
 
 __all__ = [
     "Device",
@@ -216,15 +217,22 @@ def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
 def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
     """Raise if an element of the boolean `x` is False; else return True.
 
-    Inside a traced block, where there are no values, nothing is checked.
+    Inside a hybridized block, where there are no values, it is raised as soon as what the block gave is computed: by
+    the call itself, or while recording when a value is read or at ``trainer.step``, whose update is made. In an
+    exported program nothing is checked.
 
     Raises
     ------
     ValueError
         With `msg`.
+    DynamicShapeError
+        In the body of a loop or branch (``npx.foreach``), from which nothing can be told.
     """
     held = np.all(x)
-    if not isinstance(held.value, Tracer) and not bool(held):
+    trace = current_state().trace
+    if trace is not None and not trace.transparent and trace.required is not None:
+        trace.required.append((held, msg))
+    elif not bool(host_value(held, "npx.constraint_check")):
         raise ValueError(msg)
     return held
 
@@ -282,17 +290,20 @@ def savez(file: str | os.PathLike[str], *args: Any, **kwds: Any) -> None:
 
 
 def load(file: str | os.PathLike[str]) -> Any:
-    """What `save` or `savez`, or MXNet, wrote: the array of a ``.npy`` file, else a dict of arrays.
+    """Load a file of `save`, `savez` or MXNet: the array of a ``.npy`` file, the dict of others.
+
+    Of a file of ``nd.save``, a dict where the arrays have names, else the one array, or a list of several.
 
     Raises
     ------
     FormatError
         If the file is none of these.
     """
-    found = {name: np.array(value, dtype=value.dtype) for name, value in serialize.load_arrays(file).items()}
-    with open(file, "rb") as stream:
-        single = stream.read(6) == b"\x93NUMPY"
-    return next(iter(found.values())) if single else found
+    found = serialize.load_ndarrays(file)
+    if isinstance(found, dict):
+        return {name: np.array(value, dtype=value.dtype) for name, value in found.items()}
+    arrays = [np.array(value, dtype=value.dtype) for value in found]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 # -- the machine -----------------------------------------------------------------------------------------

@@ -14,11 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
 from gluonx.deferred.tracing import Traced, aval_or_unknown, hides_code, is_handle, trace_function
-from gluonx.errors import TracedValueError
+from gluonx.dtype import keeping_64_bits
+from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 
 __all__ = ["chain", "cond", "foreach", "while_loop"]
@@ -99,7 +101,7 @@ def _loop(
     key = _identity(name, key, bodies, functions)
     op = None if key is None else _interned.get(key)
     if op is None:
-        op = DerivedOp(name, fn)
+        op = DerivedOp(name, fn, wide=any(b.op.wide for b in bodies))
         if key is not None:
             if len(_interned) >= _MOST:
                 _interned.pop(next(iter(_interned)))
@@ -134,7 +136,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     items, data_tree = _flatten(data)
     states, state_tree = _flatten(init_states)
     steps = items[0].shape[0]
-    if current_state().trace is not None and current_state().trace.unrolls and steps:
+    if _runs_apart() and steps:
         return _unrolled(body, items, data_tree, init_states, steps)
     n, m = len(items), len(states)
     box: dict[str, Any] = {}
@@ -150,7 +152,12 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         casted = [as_handle(s).astype(h.dtype) for s, h in zip(new_leaves, handles[n:], strict=True)]  # type: ignore[attr-defined]
         return [*out_leaves, *casted]
 
-    traced = _trace(flat, name, [*[_struct(i, True) for i in items], *[_struct(s) for s in states]])
+    try:
+        traced = _trace(flat, name, [*[_struct(i, True) for i in items], *[_struct(s) for s in states]])
+    except DynamicShapeError:
+        if current_state().trace is not None or not steps:
+            raise
+        return _unrolled(body, items, data_tree, init_states, steps)
     n_caught, stride = len(traced.handles), traced.n_random
 
     def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
@@ -168,6 +175,12 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     outs = _loop(name, (n, m), run, [traced], [*items, *states], steps, (body,))
     k = len(outs) - m
     return jax.tree.unflatten(box["tree"], outs[:k]), jax.tree.unflatten(state_tree, outs[k:])
+
+
+def _runs_apart() -> bool:
+    """Whether a loop or branch is to run as single operators: in a trace that wants it, or to look at all indices."""
+    trace = current_state().trace
+    return ranges.Switch.on if trace is None else trace.unrolls
 
 
 def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any, steps: int) -> tuple[Any, Any]:
@@ -299,7 +312,15 @@ def cond(
     if callable(pred):
         chooser = pred
         pred = chooser(*jax.tree.unflatten(tree, handles))
-    then, other = _trace(branch(then_func), f"{name}_then", structs), _trace(branch(else_func), f"{name}_else", structs)
+    if current_state().trace is None and ranges.Switch.on:
+        return (then_func if bool(pred) else else_func)(*jax.tree.unflatten(tree, handles))
+    try:
+        then = _trace(branch(then_func), f"{name}_then", structs)
+        other = _trace(branch(else_func), f"{name}_else", structs)
+    except DynamicShapeError:
+        if current_state().trace is not None:
+            raise
+        return (then_func if bool(pred) else else_func)(*jax.tree.unflatten(tree, handles))
     if trees[0] != trees[-1]:
         raise ValueError(f"cond: both branches must return the same nesting of arrays, got {trees[0]} and {trees[-1]}")
     n_then, n_else = len(then.handles), len(other.handles)
@@ -381,10 +402,12 @@ def _meaning(traced: Traced, structs: list[Any]) -> Any:
     def forward(root: Any, index: Any, *values: Any) -> Any:
         return _parts(traced, values[:n])(root, index, *values[n:])[0]
 
-    out = jax.eval_shape(forward, *inputs)
+    with keeping_64_bits(needs_64_bits(traced.op, inputs)):
+        out = jax.eval_shape(forward, *inputs)
     if (out.shape, out.dtype) != (structs[0].shape, structs[0].dtype):
         return None
-    gradient = _gradient_text(forward, inputs, out) if hides else ""
+    with keeping_64_bits(needs_64_bits(traced.op, inputs)):
+        gradient = _gradient_text(forward, inputs, out) if hides else ""
     return None if gradient is None else (text, gradient)
 
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gluonx._frames import shorten
 from gluonx.np.building import document
 from gluonx.np.calling import general
 from gluonx.np.wrapping import Param
@@ -110,9 +111,13 @@ def _without_none(front: Callable[..., Any], params: tuple[Param, ...], optional
     names = [p.name for p in params]
 
     def cleaned(*args: Any, **kwargs: Any) -> Any:
-        if None in args[1:] or (kwargs and None in kwargs.values()):
-            kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
-            return front(**{k: v for k, v in kwargs.items() if v is not None or k not in optional})
-        return front(*args, **kwargs)
+        try:
+            if None in args[1:] or (kwargs and None in kwargs.values()):
+                kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
+                return front(**{k: v for k, v in kwargs.items() if v is not None or k not in optional})
+            return front(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return cleaned

@@ -2,7 +2,7 @@
 
 NumPy's shapes and arrays are the only ones here, so of the three switches two are taken and mean nothing. The third is
 real: with :func:`set_np_default_dtype` what is made without a dtype is float64 (and ``arange`` int64), as in NumPy. It
-needs 64-bit types, so it switches them on if that is still possible. It holds for the thread, or for a scope.
+holds for the thread, or for a scope.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import jax
 
+from gluonx import _process
 from gluonx import dtype as _dtype
 from gluonx.deferred.core import ever_ran
 from gluonx.errors import GluonxError
@@ -42,14 +43,14 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def is_x64() -> bool:
-    """Whether 64-bit floats and integers exist in this process."""
+    """Return whether JAX's x64 switch is on in this process; gluonx itself has 64-bit types either way."""
     return bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
 
 
 def set_x64(active: bool = True) -> None:
-    """Lets 64-bit floats and integers exist in this process; the environment variable ``GLUONX_X64=1`` does the same.
+    """Switches JAX's own x64 switch, for raw ``jax.numpy`` code; the environment variable ``GLUONX_X64=1`` does it too.
 
-    The default dtype stays float32: a float64 array is one that was asked for, or comes of one.
+    gluonx needs it for nothing: its arrays have 64-bit types where they were asked for, or come of one.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def set_x64(active: bool = True) -> None:
             "set_x64() comes too late: operators were recorded in this process already. Call it right after "
             "importing gluonx, or set GLUONX_X64=1 in the environment."
         )
-    jax.config.update("jax_enable_x64", bool(active))
+    _process.set_x64(bool(active))
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
@@ -108,14 +109,8 @@ def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
     bool
         The state before.
 
-    Raises
-    ------
-    GluonxError
-        If 64-bit types are off, and it is too late to switch them on (see :func:`set_x64`).
     """
     before = _dtype.wide_default.get()
-    if is_np_default_dtype:
-        set_x64(True)
     _dtype.wide_default.set(bool(is_np_default_dtype))
     return before
 

@@ -11,18 +11,19 @@ from jax import Array
 from gluonx.arguments import named, refuse
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
-from gluonx.ndarray import ndarray
 from gluonx.np.creation import placed
+from gluonx.np.handle import ndarray
+from gluonx.np.limits import LIMITS, check
 from gluonx.np.random import normal, uniform
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
 from gluonx.npx.signatures import IGNORED
+from gluonx.ops.prng import seed as _seed
 from gluonx.ops.registry import get
-from gluonx.random import seed as _seed
 
 __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "uniform_n"]
 
 
-def seed(seed: int, device: Any = "all") -> None:
+def seed(seed: int, device: Any = "all", *, ctx: Any = "all") -> None:
     """Start all random streams anew, as :func:`gluonx.random.seed`."""
     _seed(seed, device)
 
@@ -58,6 +59,7 @@ def bernoulli(
     """
     if (prob is None) == (logit is None):
         raise ValueError(f"npx.random.bernoulli: give prob or logit, and not both; got prob={prob}, logit={logit}.")
+    check("npx.random.bernoulli", LIMITS["bernoulli"], (prob,))
     bound = get("random_bernoulli").bind(size=_tuple(size), dtype=canonical(dtype))
     leaves = (as_leaf(prob),) if logit is None else (None, as_leaf(logit))
     result = placed(invoke(bound, leaves), device, ctx)

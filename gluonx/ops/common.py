@@ -6,6 +6,7 @@ rule states what an input must look like with `filled`, which completes what is 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -15,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonx.dtype import canonical
+from gluonx.dtype import WIDE, canonical, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError
 
 __all__ = [
+    "converted",
     "aligned",
     "axes_of",
     "axis_of",
@@ -29,6 +31,7 @@ __all__ = [
     "index_dtype",
     "narrow",
     "per_axis",
+    "places",
     "same_dtype",
     "size_of",
     "vector_rule",
@@ -167,5 +170,31 @@ def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable
 
 
 def index_dtype() -> np.dtype:
-    """The element type of positions: int64 where JAX's x64 switch is on, else int32."""
-    return canonical(np.int64)
+    """The element type of positions, int64; what gives them is registered as ``wide``."""
+    return np.dtype(np.int64)
+
+
+def _is_huge(x: Array) -> bool:
+    """Return whether positions in `x` go beyond 32 bits; sizes of an export are symbolic, and taken as small."""
+    return all(isinstance(n, int) for n in x.shape) and x.size >= 2**31
+
+
+def places(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
+    """Return what ``find(x, ...)`` finds, positions, as int64; searched for in 32 bits where `x` is no 64-bit array."""
+    with without_64_bits() if x.dtype not in WIDE and not _is_huge(x) else contextlib.nullcontext():
+        found = find(x, *args, **kwargs)
+    with keeping_64_bits():  # also where another operator calls this one's function
+        return found.astype(np.int64)
+
+
+def converted(x: Array, dtype: np.dtype) -> Array:
+    """The array in another dtype; floats become small integers, and masks floats, by way of integers.
+
+    What a small integer cannot hold wraps round, as in NumPy. And what is multiplied by a mask that became floats, XLA
+    takes for a choice between it and 0, which hides NaN and inf.
+    """
+    if dtype.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(jnp.int32)
+    if x.dtype == bool and jnp.issubdtype(dtype, jnp.inexact):
+        x = x.astype(jnp.int8)
+    return x.astype(dtype)

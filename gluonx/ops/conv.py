@@ -16,10 +16,10 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
+from gluonx.ops.cpu.convolution import convolve
+from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
-from gluonx.ops.lowering import convolve
 from gluonx.ops.registry import Shape, register
-from gluonx.ops.transposed import deconvolve
 
 __all__ = ["convolution", "deconvolution", "layout_of"]
 

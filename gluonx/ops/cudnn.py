@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.ops.lowering import native_only
+from gluonx.ops.cpu.convolution import native_only
 
 __all__ = ["fits", "lstm"]
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
-from gluonx.ops.cpu import softmax
+from gluonx.ops.cpu.reductions import softmax
 from gluonx.ops.registry import register
 
 __all__ = ["cached_attention", "dot_product_attention", "merge_heads", "split_heads"]

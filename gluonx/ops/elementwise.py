@@ -18,9 +18,9 @@ from jax.scipy import special
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
-from gluonx.ops.cpu import spread
+from gluonx.ops.cpu.channels_last import channels_last
+from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import Shape, register
-from gluonx.ops.turning import channels_last
 
 __all__ = [
     "absolute",
@@ -46,6 +46,18 @@ def _mish(x: Array) -> Array:
 
 
 @jax.custom_jvp
+def _relu(x: Array) -> Array:
+    return jnp.maximum(x, 0)
+
+
+@_relu.defjvp
+def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (t,) = primals, tangents
+    y = jnp.maximum(x, 0)
+    return y, jax.lax.select(y > 0, t, t * y)  # 0 where it is closed, and NaN where x is
+
+
+@jax.custom_jvp
 def _absolute(x: Array) -> Array:
     return jnp.abs(x)
 
@@ -59,7 +71,8 @@ def _absolute_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 
 
 def _half_away(x: Array) -> Array:
-    return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
+    whole = not jnp.issubdtype(x.dtype, jnp.inexact)
+    return x if whole else lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)  # x + 0.5 would be rounded itself
 
 
 def _straight_through(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -75,7 +88,7 @@ def _straight_through(compute: Callable[[Array], Array]) -> Callable[[Array], Ar
 
 # name: (level, function, meaning, aliases)
 _UNARY: dict[str, tuple[int, Callable[[Array], Array], str, tuple[str, ...]]] = {
-    "relu": (1, jax.nn.relu, "``max(x, 0)``, with gradient 0 at 0.", ()),
+    "relu": (1, _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", ()),
     "sigmoid": (1, jax.nn.sigmoid, "``1 / (1 + exp(-x))``.", ()),
     "log_sigmoid": (1, jax.nn.log_sigmoid, "The logarithm of the sigmoid, without overflow.", ()),
     "softrelu": (1, jax.nn.softplus, "``log(1 + exp(x))``, without overflow.", ("softplus",)),
@@ -152,7 +165,27 @@ def _fmin(x: Array, y: Array) -> Array:
     return jnp.where((x <= y) | (y != y), x, y)
 
 
+def _counted(x: Array, y: Array) -> tuple[Array, Array]:
+    """Operands of which none is a mask beside floats.
+
+    XLA takes ``mask * y`` for ``where(mask, y, 0)``, which is 0 where ``y`` is NaN or infinite. It does not where the
+    mask is made of integers.
+    """
+    masks = x.dtype == bool, y.dtype == bool
+    if masks == (True, False) and jnp.issubdtype(y.dtype, jnp.inexact):
+        return x.astype(jnp.int8), y
+    if masks == (False, True) and jnp.issubdtype(x.dtype, jnp.inexact):
+        return x, y.astype(jnp.int8)
+    return x, y
+
+
+def _multiply(x: Array, y: Array) -> Array:
+    return jnp.multiply(*_counted(x, y))
+
+
 def _divide(x: Array, y: Array) -> Array:
+    if x.dtype == bool:
+        x = x.astype(jnp.int8)  # as in `_counted`
     if not (jnp.issubdtype(x.dtype, jnp.inexact) or jnp.issubdtype(y.dtype, jnp.inexact)):
         x, y = x.astype(jnp.float32), y.astype(jnp.float32)
     return jnp.true_divide(x, y)
@@ -177,7 +210,7 @@ def _power(x: Array, y: Array) -> Array:
 _BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, ...]]] = {
     "add": (1, jnp.add, "``x1 + x2``.", ()),
     "subtract": (1, jnp.subtract, "``x1 - x2``.", ()),
-    "multiply": (1, jnp.multiply, "``x1 * x2``.", ()),
+    "multiply": (1, _multiply, "``x1 * x2``.", ()),
     "true_divide": (1, _divide, "``x1 / x2``, a float also for integers.", ("divide",)),
     "power": (4, _power, "``x1 ** x2``; of integers, cut off to one.", ("pow",)),
     "floor_divide": (4, _floor_divide, "``floor(x1 / x2)``; 0 where an integer is divided by 0.", ()),
@@ -277,7 +310,7 @@ def _register_binary(
         return compute(x1, x2)
 
     binary.__name__, binary.__doc__ = name, doc
-    register(name, level=level, aliases=aliases, infer=_partners)(binary)
+    register(name, level=level, aliases=aliases, infer=_partners, batched=("x1", "x2"))(binary)
 
 
 for _name, _row in _UNARY.items():
@@ -293,13 +326,23 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
     if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
         return _power(x, jnp.asarray(exponent))
+    if x.dtype == bool:
+        x = x.astype(jnp.int32)
     return lax.integer_pow(x, exponent)
 
 
 @register(level=3, aliases=("round",))
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """The nearest number of so many decimals, halves to even."""
-    return jnp.round(x, decimals)
+    """The nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
+    if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
+        return jnp.round(x, decimals)
+    unit = 10**-decimals
+    if unit > jnp.iinfo(x.dtype).max:  # which the dtype does not have
+        return jnp.zeros_like(x)
+    low = x // unit
+    rest = x - low * unit
+    up = (rest > unit // 2) | ((rest == unit // 2) & (low % 2 == 1))
+    return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
 @register(level=4)
@@ -364,7 +407,7 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
 
 
 def _leaky(x: Array, slope: float | Array) -> Array:
-    return jnp.where(x > 0, x, x * slope)
+    return jnp.where(x <= 0, x * slope, x)
 
 
 _LEAKY = {
@@ -452,7 +495,7 @@ def leaky_relu(
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2
-    size = jnp.abs(x)
+    size = _absolute(x)
     near = jnp.where(size < border, x, 0)  # or the gradient at infinity is 0 times infinity
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 

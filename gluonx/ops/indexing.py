@@ -1,7 +1,8 @@
 """Indexing by arrays, and sequences of different lengths.
 
 Indices may be floats with integer values, as everywhere in MXNet. No operator here fails on an index out of range,
-since an XLA program cannot: each says what such an index means.
+since an XLA program cannot: reads take the nearest element, writes are dropped. What is known before an operator runs
+is looked at by :mod:`gluonx.deferred.ranges`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gluonx.ops.common import aligned, axis_of, choose
 from gluonx.ops.registry import register
 
 __all__ = [
+    "from_end",
     "gather_nd",
     "index_add",
     "index_update",
@@ -31,6 +33,13 @@ def _whole(indices: Array) -> Array:
     return indices if jnp.issubdtype(indices.dtype, jnp.integer) else indices.astype(jnp.int32)
 
 
+def from_end(indices: Array, size: int) -> Array:
+    """Indices with negative ones counted from the end of an axis of `size`."""
+    if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
+        return indices
+    return jnp.where(indices < 0, indices + size, indices)
+
+
 @register(level=3)
 def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
     """The elements of `x` at `indices` along an axis (None: of the flattened array).
@@ -38,8 +47,9 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     Parameters
     ----------
     mode : {'clip', 'wrap', 'raise'}
-        An index out of range takes the nearest element, counts on from the other end, or gives NaN (for integers, the
-        smallest number; negative indices count from the end): a compiled program cannot raise.
+        An index out of range takes the nearest element (negative ones the first), or counts on from the other end.
+        With ``'raise'`` negative indices count from the end, and what is still out of range takes the nearest
+        element here: a compiled program cannot raise.
 
     Examples
     --------
@@ -47,14 +57,18 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     >>> take(jnp.array([1.0, 2.0, 3.0]), jnp.array([-1, 0, 5]))
     Array([1., 1., 3.], dtype=float32)
     """
-    how = choose({"clip": "clip", "wrap": "wrap", "raise": "fill"}, mode, "take", "mode")
-    return jnp.take(x, _whole(indices), axis, mode=how)
+    how = choose({"clip": "clip", "wrap": "wrap", "raise": "raise"}, mode, "take", "mode")
+    indices = _whole(indices)
+    if how == "raise":
+        indices, how = from_end(indices, x.size if axis is None else x.shape[axis]), "clip"
+    return jnp.take(x, indices, axis, mode=how)
 
 
 @register(level=3)
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1) -> Array:
     """For each vector along an axis its elements at `indices`."""
-    return jnp.take_along_axis(x, _whole(indices), axis)
+    indices = from_end(_whole(indices), x.size if axis is None else x.shape[axis])
+    return jnp.take_along_axis(x, indices, axis, mode="clip")
 
 
 def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
@@ -92,17 +106,25 @@ def _spread(x: Array, places: tuple[Array, ...], value: Array) -> Array:
     return jnp.broadcast_to(value.astype(x.dtype), shape)
 
 
+def _rows(ind: Array) -> Array:
+    """Coordinates of fewer than two axes are rows along the first axis."""
+    return ind.reshape(1, -1) if ind.ndim < 2 else ind
+
+
 @register(level=3)
 def index_add(x: Array, ind: Array, val: Array) -> Array:
-    """The array with `val` added at the coordinates in the columns of `ind`; repeated ones add up."""
-    places = _places("index_add", x, ind)
+    """The array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
+
+    A number or a vector as `ind` names rows, places along the first axis.
+    """
+    places = _places("index_add", x, _rows(ind))
     return x.at[places].add(_spread(x, places, val))
 
 
 @register(level=3)
 def index_update(x: Array, ind: Array, val: Array) -> Array:
-    """The array with `val` put at the coordinates in the columns of `ind`."""
-    places = _places("index_update", x, ind)
+    """The array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
+    places = _places("index_update", x, _rows(ind))
     return x.at[places].set(_spread(x, places, val))
 
 

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute
-from gluonx.ops.lowering import on_cpu
 from gluonx.ops.registry import register
 
 __all__ = [
@@ -73,19 +73,18 @@ def _pair(pred: Array, label: Array) -> tuple[Array, Array]:
 
 def _weighted(loss: Array, sample_weight: Array | None, weight: float | None) -> Array:
     if sample_weight is not None:
+        # As in MXNet the two broadcast against each other; the mean that follows goes over what the weights add.
         if not _broadcasts(sample_weight.shape, loss.shape):
             raise ShapeError(
                 f"sample_weight has shape {sample_weight.shape} and cannot be broadcast to the loss, which has shape "
                 f"{loss.shape} before the mean; give one weight a sample as {loss.shape[:1] + (1,) * (loss.ndim - 1)}."
             )
-        loss = loss * _wide(sample_weight.reshape((1,) * (loss.ndim - sample_weight.ndim) + sample_weight.shape))
+        loss = loss * _wide(sample_weight)
     return loss if weight is None else loss * weight
 
 
-def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    if len(shape) > len(target):
-        return False
-    return all(have in (1, want) for have, want in zip(shape[::-1], target[::-1]))
+def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(1 in (a, b) or a == b for a, b in zip(shape[::-1], other[::-1]))
 
 
 def _other_axes(x: Array, batch_axis: int) -> tuple[int, ...]:
@@ -295,14 +294,22 @@ def kl_div_loss(
     axis: int = -1,
     weight: float | None = None,
     batch_axis: int = 0,
+    summed: bool = False,
 ) -> Array:
-    """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``."""
+    """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``.
+
+    With `summed` it is the sum over a sample, as in MXNet 1.
+    """
     if label.shape != pred.shape:
         raise ShapeError(f"label has shape {label.shape}, the prediction {pred.shape}; they must be the same.")
     x, y = _wide(pred), _wide(label)
     if not from_logits:
         x = jax.nn.log_softmax(x, axis=axis)
-    return _finish(y * (jnp.log(y + _TINY) - x), pred, sample_weight, weight, batch_axis)
+    loss = y * (jnp.log(y + _TINY) - x)
+    if summed:
+        loss = _weighted(loss, sample_weight, weight)
+        return loss.sum(_other_axes(loss, batch_axis)).astype(_result_dtype(pred))
+    return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
 @register(level=1, moving=("epsilon", "weight"))

@@ -23,8 +23,8 @@ from gluonx.ops.common import (
     size_of,
     wide,
 )
-from gluonx.ops.cpu import softmax as softmax_along
-from gluonx.ops.cpu import spread
+from gluonx.ops.cpu.reductions import softmax as softmax_along
+from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import Shape, register
 
 __all__ = [

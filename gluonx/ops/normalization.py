@@ -14,8 +14,8 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
+from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.registry import register
-from gluonx.ops.turning import channels_last
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 

@@ -103,7 +103,7 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
     return gradient
 
 
-@register(level=1, infer=_softmax_label)
+@register(level=1, infer=_softmax_label, batched=("label",))
 def softmax_output(
     x: Array,
     label: Array,
@@ -179,7 +179,7 @@ def _regression(name: str, predict: Callable[[Array], Array], error: Callable[[A
         return _with_gradient(lambda x, label: predict(x), gradient)(x, label)
 
     regression.__name__, regression.__doc__ = name, doc
-    return register(name, level=1, infer=_label_like_data)(regression)
+    return register(name, level=1, infer=_label_like_data, batched=("label",))(regression)
 
 
 linear_regression_output = _regression(
@@ -209,7 +209,7 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
     return [data, filled(label, data[:1], "svm_output: label", f"data of shape {data}")]
 
 
-@register(level=1, infer=_classes_label)
+@register(level=1, infer=_classes_label, batched=("label",))
 def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:

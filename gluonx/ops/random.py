@@ -13,13 +13,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from gluonx.dtype import canonical
+from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, index_dtype
+from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import register
-from gluonx.threefry import native
 
 __all__ = [
     "random_bernoulli",
@@ -260,14 +261,14 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None)
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: Any = None
 ) -> Array:
     """Integers from `low` up to, but without, `high`; below `low` if that is the only one given."""
     low, high = (0, low) if high is None else (low, high)
     dtype = canonical(dtype, index_dtype())
-    wide = dtype if dtype.kind in "iu" else index_dtype()
+    wide = dtype if dtype.kind in "iu" else np.dtype(np.int32)
     bounds = [jnp.asarray(b).astype(wide) for b in (low, high)]
     shape = _shape(size, *bounds)
     bounds = [jnp.broadcast_to(b, shape) for b in bounds]
@@ -297,15 +298,16 @@ def random_categorical(
     drawn = jax.random.categorical(key, jnp.broadcast_to(logits, (*rest, *shape, p.shape[-1])), axis=-1)
     if not get_prob:
         return drawn.astype(canonical(dtype))
-    logits = jnp.broadcast_to(jax.nn.log_softmax(logits, axis=-1), (*rest, *shape, p.shape[-1]))
-    chance = jnp.take_along_axis(logits, drawn[..., None], -1)[..., 0]
+    # Of the number in p as it is: the gradient is one over it, and nothing elsewhere, as a score function needs it.
+    spread = jnp.broadcast_to(p.reshape(*rest, *[1] * len(shape), p.shape[-1]), (*rest, *shape, p.shape[-1]))
+    chance = jnp.log(jnp.take_along_axis(spread, jax.lax.stop_gradient(drawn)[..., None], -1)[..., 0])
     return drawn.astype(canonical(dtype)), chance
 
 
 _FEW = 4096  # up to so many draws are made one by one, which compiles at once and is exact
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None)
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: Any = None) -> Array:
     """How often each class comes up in `n` draws by the probabilities `pvals`.
 
@@ -318,7 +320,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     pvals = pvals.astype(jnp.float32)
     if n > _FEW:
         return jax.random.multinomial(key, jnp.float32(n), pvals, shape=(*shape, *pvals.shape)).astype(dtype)
-    draws = jax.random.uniform(key, (n, *shape, *pvals.shape[:-1], 1))
+    draws = jax.random.uniform(key, (n, *shape, *pvals.shape[:-1], 1), jnp.float32)
     below = jnp.cumsum(pvals, -1).at[..., -1].set(1)
     below = below.reshape((1,) * (draws.ndim - below.ndim) + below.shape)
     # Counts of draws below each limit: their differences are the counts of the classes.
@@ -329,7 +331,11 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
     """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number."""
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-    return jax.random.choice(key, a, shape, replace=replace, p=p)
+    if a.dtype not in WIDE or a.ndim == 0 or (p is not None and p.dtype in WIDE):
+        return jax.random.choice(key, a, shape, replace=replace, p=p)
+    with without_64_bits():  # the same draws whatever is drawn from
+        drawn = jax.random.choice(key, jnp.arange(a.shape[0]), shape, replace=replace, p=p)
+    return a[drawn]
 
 
 @register(level=3, random=True, aliases=("random_shuffle",))

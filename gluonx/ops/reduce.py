@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.dtype import canonical
+from gluonx.dtype import WIDE, canonical, keeping_64_bits
 from gluonx.errors import ShapeError
-from gluonx.ops.common import choose, float_dtype, index_dtype, narrow, wide
-from gluonx.ops.cpu import folded, largest, largest_place, ordered, running, total
+from gluonx.ops.common import choose, float_dtype, narrow, places, wide
+from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
@@ -109,11 +109,33 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
 def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The mean over axes; of integers, a float."""
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
-        dtype = jnp.float32
+        return _whole_mean(x, axis, keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is not None:
         return _mean_of_rows(x, axes, keepdims)
     return jnp.mean(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
+
+
+def in_double(fn: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
+    """Return ``fn(x, ...)`` of integers, computed in float64 and rounded once.
+
+    float32 holds whole numbers up to 2**24 only. The result is float32, of 64-bit integers float64.
+    """
+    with keeping_64_bits():
+        found = fn(x.astype(jnp.float64), *args, **kwargs)
+        return found if x.dtype in WIDE else found.astype(jnp.float32)
+
+
+def is_long(x: Array) -> bool:
+    """Return whether `x` holds integers that float32 may not hold."""
+    return jnp.issubdtype(x.dtype, jnp.integer) and x.dtype.itemsize >= 4
+
+
+def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
+    known = all(isinstance(n, int) for n in x.shape)
+    if known and x.size * (1 if x.dtype == bool else int(jnp.iinfo(x.dtype).max)) < 2**24:
+        return jnp.mean(x, axis, dtype=jnp.float32, keepdims=keepdims)  # exact sums
+    return in_double(jnp.mean, x, axis, keepdims=keepdims).astype(jnp.float32)
 
 
 @register(level=4)
@@ -171,6 +193,8 @@ def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 @register(level=4)
 def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """The variance over axes, with `ddof` taken from the number of elements."""
+    if dtype is None and is_long(x):
+        return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is None:
         return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)
@@ -192,18 +216,20 @@ def root(x: Array) -> Array:
 
 
 def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
+    if x.ndim == 0 and axis in (0, -1):  # as in NumPy
+        axis = None
     if axis is None or not -x.ndim <= axis < x.ndim:
-        return (jnp.argmin if smallest else jnp.argmax)(x, axis=axis, keepdims=keepdims).astype(index_dtype())
-    return largest_place(x, axis % x.ndim, keepdims, smallest).astype(index_dtype())
+        return places(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
+    return places(largest_place, x, axis % x.ndim, keepdims, smallest)
 
 
-@register(level=4)
+@register(level=4, wide=True)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The place of the largest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4)
+@register(level=4, wide=True)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The place of the smallest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(True, x, axis, keepdims)
@@ -248,7 +274,9 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 
 @register(level=4)
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """The running product along an axis, or of the flattened array."""
+    """The running product along an axis, or of the flattened array; small integers become int32 or uint32."""
+    if dtype is None and x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.inexact):
+        x = x.astype(jnp.uint32 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else jnp.int32)
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
         return jnp.cumprod(x, axis, dtype=_sum_dtype(dtype))
     return running(x, axis % x.ndim, product=True)
@@ -265,8 +293,8 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     return ordered(x, axis % x.ndim)
 
 
-@register(level=3)
+@register(level=3, wide=lambda attrs: attrs["dtype"] is None)
 def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
     """The places of the elements in order; equal elements keep theirs."""
-    places = jnp.argsort(x, axis, descending=descending, stable=True)
-    return places.astype(canonical(dtype, index_dtype()))
+    found = places(jnp.argsort, x, axis, descending=descending, stable=True)
+    return found if dtype is None else found.astype(dtype)

@@ -33,6 +33,8 @@ import jax
 import ml_dtypes
 import numpy as np
 
+from gluonx.dtype import WIDE, keeping_64_bits
+
 __all__ = ["HINTS", "OPS", "STEADY", "BoundOp", "Factor", "Lifted", "Moved", "Op", "get", "Shape", "register"]
 
 Shape = tuple[int, ...]
@@ -85,12 +87,18 @@ class Op:
         Whether the function heeds the attribute ``training``, which the engine supplies when it is None.
     infer : callable or None
         ``infer(shapes, attrs) -> shapes`` completes the input shapes (None: unknown; 0 or -1: an unknown dimension).
+    batched : tuple of str
+        Inputs whose shape `infer` takes from the data's, the batch included: operands, labels, states. That completes
+        the shapes of a symbol, but never those of a parameter.
     n_live : int or None
         Gradients flow through so many outputs, the first ones (None: through all); the others are states.
     nout : int or callable
         The number of outputs, or a function of the attributes that tells it.
     moving : tuple of str
         Attributes, numbers, that the function also takes as scalar arrays.
+    wide : bool or callable
+        Whether the function computes in 64-bit types whatever its inputs are (positions are int64); a callable decides
+        from the bound attributes. With 64-bit inputs and with a 64-bit dtype among its attributes every one does.
     """
 
     def __init__(
@@ -103,11 +111,14 @@ class Op:
         random: bool | Callable[[Mapping[str, Any]], bool] = False,
         mode: bool | Callable[[Mapping[str, Any]], bool] = False,
         infer: InferRule | None = None,
+        batched: Iterable[str] = (),
         nout: int | Callable[[Mapping[str, Any]], int] = 1,
         n_live: int | None = None,
         moving: Iterable[str] = (),
+        wide: bool | Callable[[Mapping[str, Any]], bool] = False,
     ) -> None:
         self.fn, self.name, self.level = fn, name, level
+        self.wide, self.batched = wide, tuple(batched)
         self.aliases, self.random, self.mode = tuple(aliases), random, mode
         self.n_live, self.moving = n_live, tuple(moving)
         self.infer, self.nout, self.doc = infer, nout, inspect.getdoc(fn) or ""
@@ -229,6 +240,11 @@ class Op:
         mode = self.mode(attrs) if callable(self.mode) else self.mode
         return random, bool(mode) and attrs["training"] is None
 
+    def is_wide(self, attrs: Mapping[str, Any]) -> bool:
+        """Return whether the operator needs 64-bit types under these bound attributes, whatever its inputs are."""
+        wide = self.wide(attrs) if callable(self.wide) else self.wide
+        return wide or any(isinstance(value, np.dtype) and value in WIDE for value in attrs.values())
+
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
         """The number of outputs under these bound attributes."""
         return self.nout(attrs) if callable(self.nout) else self.nout
@@ -252,8 +268,9 @@ class BoundOp:
     ``traced``, ``vjp``, ``shapes`` and ``cache``.
 
     ``needs_mode`` tells that the engine is to supply ``training``, because it plays a part and the caller did not;
-    ``nout`` is the number of outputs. Of an operator whose ``random`` is a function of the attributes (dropout), a
-    `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without the key.
+    ``nout`` is the number of outputs, ``wide`` whether it needs 64-bit types (see `Op.is_wide`), ``exact`` whether such
+    a type was asked of it by name, so that no number goes in as float32. Of an operator whose ``random`` is a function
+    of the attributes (dropout), a `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without the key.
     """
 
     __slots__ = (
@@ -262,6 +279,7 @@ class BoundOp:
         "attrs",
         "cache",
         "eager",
+        "exact",
         "fn",
         "n_live",
         "name",
@@ -272,10 +290,13 @@ class BoundOp:
         "shapes",
         "traced",
         "vjp",
+        "wide",
     )
 
     def __init__(self, op: Op, attrs: dict[str, Any]) -> None:
         self.op, self.attrs, self.name = op, attrs, op.name
+        self.wide = op.is_wide(attrs)
+        self.exact = self.wide and attrs.get("dtype") is not None
         self.random, self.needs_mode = op.traits(attrs)
         self.nout = op.num_outputs(attrs)
         self.n_live = op.n_live
@@ -302,9 +323,18 @@ class BoundOp:
         shapes = list(shapes)
         return shapes if self.op.infer is None else self.op.infer(shapes, self.attrs)
 
+    def infer_weights(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
+        """The same, but for the inputs whose shape follows the batch: those stay as they are."""
+        if self.op.infer is None or set(self.op.inputs) <= set(self.op.batched):
+            return list(shapes)
+        kept = [name in self.op.batched for name in self.op.inputs]
+        found = self.infer(shapes)
+        return [own if i < len(kept) and kept[i] else new for i, (own, new) in enumerate(zip(shapes, found))]
+
     def __call__(self, *arrays: Any) -> Any:
-        """Call ``fn``."""
-        return self.fn(*arrays)
+        """Call ``fn``, in 64-bit types where it needs them."""
+        with keeping_64_bits(self.wide):
+            return self.fn(*arrays)
 
     def __repr__(self) -> str:
         defaults = self.op.defaults
@@ -383,9 +413,11 @@ def register(
     random: bool | Callable[[Mapping[str, Any]], bool] = False,
     mode: bool | Callable[[Mapping[str, Any]], bool] = False,
     infer: InferRule | None = None,
+    batched: Iterable[str] = (),
     nout: int | Callable[[Mapping[str, Any]], int] = 1,
     n_live: int | None = None,
     moving: Iterable[str] = (),
+    wide: bool | Callable[[Mapping[str, Any]], bool] = False,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Make a core operator of the decorated function and put it into `OPS`.
 
@@ -393,7 +425,7 @@ def register(
     ----------
     name : str, optional
         The canonical name; the function's own name by default.
-    level, aliases, random, mode, infer, nout, n_live, moving
+    level, aliases, random, mode, infer, batched, nout, n_live, moving, wide
         As the attributes of `Op`.
 
     Returns
@@ -409,7 +441,8 @@ def register(
 
     def decorate(fn: Callable[..., Any]) -> Op:
         traits = {"random": random, "mode": mode, "infer": infer, "nout": nout, "n_live": n_live, "moving": moving}
-        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, **traits)
+        traits["wide"] = wide
+        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, batched=batched, **traits)
         for spelling in (op.name, *op.aliases):
             if spelling in OPS:
                 raise ValueError(f"there already is a core operator '{spelling}' ({OPS[spelling]!r})")
@@ -458,7 +491,7 @@ def _canonical(name: str, value: Any) -> Any:
 
 
 def _dtype(value: Any) -> np.dtype:
-    """The dtype as written; where JAX's x64 switch is off, the operator narrows 64-bit types when it runs."""
+    """The dtype as written."""
     return np.dtype(getattr(ml_dtypes, value, value) if isinstance(value, str) else value)
 
 

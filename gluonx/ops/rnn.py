@@ -236,7 +236,15 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     return tuple(narrow(a, float_dtype(data)) for a in found)
 
 
-@register(level=6, aliases=("RNN",), random=_drops, mode=_heeds_mode, infer=_shapes, nout=_outputs)
+@register(
+    level=6,
+    aliases=("RNN",),
+    random=_drops,
+    mode=_heeds_mode,
+    infer=_shapes,
+    batched=("state", "state_cell"),
+    nout=_outputs,
+)
 def rnn(
     key: Array | None,
     data: Array,

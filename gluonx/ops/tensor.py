@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
-from gluonx.ops.common import aligned, axes_of, axis_of, index_dtype
+from gluonx.ops.common import aligned, axes_of, axis_of, converted, index_dtype
 from gluonx.ops.registry import register
 
 __all__ = ["cast", "cut", "new_shape", "reshape", "stop_index"]
@@ -182,8 +182,8 @@ def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
 
 @register(level=3)
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
-    """The array without its axes of length 1, or without those named."""
-    return jnp.squeeze(x, axis)
+    """The array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
+    return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
 @register(level=3)
@@ -206,10 +206,15 @@ def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequen
 
 @register(level=4)
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
-    """The array repeated to `shape`."""
+    """The array repeated to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if -2 in shape:
+        missing = len(shape) - x.ndim
+        own = [x.shape[i - missing] if d == -2 and i >= missing else d for i, d in enumerate(shape)]
+    else:
+        own = shape
     try:
-        return jnp.broadcast_to(x, shape)
+        return jnp.broadcast_to(x, own)
     except ValueError:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
@@ -234,10 +239,7 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
 @register(level=3, aliases=("Cast",))
 def cast(x: Array, *, dtype: Any) -> Array:
     """The values in another element type. Floats are cut towards zero; what a small integer cannot hold wraps round."""
-    dtype = canonical(dtype)
-    if dtype.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
-        x = x.astype(jnp.int32)
-    return x.astype(dtype)
+    return converted(x, canonical(dtype))
 
 
 @register(level=3)
@@ -270,7 +272,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return values.reshape(x.shape) if axis is None else values
 
 
-@register(level=3)
+@register(level=3, wide=True)
 def shape_array(x: Array) -> Array:
     """The shape as an array."""
     return jnp.asarray(x.shape, index_dtype())
@@ -443,10 +445,20 @@ def stop_index(stop: int | None, n: int) -> int:
 
 @register("slice", level=3)
 def slice_(
-    x: Array, *, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ()
+    x: Array,
+    *,
+    begin: int | Sequence[int | None] | None,
+    end: int | Sequence[int | None] | None,
+    step: int | Sequence[int | None] | None = (),
 ) -> Array:
-    """The part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open."""
-    step = tuple(step) or (None,) * len(begin)
+    """The part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open.
+
+    A number in place of a sequence is one for the first axis.
+    """
+    begin, end, step = [(n,) if n is None or isinstance(n, int) else n for n in (begin, end, step)]
+    step = tuple(step or ()) or (None,) * len(begin)
+    if not len(begin) == len(end) == len(step):
+        raise ShapeError(f"slice: begin={begin}, end={end} and step={step} must have the same length.")
     return x[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step, strict=True))]
 
 

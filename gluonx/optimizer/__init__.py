@@ -4,10 +4,8 @@ from gluonx.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
 from gluonx.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
 from gluonx.optimizer.layerwise import LAMB, LANS, LARS
 from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum, Test
-from gluonx.optimizer.optimizer import Optimizer, create, register
+from gluonx.optimizer.optimizer import OptaxOptimizer, Optimizer, Updater, create, from_optax, get_updater, register
 from gluonx.optimizer.rules import FlatRule
-from gluonx.optimizer.updater import Updater, get_updater
-from gluonx.optimizer.wrap import OptaxOptimizer, from_optax
 
 __all__ = [
     "DCASGD",

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import Optimizer, register
+from gluonx.optimizer.optimizer import Optimizer, complete, register
 from gluonx.optimizer.rules import Step, clipped, decayed, preprocess, zeros_like_weight
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
@@ -32,6 +32,7 @@ def _corrected(at: Any, beta1: float, beta2: float) -> Any:
     return at.lr * (jnp.sqrt(bias_correction(beta2, at.t)) / bias_correction(beta1, at.t))
 
 
+@complete
 @register
 class Adam(_Moments):
     """Adam. The weight decay joins the gradient, after clipping; epsilon is added to the root.
@@ -75,6 +76,7 @@ class Adam(_Moments):
         return step
 
 
+@complete
 @register
 class AdamW(_Moments):
     """Adam with decoupled weight decay: ``w -= lr * (mean / (sqrt(var) + epsilon) + wd * w)``.
@@ -123,6 +125,7 @@ class AdamW(_Moments):
         return step
 
 
+@complete
 @register
 class AdaBelief(_Moments):
     """Adam whose second average is that of the squared distance of the gradient from its mean.
@@ -170,6 +173,7 @@ class AdaBelief(_Moments):
         return step
 
 
+@complete
 @register
 class Adamax(_Moments):
     """Adam with a decaying maximum in place of the second average.
@@ -209,6 +213,7 @@ class Adamax(_Moments):
         return step
 
 
+@complete
 @register
 class Nadam(_Moments):
     """Adam with Nesterov momentum and a momentum schedule.

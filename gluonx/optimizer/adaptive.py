@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import Optimizer, register
+from gluonx.optimizer.optimizer import Optimizer, complete, register
 from gluonx.optimizer.rules import Step, clipped, preprocess, wide, zeros_like_weight
 
 __all__ = ["FTML", "AdaDelta", "AdaGrad", "Ftrl", "GroupAdaGrad", "RMSProp"]
@@ -26,6 +26,7 @@ class _Wide(Optimizer):
         return dict.fromkeys(self.state_names, _wide_zeros)
 
 
+@complete
 @register
 class AdaGrad(_Wide):
     """AdaGrad: the step shrinks with the sum of all squared gradients.
@@ -60,6 +61,7 @@ class AdaGrad(_Wide):
         return step
 
 
+@complete
 @register
 class GroupAdaGrad(AdaGrad):
     """AdaGrad with one sum for each row of a weight (of embeddings, mostly); there is no weight decay.
@@ -103,6 +105,7 @@ class GroupAdaGrad(AdaGrad):
         return step
 
 
+@complete
 @register
 class RMSProp(_Wide):
     """RMSProp, plain (Tieleman and Hinton) or centered (Graves).
@@ -183,6 +186,7 @@ class RMSProp(_Wide):
         return change
 
 
+@complete
 @register
 class AdaDelta(_Wide):
     """AdaDelta: steps measured by the root mean square of former steps.
@@ -227,6 +231,7 @@ class AdaDelta(_Wide):
         return step
 
 
+@complete
 @register
 class FTML(Optimizer):
     """Follow the moving leader.
@@ -274,6 +279,7 @@ class FTML(Optimizer):
         return step
 
 
+@complete
 @register
 class Ftrl(_Wide):
     """Follow the regularized leader: sparse weights by an L1 penalty.

@@ -20,6 +20,7 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import random_inputs
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import GraphError, TracedValueError
+from gluonx.ops import prng
 
 __all__ = ["ClosedStep", "traced_closure"]
 
@@ -78,6 +79,8 @@ class ClosedStep:
         Tells updates apart.
     weights, state : sequence of Handle
         What is updated.
+    draws : bool
+        Whether the update takes a random key, ``key=``.
 
     Attributes
     ----------
@@ -86,12 +89,20 @@ class ClosedStep:
     """
 
     def __init__(
-        self, traced: Traced, closure: Any, update: Any, key: Any, weights: Sequence[Any], state: Sequence[Any]
+        self,
+        traced: Traced,
+        closure: Any,
+        update: Any,
+        key: Any,
+        weights: Sequence[Any],
+        state: Sequence[Any],
+        draws: bool = False,
     ) -> None:
         position = {id(w): i for i, w in enumerate(weights)}
         self.places = [position.get(id(h), -1) for h in traced.handles]
         self.others = [h for h, place in zip(traced.handles, self.places, strict=True) if place < 0]
         self.traced, self.weights, self.state = traced, list(weights), list(state)
+        self.draws = draws
         self.loss = new_handle(None)
         self.targets = [*self.weights, *self.state, *traced.writes, self.loss]
         self.owned = range(len(self.weights) + len(self.state))
@@ -102,7 +113,8 @@ class ClosedStep:
         op = None if found is None else _steps.get(found)
         if op is None:
             n, m, places = len(self.weights), len(self.state), tuple(self.places)
-            op = DerivedOp("closed_step", _Step(update, self.traced.op.fn, bool(self.traced.n_random), places, n, m))
+            step = _Step(update, self.traced.op.fn, self.traced.n_random, self.draws, places, n, m)
+            op = DerivedOp("closed_step", step)
             if found is not None:
                 if len(_steps) >= _MOST:
                     _steps.pop(next(iter(_steps)))
@@ -122,7 +134,7 @@ class ClosedStep:
 
     def arguments(self, hyper: Any) -> list[Any]:
         """What the operator takes."""
-        count = self.traced.n_random
+        count = self.traced.n_random + self.draws
         head = random_inputs(current_state(), count) if count else ()
         return [*self.weights, *self.state, hyper, *head, *self.others]
 
@@ -130,14 +142,19 @@ class ClosedStep:
 class _Step:
     """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
 
-    def __init__(self, update: Any, forward: Any, random: bool, places: tuple[int, ...], n: int, m: int) -> None:
-        self.update, self.forward, self.random = update, forward, random
+    def __init__(
+        self, update: Any, forward: Any, n_random: int, draws: bool, places: tuple[int, ...], n: int, m: int
+    ) -> None:
+        self.update, self.forward, self.n_random, self.draws = update, forward, n_random, draws
         self.places, self.n, self.m = places, n, m
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         n, m = self.n, self.m
         weights, states, hyper, rest = arrays[:n], arrays[n : n + m], arrays[n + m], arrays[n + m + 1 :]
-        head, others = (rest[:2], rest[2:]) if self.random else ((), rest)
+        given: Any = rest[:2] if self.n_random or self.draws else ()
+        head, others = given if self.n_random else (), rest[len(given) :]
+        # The forward's draws come first, then the update's.
+        extra = {"key": prng.wrap(given[0], given[1] + self.n_random)} if self.draws else {}
 
         def loss(moving: Sequence[Any]) -> tuple[Any, Any]:
             given = iter(others)
@@ -146,7 +163,8 @@ class _Step:
             return jnp.sum(out.astype(jnp.promote_types(out.dtype, jnp.float32))), written
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
-        new = self.update(*weights, *grads, *states, hyper, value=value, value_fn=lambda moving: loss(moving)[0])
+        extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
+        new = self.update(*weights, *grads, *states, hyper, **extra)
         return (*new, *written, value)
 
 

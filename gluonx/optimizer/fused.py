@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred.core import Pending
+from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
 from gluonx.optimizer.rules import FlatRule, unpack
@@ -223,13 +224,14 @@ class Units:
 
     def cut_structs(self, weights: Sequence[Any]) -> list[Any]:
         """The shapes and dtypes of the pieces of arrays."""
-        return [
-            jax.ShapeDtypeStruct(s.shape, s.dtype)
-            for s in jax.eval_shape(self.cut, [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights])
-        ]
+        with keeping_64_bits(any(w.dtype in WIDE for w in weights)):
+            return [
+                jax.ShapeDtypeStruct(s.shape, s.dtype)
+                for s in jax.eval_shape(self.cut, [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights])
+            ]
 
     def _by_element(self, optimizer: Optimizer) -> bool:
-        return optimizer.by_element and type(optimizer).__module__.startswith("gluonx.")
+        return optimizer.by_element and optimizer.is_complete()
 
 
 def _others_train(param: Any, numbers: Sequence[int | None]) -> bool:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.adam import _Moments
 from gluonx.optimizer.momentum import _Momentum
-from gluonx.optimizer.optimizer import register
+from gluonx.optimizer.optimizer import complete, register
 from gluonx.optimizer.rules import Step, clipped, decayed, preprocess, wide, zeros_like_weight
 
 __all__ = ["LAMB", "LANS", "LARS"]
@@ -45,6 +45,7 @@ class _Trusted(_Moments):
         return norm
 
 
+@complete
 @register
 class LAMB(_Trusted):
     """Layer-wise adaptive moments: Adam's direction, decay included, scaled to the norm of the weight.
@@ -109,6 +110,7 @@ class LAMB(_Trusted):
         return step
 
 
+@complete
 @register
 class LANS(_Trusted):
     """LAMB with normalized gradients and Nesterov momentum: a sum of two scaled directions.
@@ -170,6 +172,7 @@ class LANS(_Trusted):
         return step
 
 
+@complete
 @register
 class LARS(_Momentum):
     """Layer-wise adaptive rate scaling of SGD.

@@ -6,10 +6,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from gluonx import random
-from gluonx.optimizer.optimizer import Optimizer, register
+from gluonx.optimizer.optimizer import Optimizer, complete, register
 from gluonx.optimizer.rules import Step, preprocess, zeros_like_weight
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
@@ -30,6 +28,7 @@ class _Momentum(Optimizer):
         return tuple(self._states())
 
 
+@complete
 @register
 class SGD(_Momentum):
     """Stochastic gradient descent with momentum: ``m = momentum * m - lr * (g + wd * w)``, ``w += m``.
@@ -78,6 +77,7 @@ class SGD(_Momentum):
         return step
 
 
+@complete
 @register
 class NAG(_Momentum):
     """Nesterov's accelerated gradient: SGD that looks one momentum step ahead.
@@ -118,6 +118,7 @@ class NAG(_Momentum):
         return step
 
 
+@complete
 @register
 class Signum(_Momentum):
     """Step by the sign of the (averaged) gradient.
@@ -161,6 +162,7 @@ class Signum(_Momentum):
         return step
 
 
+@complete
 @register
 class DCASGD(_Momentum):
     """Delay-compensated SGD, for gradients that belong to older weights.
@@ -208,6 +210,7 @@ class DCASGD(_Momentum):
         return step
 
 
+@complete
 @register
 class Test(Optimizer):
     """Plain gradient descent, for tests of what surrounds an optimizer: no momentum, no clipping.
@@ -228,11 +231,13 @@ class Test(Optimizer):
         return step
 
 
+@complete
 @register
 class SGLD(Optimizer):
     """Stochastic gradient Langevin dynamics: half a gradient step, and normal noise of variance ``lr``.
 
-    Its state is a seed per weight, drawn from `gluonx.random`; the noise of a step follows from seed and count.
+    The noise of every step is drawn anew from `gluonx.random`, as any random operator's: ``random.seed`` before a step
+    decides it. There is no state.
 
     Parameters
     ----------
@@ -243,20 +248,16 @@ class SGLD(Optimizer):
     """
 
     by_element = False  # one stream of noise a parameter
-    state_names = ("seed",)
+    draws = True
 
     def __init__(self, learning_rate: float | None = 0.1, use_fused_step: bool = False, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
-
-    def _states(self) -> dict[str, Any]:
-        return {"seed": lambda weight: np.uint32(random.host_rng().integers(2**32))}
 
     def _formula(self) -> Step:
         clip = self.clip_gradient
 
         def step(weight, grad, leaves, at):
-            key = jax.random.fold_in(jax.random.key(leaves[0]), jnp.asarray(at.t, jnp.uint32))
-            noise = jnp.sqrt(at.lr) * jax.random.normal(key, weight.shape, weight.dtype)
+            noise = jnp.sqrt(at.lr) * jax.random.normal(at.key, weight.shape, weight.dtype)
             return noise - 0.5 * at.lr * preprocess(weight, grad, at.wd, clip), leaves
 
         return step

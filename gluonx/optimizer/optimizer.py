@@ -14,14 +14,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
+import io
+import json
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from gluonx._frames import warn
 from gluonx.arguments import refuse
+from gluonx.dtype import canonical
+from gluonx.errors import FormatError
 from gluonx.optimizer.rules import FlatRule, Step, StepNumbers, per_parameter, with_master_weights, zeros_like_weight
 
 if TYPE_CHECKING:
@@ -29,7 +35,18 @@ if TYPE_CHECKING:
 
     from gluonx.lr_scheduler import LRScheduler
 
-__all__ = ["Optimizer", "create", "register"]
+__all__ = [
+    "OptaxOptimizer",
+    "Optimizer",
+    "Updater",
+    "complete",
+    "create",
+    "from_optax",
+    "get_updater",
+    "make_state",
+    "register",
+    "run_rule",
+]
 
 Class = TypeVar("Class", bound="type[Optimizer]")
 
@@ -51,6 +68,16 @@ def _settings(cls: type) -> list[str]:
             rows = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
             found.update({p.name: None for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)})
     return list(found)
+
+
+def complete(cls: Class) -> Class:
+    """Mark a class of optimizers whose settings tell all that its formula depends on.
+
+    Equal ones then share an operator, in other Trainers too. It holds for this very class: of what a user derives from
+    it, or writes alone, nobody knows that.
+    """
+    cls._complete = cls
+    return cls
 
 
 class Optimizer:
@@ -91,7 +118,14 @@ class Optimizer:
     state_names: ClassVar[tuple[str, ...]] = ()
     setting_names: ClassVar[tuple[str, ...]] = ()
     by_index: ClassVar[bool] = False
+    _complete: ClassVar[type | None] = None
+    draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
     by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Return whether this very class was marked by :func:`complete`."""
+        return cls._complete is cls
 
     def __init__(
         self,
@@ -140,7 +174,7 @@ class Optimizer:
         if learning_rate is None or getattr(scheduler, "base_lr", learning_rate) == learning_rate:
             return
         text = _OVERWRITES.format(old=scheduler.base_lr, new=learning_rate, name=type(self).__name__)
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warn(text)
         scheduler.base_lr = learning_rate
 
     # ------------------------------------------------------------- registry
@@ -174,8 +208,6 @@ class Optimizer:
                 raise TypeError(f"{name!r} has its settings already; give no others: {', '.join(sorted(kwargs))}.")
             name.param_dict = kwargs.get("param_dict", name.param_dict)
             return name
-        from gluonx.optimizer.wrap import from_optax
-
         return from_optax(name, **kwargs)
 
     # ------------------------------------------------------------- learning rate, multipliers
@@ -293,7 +325,7 @@ class Optimizer:
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
         if found is None:
-            found = per_parameter(self._states(), self._formula(), order, self.by_index)
+            found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws)
             self._rules[key] = found = with_master_weights(found) if masters else found
         return found
 
@@ -345,8 +377,6 @@ class Optimizer:
 
     def create_state(self, index: Any, weight: Any) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
-        from gluonx.optimizer.updater import make_state
-
         return make_state(self, weight)
 
     def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
@@ -356,13 +386,11 @@ class Optimizer:
             master = weight.astype("float32")
             return master, self.create_state(index, master)
         if narrow:
-            warnings.warn(_NARROW.format(dtype=np.dtype(weight.dtype).name), UserWarning, stacklevel=2)
+            warn(_NARROW.format(dtype=np.dtype(weight.dtype).name))
         return self.create_state(index, weight)
 
     def step(self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]) -> None:
         """Update ndarrays in place. A subclass may override it with its own imperative code."""
-        from gluonx.optimizer.updater import run_rule
-
         run_rule(self, indices, weights, grads, states)
 
     def fused_step(
@@ -425,3 +453,262 @@ def _all_equal(values: list[Any]) -> bool:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
+
+
+# -------------------- one array at a time
+
+
+def make_state(optimizer: Optimizer, weight: Any) -> Any:
+    """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
+    made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
+    return made[0] if len(made) == 1 else made or None
+
+
+def _handle(leaf: Any) -> Any:
+    from gluonx import np as gnp
+
+    return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
+
+
+def run_rule(
+    optimizer: Optimizer, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+) -> None:
+    """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
+    from gluonx import autograd
+    from gluonx.deferred import invoke
+    from gluonx.deferred.core import current_state
+    from gluonx.deferred.engine import random_inputs
+
+    optimizer._update_count(list(indices))
+    rule = optimizer._fix(optimizer._make_rule(indices, False), weights)
+    names = tuple(optimizer._states())
+    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
+    # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
+    leaves = [slot[name] for slot in slots for name in sorted(slot)]
+    with autograd.pause():
+        head = random_inputs(current_state()) if rule.draws else ()
+        out = invoke(rule.bound, (*weights, *grads, *leaves, optimizer.hyper(indices), *head))
+        for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
+            handle[...] = new
+
+
+def _as_tuple(state: Any) -> tuple[Any, ...]:
+    if state is None:
+        return ()
+    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
+
+
+class Updater:
+    """An optimizer together with the states of the weights that it has met.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Decides how a weight is updated.
+
+    Attributes
+    ----------
+    states : dict
+        State by index.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 1
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update one weight in place, or lists of them together; states are made at the first meeting."""
+        many = isinstance(index, (list, tuple))
+        indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
+        for i, w in zip(indices, weights, strict=True):
+            if i not in self.states:
+                self.states[i] = self.optimizer.create_state_multi_precision(i, w)
+        self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
+
+    def sync_state_context(self, state: Any, context: Any) -> Any:
+        """A state on a device: the same arrays if they are there, else copies."""
+        if isinstance(state, (tuple, list)):
+            return type(state)([self.sync_state_context(part, context) for part in state])
+        return None if state is None else state.to_device(context)
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
+
+        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
+        if dump_optimizer:
+            opt = self.optimizer
+            counts = [[i, n] for i, n in opt._index_update_count.items()]
+            tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}
+        buffer = io.BytesIO()
+        arrays["tree"] = np.frombuffer(json.dumps(tree).encode(), np.uint8)
+        np.savez(buffer, allow_pickle=False, **arrays)
+        return buffer.getvalue()
+
+    def set_states(self, states: bytes) -> None:
+        """Take the states that `get_states` gave.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are not such states; nothing is changed then.
+        """
+        try:
+            with np.load(io.BytesIO(states), allow_pickle=False) as arrays:
+                tree = json.loads(arrays["tree"].tobytes())
+                found = {i: _restore(node, arrays) for i, node in tree["states"]}
+                kept = tree.get("optimizer")
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
+        self.states = found
+        if kept is not None:
+            opt = self.optimizer
+            opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
+            opt._index_update_count = dict(kept["counts"])
+
+
+def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
+    if state is None:
+        return None
+    if isinstance(state, (tuple, list)):
+        return [_describe(part, arrays) for part in state]
+    value = state.asnumpy()
+    key = f"a{len(arrays)}"
+    arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
+    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
+
+
+def _restore(node: Any, arrays: Any) -> Any:
+    if node is None:
+        return None
+    if isinstance(node, list):
+        return tuple(_restore(part, arrays) for part in node)
+    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """Give an `Updater` of an optimizer."""
+    return Updater(optimizer)
+
+
+# -------------------- optax
+
+_NOT_OPTAX = (
+    "An optimizer is the name of one (such as 'adam'), an Optimizer of gluonx, or an optax transformation "
+    "(an object with init and update); this is a {kind}."
+)
+_OWN_RATE = (
+    "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
+    "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
+)
+_OWN_DECAY = "An optax transformation decays weights itself: put optax.add_decayed_weights into it instead of wd={wd}."
+
+
+def from_optax(tx: optax.GradientTransformation, **settings: Any) -> OptaxOptimizer:
+    """Wrap an optax transformation as an Optimizer.
+
+    Parameters
+    ----------
+    tx : optax.GradientTransformation
+        Such as ``optax.adam(1e-3)``, with its learning rate inside; or, if ``learning_rate`` or ``lr_scheduler`` is
+        given, one without, such as ``optax.scale_by_adam()``, whose output is multiplied with minus the learning rate.
+    **settings
+        ``learning_rate``, ``lr_scheduler``, ``multi_precision`` and ``rescale_grad`` as of `Optimizer`. A parameter's
+        ``lr_mult`` multiplies its change in either case; ``wd_mult`` is not used.
+
+    Returns
+    -------
+    OptaxOptimizer
+
+    Raises
+    ------
+    TypeError
+        If ``tx`` is not an optax transformation.
+    ValueError
+        If ``wd`` or ``clip_gradient`` is given, which optax has its own pieces for.
+
+    Examples
+    --------
+    >>> import optax
+    >>> from_optax(optax.sgd(0.1)).learning_rate is None
+    True
+    >>> from_optax(optax.scale_by_adam(), learning_rate=0.01).learning_rate
+    0.01
+    """
+    return OptaxOptimizer(tx, **settings)
+
+
+@complete
+class OptaxOptimizer(Optimizer):
+    """An Optimizer whose rule is an optax transformation; see `from_optax`."""
+
+    by_element = False
+
+    def __init__(self, tx: optax.GradientTransformation, learning_rate: float | None = None, **settings: Any) -> None:
+        if not (callable(getattr(tx, "init", None)) and callable(getattr(tx, "update", None))):
+            raise TypeError(_NOT_OPTAX.format(kind=type(tx).__name__))
+        if settings.get("wd"):
+            raise ValueError(_OWN_DECAY.format(wd=settings["wd"]))
+        if settings.get("clip_gradient"):
+            raise ValueError("An optax transformation clips gradients itself: put optax.clip into it.")
+        self._outer_rate = learning_rate is not None or settings.get("lr_scheduler") is not None
+        super().__init__(learning_rate=learning_rate, **settings)
+        if not self._outer_rate:
+            self.lr = None
+        self.tx = tx
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the outer learning rate.
+
+        Raises
+        ------
+        UserWarning
+            If the learning rate is inside the transformation, or a scheduler decides it.
+        """
+        if not self._outer_rate:
+            raise UserWarning(_OWN_RATE)
+        super().set_learning_rate(lr)
+
+    def _rate(self) -> Any:
+        return self.learning_rate if self._outer_rate else 1.0
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (self.tx, self._outer_rate, self.multi_precision)
+
+    def _make_rule(self, indices: Any, masters: bool) -> optax.GradientTransformationExtraArgs:
+        key = (self._settings(), masters)
+        found = self._rules.get(key)
+        if found is None:
+            found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
+            self._rules[key] = found = with_master_weights(found) if masters else found
+        return found
+
+    def __repr__(self) -> str:
+        return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"
+
+
+def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
+    """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
+    import optax
+
+    inner = optax.with_extra_args_support(tx)
+
+    def update(
+        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
+    ) -> tuple[Any, Any]:
+        grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
+        if "value_fn" in extra:  # a step with a closure: the loss is scaled as its gradient is
+            loss = extra["value_fn"]
+            extra.update(value=extra["value"] * rescale, grad=grads, value_fn=lambda moving: loss(moving) * rescale)
+        updates, state = inner.update(grads, state, params, **extra)
+        leaves, treedef = jax.tree.flatten(updates)
+        rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
+        leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]
+        return jax.tree.unflatten(treedef, leaves), state
+
+    # One program for the whole state, since optax makes it array by array.
+    return optax.GradientTransformationExtraArgs(jax.jit(inner.init), update)  # pyright: ignore[reportArgumentType]

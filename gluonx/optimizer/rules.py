@@ -33,7 +33,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx._frames import telling
 from gluonx.deferred import DerivedOp
+from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.ops import prng
 
 if TYPE_CHECKING:
     import optax
@@ -42,6 +45,7 @@ __all__ = [
     "At",
     "FlatRule",
     "Hyper",
+    "Keyed",
     "MasterState",
     "StepNumbers",
     "advanced",
@@ -73,7 +77,7 @@ class At(NamedTuple):
     """What one parameter sees of a step: its learning rate, weight decay, update count and (static) own index.
 
     For a fused array the numbers are arrays that broadcast against it, ``index`` holds one index a piece, and
-    ``layout`` knows where the pieces lie.
+    ``layout`` knows where the pieces lie. ``key`` is a random key of the parameter and step, for formulas that draw.
     """
 
     lr: Any
@@ -81,6 +85,7 @@ class At(NamedTuple):
     t: Any
     index: Any
     layout: Any = None
+    key: Any = None
 
     def norm(self, array: Any) -> Any:
         """The Euclidean norm; of a fused array that of each piece, broadcasting against it."""
@@ -122,9 +127,10 @@ def pack(
     """
     if not decays:
         wd = ()
-    if uniform:
-        return np.array((rescale, t[0], lr[0], *wd[:1]), np.float32)
-    return np.array((rescale, *t, *lr, *wd), np.float32)
+    with telling():
+        if uniform:
+            return np.array((rescale, t[0], lr[0], *wd[:1]), np.float32)
+        return np.array((rescale, *t, *lr, *wd), np.float32)
 
 
 class StepNumbers(NamedTuple):
@@ -261,7 +267,11 @@ def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., An
 
 
 def per_parameter(
-    states: dict[str, Callable[[Any], Any]], step: Step, indices: Sequence[Any] | None = None, by_index: bool = False
+    states: dict[str, Callable[[Any], Any]],
+    step: Step,
+    indices: Sequence[Any] | None = None,
+    by_index: bool = False,
+    draws: bool = False,
 ) -> optax.GradientTransformationExtraArgs:
     """Lift a formula for one weight to a rule for a pytree of weights.
 
@@ -276,6 +286,8 @@ def per_parameter(
         The parameters' indices, for formulas that look at ``at.index``; by default their positions.
     by_index
         Whether the formula looks at ``at.index``. If not, weights of one shape share a trace.
+    draws
+        Whether the formula draws with ``at.key``. The rule's ``update`` then takes a random key, ``key=``.
 
     Returns
     -------
@@ -292,6 +304,7 @@ def per_parameter(
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
 
     init.by_parameter = True  # the last number in a state's path is the parameter's
+    init.draws = draws
 
     def update(
         updates: Any,
@@ -303,16 +316,21 @@ def per_parameter(
         t: Any,
         rescale: Any = 1.0,
         layouts: Any = None,
+        key: Any = None,
         **_: Any,
     ) -> tuple[Any, Any]:
+        if draws and key is None:
+            raise ValueError("This rule draws random numbers: give its update a JAX key, key=jax.random.key(...).")
         if params is None:
             raise ValueError("A rule of gluonx needs the parameters: call update(grads, state, params, lr=..., ...).")
         grads, treedef = jax.tree.flatten(updates)
         changes, new_state = [], []
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
             index, layout = indices[i] if indices else i, layouts[i] if layouts else None
-            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), index, layout)
-            alike = not by_index and layout is None and all(isinstance(x, jax.Array) for x in (weight, at.lr, at.t))
+            own = jax.random.fold_in(key, i) if draws else None
+            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), index, layout, own)
+            alone = by_index or draws or layout is not None
+            alike = not alone and all(isinstance(x, jax.Array) for x in (weight, at.lr, at.t))
             change, new = (traced_once if alike else one)(weight, grad, slot, rescale, at)
             changes.append(change)
             new_state.append(new)
@@ -357,6 +375,7 @@ def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTrans
         return MasterState(master, inner.init(jax.tree.unflatten(treedef, _first(master, weights))))
 
     init.by_parameter = getattr(inner.init, "by_parameter", False)
+    init.draws = getattr(inner.init, "draws", False)
 
     def update(updates: Any, state: MasterState, params: Any = None, **extra: Any) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
@@ -407,8 +426,13 @@ class FlatRule:
         A name per state leaf, such as ``"0/mean"``, stable between processes: what to save a state under.
     owners : tuple of (int or None)
         Per state leaf the weight whose shape and placement it shares, None where it belongs to no one.
+    keys : tuple
+        Per state leaf that is a random key of JAX how its words are one (``impl``), else None. As leaves keys are
+        their words.
     places : tuple of (int or None)
         Per state leaf the weight that it is a state of, of its shape or not; None where nobody can tell.
+    draws : bool
+        Whether `apply` needs a random key, ``key=``.
 
     Examples
     --------
@@ -420,7 +444,7 @@ class FlatRule:
     ([0.5, 0.5], ('0/momentum',))
     """
 
-    __slots__ = ("__weakref__", "_bound", "count", "leaf_names", "owners", "places", "treedef", "tx")
+    __slots__ = ("__weakref__", "_bound", "count", "draws", "keys", "leaf_names", "owners", "places", "treedef", "tx")
 
     def __init__(self, tx: optax.GradientTransformation, weights: Sequence[Any]) -> None:
         import optax
@@ -428,12 +452,24 @@ class FlatRule:
         self.tx = optax.with_extra_args_support(tx)
         self.count = len(weights)
         abstract = tuple(jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights)
-        state = jax.eval_shape(self.tx.init, abstract)
+        kinds: list[Any] = []
+
+        def begin(weights: Any) -> Any:
+            state = self.tx.init(weights)
+            kinds[:] = [jax.random.key_impl(x) if _is_key(x) else None for x in jax.tree.leaves(state)]
+            return state
+
+        with keeping_64_bits(any(w.dtype in WIDE for w in weights)):
+            state = jax.eval_shape(begin, abstract)
+        self.keys = tuple(kinds)
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
         self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
-        self.owners = tuple(_owner(path, leaf, abstract) for path, leaf in paths)
         last = tuple(_last_number(path) for path, _ in paths)
-        self.places = last if getattr(self.tx.init, "by_parameter", False) else self.owners
+        by_parameter = getattr(self.tx.init, "by_parameter", False)
+        numbers = last if by_parameter else _numbers_of_parameters(state, self.count)
+        self.owners = tuple(_owner(n, leaf, abstract) for n, (_, leaf) in zip(numbers, paths, strict=True))
+        self.places = last if by_parameter else self.owners
+        self.draws = getattr(self.tx.init, "draws", False)
         self._bound: DerivedOp | None = None
 
     @property
@@ -443,9 +479,12 @@ class FlatRule:
 
     @property
     def bound(self) -> DerivedOp:
-        """The rule as an operator for `gluonx.deferred.invoke`: arrays in and out as in calling the rule."""
+        """The rule as an operator for `gluonx.deferred.invoke`: arrays in and out as in calling the rule.
+
+        One that draws takes what `gluonx.deferred.engine.random_inputs` gives behind them.
+        """
         if self._bound is None:
-            self._bound = DerivedOp("optimizer_update", self)
+            self._bound = DerivedOp("optimizer_update", Keyed(self) if self.draws else self)
         return self._bound
 
     def init(self, weights: Sequence[Any]) -> Leaves:
@@ -453,7 +492,7 @@ class FlatRule:
 
         None of them shares a buffer with a weight, so weights and state can be donated together.
         """
-        leaves = jax.tree.leaves(self.tx.init(tuple(weights)))
+        leaves = self._words(jax.tree.leaves(self.tx.init(tuple(weights))))
         given = {id(w) for w in weights}
         return tuple(jnp.array(leaf, copy=True) if id(leaf) in given else leaf for leaf in leaves)
 
@@ -469,7 +508,8 @@ class FlatRule:
         hyper
             The vector of `pack`, or a `Hyper`, or a mapping with ``lr``, ``wd``, ``t`` and ``rescale``.
         **extra
-            More for the rule's ``update``: ``value`` and ``value_fn``, the loss and how it follows from the weights.
+            More for the rule's ``update``: ``value`` and ``value_fn``, the loss and how it follows from the weights;
+            ``key`` for a rule that draws.
 
         Returns
         -------
@@ -477,10 +517,17 @@ class FlatRule:
             New weights (each in its own dtype) and new state leaves.
         """
         numbers = self._numbers(hyper)
-        tree = jax.tree.unflatten(self.treedef, state)
+        leaves = [x if kind is None else jax.random.wrap_key_data(x, impl=kind) for x, kind in zip(state, self.keys)]
+        tree = jax.tree.unflatten(self.treedef, leaves)
         changes: Any
         changes, tree = self.tx.update(tuple(grads), tree, tuple(weights), **numbers, **extra)
-        return tuple(map(_add, weights, changes)), tuple(jax.tree.leaves(tree))
+        one = _one(numbers["rescale"])
+        added = tuple(_add(w, change, one) for w, change in zip(weights, changes))
+        return added, tuple(self._words(jax.tree.leaves(tree)))
+
+    def _words(self, leaves: Sequence[Any]) -> list[Any]:
+        """State leaves with the words of random keys in place of the keys."""
+        return [x if kind is None else jax.random.key_data(x) for x, kind in zip(leaves, self.keys, strict=True)]
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
         if isinstance(hyper, Hyper):
@@ -489,29 +536,79 @@ class FlatRule:
             return hyper
         return unpack(hyper, self.count)._asdict()
 
-    def __call__(self, *arrays: Any) -> Leaves:
+    def __call__(self, *arrays: Any, **extra: Any) -> Leaves:
         """Do `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
         n = self.count
-        weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1])
+        weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1], **extra)
         return weights + state
 
     def __repr__(self) -> str:
         return f"FlatRule({self.count} weights, {len(self.leaf_names)} state arrays)"
 
 
-def _add(weight: Any, change: Any) -> Any:
+class Keyed:
+    """An update by a rule that draws: behind its arrays come a root key's words and the number of the draw."""
+
+    __slots__ = ("update",)
+
+    def __init__(self, update: Any) -> None:
+        self.update = update
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The update, by the key of that draw."""
+        return self.update(*arrays[:-2], key=prng.wrap(*arrays[-2:]))
+
+
+def _one(number: Any) -> Any:
+    """Make a 1 out of a number of the step, so that XLA cannot know it (NaN where the number is NaN)."""
+    return jnp.where(number == number, jnp.float32(1), jnp.float32(np.nan))
+
+
+def _add(weight: Any, change: Any, one: Any) -> Any:
+    """Add the change to a weight.
+
+    A change that is a state too (SGD's momentum) is an array of its own, and the sum of two arrays a loop of one
+    operation. On a CPU XLA writes such a loop tile by tile, and over the small last axes of a convolution's weights its
+    tiles take 4 times as long (see `gluonx._process`). A loop of two operations is written plainly, and the product
+    with 1 is exact.
+    """
     dtype = jnp.promote_types(weight.dtype, change.dtype)
-    return (weight.astype(dtype) + change.astype(dtype)).astype(weight.dtype)
+    change = change.astype(dtype)
+    if weight.ndim > 2:
+        change = change * one.astype(dtype)
+    return (weight.astype(dtype) + change).astype(weight.dtype)
 
 
 def _last_number(path: Sequence[Any]) -> int | None:
     return next((key.idx for key in reversed(path) if hasattr(key, "idx")), None)
 
 
-def _owner(path: Sequence[Any], leaf: Any, weights: Sequence[Any]) -> int | None:
-    """The weight to which a state leaf belongs: the last index in its path, if the shapes agree."""
-    for key in reversed(path):
-        index = getattr(key, "idx", None)
-        if index is not None and index < len(weights) and weights[index].shape == leaf.shape:
-            return index
-    return None
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
+    """Per leaf of a state of optax its place in a tuple that is like that of the `count` parameters, else None.
+
+    Not any number in a leaf's path is a parameter's: a chain's state is a tuple too.
+    """
+
+    def like(node: Any) -> bool:
+        leaves = [jax.tree.leaves(item) for item in node] if type(node) is tuple and len(node) == count else []
+        # A masked one has no leaf.
+        return bool(leaves) and all(not own or own[0] is item for own, item in zip(leaves, node, strict=True))
+
+    found: list[int | None] = []
+    for part in jax.tree.leaves(state, is_leaf=like):
+        if like(part):
+            found.extend(i for i, item in enumerate(part) if jax.tree.leaves(item))
+        else:
+            found.append(None)
+    return tuple(found)
+
+
+def _owner(number: int | None, leaf: Any, weights: Sequence[Any]) -> int | None:
+    """The weight to which a state leaf belongs: the one of its number, if the shapes agree."""
+    if number is None or number >= len(weights) or weights[number].shape != leaf.shape or _is_key(leaf):
+        return None
+    return number

@@ -49,6 +49,6 @@ class Advancing:
     def __init__(self, update: Any) -> None:
         self.update, self.pieces = update, update.pieces
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         """(weights, gradients, states, step vector) -> (weights, states, step vector)."""
-        return (*self.update(*arrays), advanced(arrays[-1], self.pieces))
+        return (*self.update(*arrays, **extra), advanced(arrays[-1], self.pieces))

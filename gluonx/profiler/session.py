@@ -15,8 +15,9 @@ import numpy as np
 
 from gluonx import engine
 from gluonx.deferred import flushing
+from gluonx.dtype import keeping_64_bits
+from gluonx.files.atomic import atomic_write
 from gluonx.profiler.trace import MARK, Origin, Rows, aggregate, origins_of, placed, read
-from gluonx.serialize.atomic import atomic_write
 
 __all__ = [
     "PROFILE",
@@ -144,7 +145,8 @@ class Profile:
         if found is None:
             joined: dict[str, Origin] = {}
             for program, structs in self.programs.get(module, {}).values():
-                joined.update(origins_of(program.call.lower(*structs).compile().as_text() or ""))
+                with keeping_64_bits(program.wide):
+                    joined.update(origins_of(program.call.lower(*structs).compile().as_text() or ""))
             found = self.origins[module] = joined
         return found
 

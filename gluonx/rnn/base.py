@@ -21,8 +21,8 @@ from typing import Any
 import jax
 
 from gluonx import np, npx
-from gluonx.block import Block, HybridBlock
-from gluonx.deferred.core import current_state
+from gluonx.block.block import Block, HybridBlock
+from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.tracing import infer
 from gluonx.errors import GluonxError, ShapeError
 
@@ -115,6 +115,28 @@ class RecurrentCell(Block):
         make = np.zeros if func is None else func
         return [make(shape=info["shape"], **kwargs) for info in self.state_info(batch_size)]
 
+    def _states_of(self, states: Any) -> Any:
+        """The states that a call was given, if they are a list of as many as the cell has.
+
+        One array that holds them along a new first axis will do, as in MXNet.
+        """
+        wanted = self.state_info()
+        if isinstance(states, Handle):
+            if wanted and len(states.shape) == len(wanted[0]["shape"]) + 1 and states.shape[0] == len(wanted):
+                return states
+            came = f"an array of shape {states.shape} came"
+        elif isinstance(states, (list, tuple)):
+            if len(states) == len(wanted):
+                return states
+            came = f"{len(states)} came"
+        else:
+            came = f"{states!r} came"
+        shapes = ", ".join("(batch" + "".join(f", {n}" for n in info["shape"][1:]) + ")" for info in wanted)
+        raise ShapeError(
+            f"{type(self).__name__} takes a list of {len(wanted)} states, of shapes [{shapes}], but {came}. Call "
+            f"cell(x, [{', '.join(['h', 'c'][: len(wanted)])}]), or begin with cell.begin_state(batch_size)."
+        )
+
     def reset(self) -> None:
         """Forget what a modifier keeps from step to step. Call it before a new sequence is stepped through by hand."""
         for cell in self._cells():
@@ -141,16 +163,15 @@ class RecurrentCell(Block):
         ----------
         *args
             ``(inputs,)`` or ``(inputs, states)`` as for a call, or what MXNet gives here: the number of the cell among
-            equal cells, the inputs of the first of them, and whether each of them walks in both directions.
-
-        Raises
-        ------
-        UninitializedError
-            Before ``initialize``.
+            equal cells, the inputs of the first of them, and whether each of them walks in both directions. The inputs
+            are those of one step, or a whole sequence, with one axis more. ``initialize`` may come later.
         """
-        if isinstance(args[0], int):
+        if not hasattr(args[0], "shape"):
             number, inputs, both = args
             shape = list(inputs.shape)
+            states = self.state_info(shape[0])
+            if states and len(shape) == len(states[0]["shape"]) + 1:
+                shape.pop(1)  # a sequence; whether time or the batch comes first, one is left in the place of the batch
             if number:  # it is given what a cell like it puts out
                 shape = [shape[0], *self.state_info(shape[0])[0]["shape"][1:]]
                 shape[1] *= 2 if both else 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import np
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 from gluonx.rnn.base import HybridRecurrentCell
 
 __all__ = ["GRUCell", "LSTMCell", "LSTMPCell", "RNNCell", "activated", "gru_step", "lstm_step"]
@@ -56,7 +56,7 @@ class _Cell(HybridRecurrentCell):
             raise ValueError(f"{type(self).__name__}: hidden_size must be at least 1, got {hidden_size}.")
         rows = self._gates * hidden_size
         self._hidden_size, self._input_size = hidden_size, input_size
-        self._op = get("fully_connected").bind(num_hidden=rows, no_bias=False, flatten=False)
+        self._op = get("fully_connected").bind(num_hidden=rows, no_bias=False)
         shapes = (rows, input_size), (rows, state_size or hidden_size), (rows,), (rows,)
         for name, shape, init in zip(("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"), shapes, inits):
             setattr(self, name, Parameter(name, shape=shape, init=init, allow_deferred_init=True))
@@ -119,6 +119,7 @@ class RNNCell(_Cell):
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on (batch, input_size); the output is the new state."""
+        states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
         output = activated(self._activation, i2h + h2h)
         return output, [output]
@@ -172,6 +173,7 @@ class LSTMCell(_Cell):
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on (batch, input_size)."""
+        states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
         output, cell = lstm_step(i2h + h2h, states[1], 1, self._activation, self._recurrent_activation)
         return output, [output, cell]
@@ -228,6 +230,7 @@ class LSTMPCell(_Cell):
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on (batch, input_size)."""
+        states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
         wide, cell = lstm_step(i2h + h2h, states[1], 1, "tanh", "sigmoid")
         output = invoke(self._project, (wide, self.h2r_weight.data()))
@@ -274,6 +277,7 @@ class GRUCell(_Cell):
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on (batch, input_size); the output is the new state."""
+        states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
         output = gru_step(i2h, h2h, states[0], 1, self._activation, self._recurrent_activation)
         return output, [output]

@@ -30,10 +30,8 @@ class _Several(RecurrentCell):
 
     def _dealt(self, states: Any) -> Iterator[tuple[RecurrentCell, list[Any]]]:
         """Each cell with its states."""
-        states, start = list(states), 0
+        states, start = list(self._states_of(states)), 0
         counts = [len(cell.state_info()) for cell in self._parts()]
-        if sum(counts) != len(states):
-            raise ValueError(f"{type(self).__name__} has {sum(counts)} states, but {len(states)} came.")
         for cell, count in zip(self._parts(), counts):
             yield cell, states[start : start + count]
             start += count

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.nn.conv import as_tuple
 from gluonx.ops import get
-from gluonx.parameter import Parameter
 from gluonx.rnn.base import HybridRecurrentCell
 from gluonx.rnn.cells import activated, gru_step, lstm_step
 
@@ -56,7 +57,7 @@ class _ConvCell(HybridRecurrentCell):
         name, n = type(self).__name__, self._dims
         if _LAYOUTS.get(conv_layout) != n:
             known = " and ".join(layout for layout, dims in _LAYOUTS.items() if dims == n)
-            raise ValueError(f"{name} knows the layouts {known}, not {conv_layout!r}.")
+            raise ArgumentError(f"{name} knows the layouts {known}, not {conv_layout!r}.")
         if len(input_shape) != n + 1:
             raise ValueError(f"{name}: input_shape is that of one sample, {conv_layout[1:]}, got {input_shape}.")
         self._conv_layout, self._activation = conv_layout, activation
@@ -112,6 +113,7 @@ class _ConvCell(HybridRecurrentCell):
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on a batch in the cell's layout."""
+        states = self._states_of(states)
         own, (to_input, to_state) = self._reg_params, self._convs
         i2h = invoke(to_input, (inputs, own["i2h_weight"].data(), own["i2h_bias"].data()))
         h2h = invoke(to_state, (states[0], own["h2h_weight"].data(), own["h2h_bias"].data()))

@@ -2,7 +2,7 @@
 
 A layer declares its parameters as people name them (``l0_i2h_weight``, ``r1_h2h_bias``, ...), each with its own
 initializer, and fuses them as soon as shapes are known into the flat ``rnn_param`` that the operator ``rnn`` takes and
-that MXNet 2 has. Files hold the single names; MXNet 2's files, which hold ``rnn_param``, are read too.
+that MXNet 2 has, in files too. Files of MXNet 1, and safetensors, hold the single names; both kinds are read.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import np
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
+from gluonx.block.fusion.layout import Fused
+from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
-from gluonx.deferred.fusion import Fused
-from gluonx.errors import DeferredInitializationError, ShapeError
+from gluonx.errors import ArgumentError, DeferredInitializationError, ShapeError
 from gluonx.ops import get
 from gluonx.ops.rnn import input_size_of, packing
-from gluonx.parameter import Parameter
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
 _LAYOUTS = ("TNC", "NTC")
+_KINDS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 _OTHER_STATES = "{cls}: {wanted} states are needed, of shapes {shapes}; {came} came."
 _OTHER_SHAPE = "{cls}: a state has shape {came}, but inputs of shape {inputs} need {wanted}."
 
@@ -46,7 +47,7 @@ class _RNNLayer(HybridBlock):
         super().__init__()
         name = type(self).__name__
         if layout not in _LAYOUTS:
-            raise ValueError(f"{name} knows the layouts TNC and NTC, not {layout!r}.")
+            raise ArgumentError(f"{name} knows the layouts TNC and NTC, not {layout!r}.")
         for what, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
             if size < 1:
                 raise ValueError(f"{name}: {what} must be at least 1, got {size}.")
@@ -72,7 +73,7 @@ class _RNNLayer(HybridBlock):
         }
         self._ops = tuple(op.bind(**attrs, state_outputs=outputs) for outputs in (False, True))
         pieces = self._pieces(input_size)
-        for piece, shape in pieces:
+        for piece, shape in sorted(pieces, key=lambda found: _place(found[0])):
             init = inits[piece.split("_", 1)[1]]
             setattr(self, piece, Parameter(piece, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
         flat = Fused("rnn_param", tuple(piece for piece, _ in pieces), how="flat")
@@ -103,10 +104,10 @@ class _RNNLayer(HybridBlock):
     @property
     def rnn_param(self) -> Parameter:
         """The flat parameter, as in MXNet 2. There is none before the shapes are known and the values made."""
-        found = self.collect_params().get("rnn_param")
+        found = self._fusion_homes().get("rnn_param")
         if found is None:
             self.fuse()
-            found = self.collect_params().get("rnn_param")
+            found = self._fusion_homes().get("rnn_param")
         if found is None:
             raise DeferredInitializationError(
                 f"{self!r} has no rnn_param yet, which is made of l0_i2h_weight and the others. Call initialize(), and "
@@ -196,6 +197,12 @@ class _RNNLayer(HybridBlock):
                 came = tuple(state.shape)
                 raise ShapeError(_OTHER_SHAPE.format(cls=cls, came=came, inputs=tuple(x.shape), wanted=shape))
         return states
+
+
+def _place(piece: str) -> tuple[int, bool, int]:
+    """Return where MXNet 1 lists a parameter: by layer, then by direction."""
+    place, kind = piece.split("_", 1)
+    return int(place[1:]), place[0] == "r", _KINDS.index(kind)
 
 
 def _inits(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any, h2r_weight: Any = None) -> dict[str, Any]:

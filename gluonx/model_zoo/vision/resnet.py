@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonx import nn
-from gluonx.block import HybridBlock
+from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.model_zoo.model_store import finished, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain

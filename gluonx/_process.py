@@ -1,0 +1,246 @@
+"""Changes of the process, made only when asked for: this is the one module that does.
+
+``import gluonx`` leaves the process as it is: its environment, JAX's options, Python's collector, the disk. Three
+things make a training program faster and are the process's, so they are the user's to choose. :func:`tune` turns them
+on, and ``GLUONX_TUNE=1`` calls it when gluonx is imported:
+
+- **XLA's code generator for loops on a CPU.** XLA writes a loop of one elementwise operation tile by tile. Where an
+  array ends in small axes, as the weights of convolutions do (..., 3, 3), its tiles are small too and go through the
+  stack: with jax 0.10 and 0.12 the sum of two arrays of shape (512, 512, 3, 3) takes 8 to 10 times as long as from the
+  other generator. Only a flag of the process chooses, and XLA reads ``XLA_FLAGS`` once. (The updates of gluonx's own
+  optimizers avoid such loops, see `gluonx.optimizer.rules`.)
+- **Compiled programs are kept on disk** for the next process: reading one takes a millisecond or two, compiling it
+  twenty. JAX never deletes from the folder; in its default folder gluonx removes, once a day and at the end of a
+  process, the programs that were not used for longest while there are more than `LIMIT` bytes.
+- **Python's collector of cycles pauses** while modules are imported and programs traced. Tracing makes hundreds of
+  thousands of objects that stay, and the collector goes through all of them again and again.
+
+What the user says elsewhere wins: a folder or a threshold given to JAX, flags of XLA that already choose. The
+environment variables ``GLUONX_CACHE_DIR`` and ``GLUONX_X64`` ask for one thing each; they act without :func:`tune`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import time
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["LIMIT", "OPTION", "choose", "compilation_cache", "default_folder", "prune", "set_x64", "start", "tune",
+           "uncollected"]  # fmt: skip
+
+LIMIT = 4 << 30
+OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
+_DAY = 24 * 3600
+_EVERYTHING = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
+_TRUE = ("1", "true", "on", "yes")
+
+
+class _Chosen:
+    """The changes asked for in this process."""
+
+    pauses = False
+    prunes = False
+
+
+def start() -> None:
+    """Do what the environment asks for, when gluonx is imported: GLUONX_TUNE, GLUONX_CACHE_DIR, GLUONX_X64."""
+    if os.environ.get("GLUONX_X64", "").lower() in _TRUE:
+        set_x64(True)
+    if os.environ.get("GLUONX_TUNE", "").lower() in _TRUE:
+        tune()
+    elif os.environ.get("GLUONX_CACHE_DIR"):
+        _keep_programs()
+
+
+def tune(*, emitter: bool = True, cache: bool = True, collector: bool = True) -> None:
+    """Change the process so that training programs start and run faster; ``GLUONX_TUNE=1`` does it at the import.
+
+    Call it once, at the start of a program, before anything is computed. Calling it again changes nothing more.
+
+    Parameters
+    ----------
+    emitter : bool
+        Add `OPTION` to ``XLA_FLAGS``: faster loops over the weights of convolutions on a CPU. Flags that choose
+        already stay.
+    cache : bool
+        Keep compiled programs on disk for the next process, in ``GLUONX_CACHE_DIR`` or else
+        ``$XDG_CACHE_HOME/gluonx/xla`` or ``~/.cache/gluonx/xla``. A folder that JAX was given stays; an empty
+        ``GLUONX_CACHE_DIR`` keeps none.
+    collector : bool
+        Pause Python's garbage collector while modules are imported and programs traced.
+
+    Warns
+    -----
+    RuntimeWarning
+        If it comes too late: XLA has started and has read its flags.
+
+    Examples
+    --------
+    >>> from gluonx import engine
+    >>> engine.tune(emitter=False, cache=False, collector=False)  # leaves everything as it is
+    """
+    if emitter and choose(os.environ) and _backend_is_up():
+        from gluonx._frames import warn
+
+        warn(
+            "tune() comes too late for XLA's code generator: XLA has started and read its flags. Call it before "
+            "anything is computed, or set GLUONX_TUNE=1 in the environment.",
+            RuntimeWarning,
+        )
+    if cache:
+        _keep_programs()
+    _Chosen.pauses = _Chosen.pauses or collector
+
+
+# ----------------------------------------------------------------- XLA's code generator
+
+
+def choose(environment: MutableMapping[str, str]) -> bool:
+    """Add `OPTION` to the flags of XLA in `environment`, unless what is there speaks against it.
+
+    Returns
+    -------
+    bool
+        Whether it was added.
+
+    Examples
+    --------
+    >>> flags = {"XLA_FLAGS": "--xla_dump_to=somewhere"}
+    >>> choose(flags)
+    True
+    >>> flags["XLA_FLAGS"]
+    '--xla_dump_to=somewhere --xla_backend_extra_options=xla_cpu_disable_tiled_emitter'
+    """
+    flags = environment.get("XLA_FLAGS", "").strip()
+    is_file = bool(flags) and not flags.startswith("-")
+    if is_file or "--xla_backend_extra_options" in flags:
+        return False
+    environment["XLA_FLAGS"] = f"{flags} {OPTION}".strip()
+    return True
+
+
+def _backend_is_up() -> bool:
+    """Return whether XLA has started: JAX then refuses another number of CPU devices, before it changes anything."""
+    import jax
+
+    before: int = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
+    try:
+        jax.config.update("jax_num_cpu_devices", before + 1 if before > 0 else 1)
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", before)
+    return False
+
+
+# ----------------------------------------------------------------- compiled programs on disk
+
+
+def default_folder() -> Path | None:
+    """Return where `tune` keeps compiled programs; None where ``GLUONX_CACHE_DIR`` is empty."""
+    chosen = os.environ.get("GLUONX_CACHE_DIR")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gluonx" / "xla"
+
+
+def compilation_cache(folder: str | os.PathLike[str] | None) -> None:
+    """Keep compiled programs in `folder` for the next process, small ones too; None keeps none.
+
+    ``JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS`` says which programs are worth keeping, where it is set.
+    """
+    import jax
+    from jax.experimental.compilation_cache import compilation_cache as jax_cache
+
+    jax.config.update("jax_compilation_cache_dir", None if folder is None else str(folder))
+    if folder is not None and _EVERYTHING not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax_cache.reset_cache()  # JAX looks at the folder when it first compiles, which may be behind it
+
+
+def _keep_programs() -> None:
+    """Keep programs in the default folder, unless JAX was given one."""
+    import jax
+
+    folder = default_folder()
+    if folder is None or jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return
+    compilation_cache(folder)
+    if not _Chosen.prunes:
+        _Chosen.prunes = True
+        atexit.register(_prune_daily, folder)
+
+
+def prune(folder: Path, limit: int = LIMIT) -> int:
+    """Delete the programs in `folder` that were not used for longest, if they are more than `limit` bytes together.
+
+    A quarter of the limit is free afterwards.
+
+    Returns
+    -------
+    int
+        How many were deleted.
+    """
+    found: list[tuple[float, int, str]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith("-cache") and entry.is_file():
+                known = entry.stat()
+                found.append((max(known.st_atime, known.st_mtime), known.st_size, entry.path))
+    total, deleted = sum(size for _, size, _ in found), 0
+    if total <= limit:
+        return 0
+    for _, size, path in sorted(found):
+        if total <= limit * 3 // 4:
+            break
+        os.unlink(path)
+        total, deleted = total - size, deleted + 1
+    return deleted
+
+
+def _prune_daily(folder: Path) -> None:
+    stamp = folder / "looked-after"
+    try:
+        if not folder.is_dir() or (stamp.exists() and time.time() - stamp.stat().st_mtime < _DAY):
+            return
+        stamp.touch()
+        prune(folder)
+    except OSError:
+        pass  # another process is at it, or the folder cannot be written: a cache is no reason to fail
+
+
+# ----------------------------------------------------------------- number types
+
+
+def set_x64(active: bool) -> None:
+    """Let 64-bit numbers exist in this process, or not: JAX's switch, as it is."""
+    import jax
+
+    jax.config.update("jax_enable_x64", active)
+
+
+# ----------------------------------------------------------------- Python's collector of cycles
+
+_MANY = 20_000  # new objects; going through them takes some milliseconds
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Pause the collector of cycles, if `tune` was asked to and it is running; a stretch of importing or tracing.
+
+    What a long stretch leaves is put among the old objects, unseen, where it is looked at when they are.
+    """
+    if not _Chosen.pauses or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if gc.get_count()[0] > _MANY and gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()  # to the oldest generation
+        gc.enable()

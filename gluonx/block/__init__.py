@@ -1,0 +1,11 @@
+"""Blocks and what belongs to them: parameters, files, the functional view, parameter fusion.
+
+`block` holds Block and HybridBlock, `parameter` what a parameter is, `checkpoint` how parameters come and go,
+`functional` the pure view of a net, `summary` its table, and `fusion` how several parameters are kept as one array.
+"""
+
+from gluonx.block.block import Block as Block
+from gluonx.block.block import HookHandle as HookHandle
+from gluonx.block.block import HybridBlock as HybridBlock
+
+__all__ = ["Block", "HookHandle", "HybridBlock"]

@@ -1,0 +1,881 @@
+"""Blocks: what layers and nets are made of.
+
+A :class:`Block` owns parameters and other blocks, each under the name of the attribute it was assigned to, and computes
+with them in ``forward``. The operations on it are few: call it, walk it (``collect_params``, ``apply``, ``hybridize``,
+``cast``, ...), and move its parameters to and from a file or another block.
+
+A :class:`HybridBlock` may be hybridized: its forward is then traced once for each kind of input and becomes one node of
+the pending graph. What it computes is the same.
+
+A layer is called some thousand times a second, so a call is nearly nothing: ``_plain`` says that there is nothing to
+do but to run ``forward``. It is False while the block has hooks, is hybridized, or has parameters of unknown shape.
+
+The walk is by structured names, ``'features.0.weight'``: the attribute names from the outermost block inwards. They
+name parameters in files, and in messages with the class of the outermost block in front, ``'LeNet.features.0.weight'``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import jax
+
+from gluonx import initializer
+from gluonx._frames import door, shorten, warn
+from gluonx.arguments import Checked
+from gluonx.block import checkpoint
+from gluonx.block.bulking import Calls
+from gluonx.block.fusion.blocks import Fusible, fused_view
+from gluonx.block.names import Names
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import structure
+from gluonx.block.summary import summarize
+from gluonx.block.tools import (
+    HookHandle,
+    LineByLine,
+    Registry,
+    Snapshot,
+    foreign_call,
+    hooks_run,
+    listed,
+    locate,
+    warn_of_loose_items,
+    watch_operators,
+)
+from gluonx.deferred import tracing
+from gluonx.deferred.core import current_state
+from gluonx.errors import ArgumentError, DynamicShapeError
+from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS
+
+__all__ = ["Block", "HookHandle", "HybridBlock"]
+
+_NO_INIT = (
+    "{cls} has no room for the {what} '{name}' yet. Call super().__init__() at the beginning of {cls}.__init__, before "
+    "anything is assigned."
+)
+_OTHER_TYPE = (
+    "Attribute '{name}' of {cls} is a {old} and cannot become a {new}. "
+    "Delete it first, del block.{name}, if that is what you want."
+)
+
+
+class Block(Checked, Fusible):
+    """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
+
+    Examples
+    --------
+    >>> class Scale(Block):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = Parameter("factor", shape=(1,), init="ones")
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.factor.data()
+    >>> net = Scale()
+    >>> list(net.collect_params())
+    ['factor']
+    """
+
+    _block_names = Names()
+    _plain = False
+    _direct = False  # whether a call is nothing but its traced forward
+    _whole = False  # the same as `_plain`, of a block with children
+    _ready: bool
+    _children: Registry
+    _reg_params: Registry
+    _collection: Snapshot
+    _calls: Calls
+    _pre_hooks: dict[HookHandle, Any]
+    _post_hooks: dict[HookHandle, Any]
+    _op_hooks: dict[HookHandle, Any]
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        own = self.__dict__
+        own["_children"] = Registry()
+        own["_reg_params"] = Registry()
+        own["_pre_hooks"] = {}
+        own["_post_hooks"] = {}
+        own["_op_hooks"] = {}
+        own["_collection"] = Snapshot(({}, {}))
+        own["_calls"] = Calls()
+        own["_fusions"] = Registry()
+        own["_fusions_at"] = -1
+        own["_ready"] = True
+        own["_plain"] = True
+        self._block_names.begin(self, prefix, params)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a bare instance, once the keywords are known to be right."""
+        for key in kwargs:
+            if key in BLOCK_KEYWORDS:
+                BLOCK_KEYWORDS[key](cls)
+        return super().__new__(cls, *args, **kwargs)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._block_names.defined(cls)
+
+    # ---------------------------------------------------------------- attributes and children
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        existing = self.__dict__.get(name)
+        if isinstance(existing, (Block, Parameter)) and not isinstance(value, type(existing)):
+            raise TypeError(
+                _OTHER_TYPE.format(
+                    name=name, cls=type(self).__name__, old=type(existing).__name__, new=type(value).__name__
+                )
+            )
+        trace = current_state().trace
+        if trace is not None:
+            trace.store(self, name)
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            value = self._register_parameter(value, name)
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        self._children.pop(name, None)
+        self._reg_params.pop(name, None)
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make `block` a child.
+
+        Parameters
+        ----------
+        block : Block
+        name : str, optional
+            Its name in structured parameter names; its number by default.
+
+        Raises
+        ------
+        TypeError
+            If `block` is no Block.
+        """
+        if not isinstance(block, Block):
+            raise ArgumentError(f"A child of {type(self).__name__} must be a Block, got {block!r}.")
+        if "_children" not in self.__dict__:
+            raise AttributeError(_NO_INIT.format(cls=type(self).__name__, what="block", name=name))
+        self._children[str(len(self._children)) if name is None else name] = block
+        self._refresh()
+
+    def _register_parameter(self, param: Parameter, name: str) -> Parameter:
+        if "_reg_params" not in self.__dict__:
+            raise AttributeError(_NO_INIT.format(cls=type(self).__name__, what="parameter", name=name))
+        param = self._block_names.adopt(self, param, name)
+        self._reg_params[name] = param
+        if param._path == param.name:
+            param._path = f"{type(self).__name__}.{name}"
+        self.__dict__["_ready"] = False
+        self._refresh()
+        return param
+
+    def __repr__(self) -> str:
+        children = self.__dict__.get("_children") or {}
+        lines = [f"  ({name}): " + repr(child).replace("\n", "\n  ") for name, child in children.items()]
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in BLOCK_ATTRIBUTES:
+            return BLOCK_ATTRIBUTES[name](self, name)
+        return object.__getattribute__(self, name)  # raises, also what a property of that name has raised
+
+    # ---------------------------------------------------------------- the call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run ``forward``, between the hooks if there are any."""
+        try:
+            if self._plain:
+                return self.forward(*args, **kwargs)
+            if self._direct:
+                return self._call_active(args, kwargs)  # type: ignore[attr-defined]
+            if self._whole:
+                state = current_state()
+                if state.deferring or state.trace is not None or state.naive:
+                    return self.forward(*args, **kwargs)
+                return self._calls.run(self.forward, args, kwargs, state)  # it may become one program
+            return self._call_guarded(args, kwargs)
+        except Exception as error:
+            call = foreign_call(args, kwargs)
+            if call is not None:
+                return call(self, args)
+            locate(error, self)
+            shorten(error)
+            raise
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the block computes. Every subclass defines it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward().")
+
+    def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call of a block that has hooks, is hybridized, or was never called before."""
+        hooked = (self._pre_hooks or self._post_hooks) and hooks_run(self)
+        for hook in tuple(self._pre_hooks.values()) if hooked else ():
+            hook(self, args)
+        if not self._ready:
+            self._settle(args, kwargs)
+        out = self._run(args, kwargs)
+        for hook in tuple(self._post_hooks.values()) if hooked else ():
+            hook(self, args, out)
+        return out
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._op_hooks or not hooks_run(self):
+            return self.forward(*args, **kwargs)
+        with watch_operators(self._op_hooks.values()):
+            return self.forward(*args, **kwargs)
+
+    def _run_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What a trace runs: the forward without the hooks, which run around it."""
+        return self.forward(*args, **kwargs)
+
+    def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
+        own = [*self._reg_params.values(), *self._fusion_pieces()]
+        of_shapes = getattr(current_state().trace, "of_shapes", False)
+        if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
+            self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
+        if self._fuse_waiting:
+            self._fuse_now()
+        self.__dict__["_ready"] = all(p._is_ready for p in own) and not self._fuse_waiting
+        self._refresh()
+
+    def _infers_shape(self) -> bool:
+        return hasattr(self, "infer_shape")
+
+    def _refresh(self) -> None:
+        """Find out anew whether a call is nothing but its forward."""
+        own = self.__dict__
+        simple = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
+        own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
+
+    # ---------------------------------------------------------------- hooks
+
+    def register_forward_pre_hook(self, hook: Callable[[Block, tuple[Any, ...]], None]) -> HookHandle:
+        """Have ``hook(block, inputs)`` called before each forward; what it returns is ignored.
+
+        It runs at each call, also inside hybridized blocks: while it is there, the blocks around this one run as if
+        they were not hybridized, and say so once. In ``npx.foreach``, ``while_loop`` and ``cond`` no hook runs.
+        """
+        return HookHandle(self, self._pre_hooks, hook)
+
+    def register_forward_hook(self, hook: Callable[[Block, tuple[Any, ...], Any], None]) -> HookHandle:
+        """Have ``hook(block, inputs, outputs)`` called after each forward; what it returns is ignored.
+
+        Inside hybridized blocks it runs at each call too; see :meth:`register_forward_pre_hook`.
+        """
+        return HookHandle(self, self._post_hooks, hook)
+
+    def register_op_hook(self, callback: Callable[[str, str, Any], None], monitor_all: bool = False) -> HookHandle:
+        """Have ``callback(name, operator, array)`` called for the output of every operator that the forward runs.
+
+        Parameters
+        ----------
+        callback : callable
+            ``name`` is ``'node_3_output'`` for the third operator of this forward. While a block has such a hook,
+            the blocks around it and below it run as if they were not hybridized.
+        monitor_all : bool
+            Whether the inputs are to be shown too (``'node_3_input0'``).
+        """
+        return HookHandle(self, self._op_hooks, (callback, monitor_all))
+
+    # ---------------------------------------------------------------- walks
+
+    @property
+    def params(self) -> Any:
+        """The block's own parameters, those of its children left out. Most code wants :meth:`collect_params`."""
+        return self._block_names.own(self)
+
+    def collect_params(self, select: str | None = None, fused: bool = True) -> dict[str, Parameter]:
+        """All parameters by structured name.
+
+        Parameters
+        ----------
+        select : str, optional
+            A regular expression. Names are kept that it matches from their beginning on, as in
+            ``net.collect_params('.*weight|.*bias')``. A pattern that matches names of pieces but not of the fused
+            parameter they are in gives the pieces.
+        fused : bool
+            Whether fused parameters stand for their pieces; see :meth:`fuse`.
+
+        Returns
+        -------
+        dict of str to Parameter
+            A shared parameter stands there once under each of its names.
+
+        Examples
+        --------
+        >>> list(Block().collect_params())
+        []
+        """
+        found = self._block_names.collected(self, select) if fused else None
+        return self._structured_params(select, fused) if found is None else found
+
+    def _structured_params(self, select: str | None, fused: bool) -> dict[str, Parameter]:
+        """Return the dict of :meth:`collect_params`, by structured names."""
+        snapshot = self._collection
+        apart, found = snapshot.content if snapshot.version == structure.version else self._collected()
+        if not fused:
+            found = apart
+        if select is None:
+            return dict(found)
+        wanted = re.compile(select)
+        chosen = {name: param for name, param in found.items() if wanted.match(name)}
+        if found is not apart:
+            homes = set(chosen.values())
+            pieces = {name: param for name, param in apart.items() if name not in found and wanted.match(name)}
+            chosen.update({name: param for name, param in pieces.items() if param._home not in homes})
+        return chosen
+
+    def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
+        """All parameters by structured name, apart and fused; also tells each one where it is, for messages."""
+        walk = list(self._walk())
+        warn_of_loose_items([block for _, block in walk])
+        found: dict[str, Parameter] = {}
+        for prefix, block in walk:
+            for name, param in block._reg_params.items():
+                found[prefix + name] = param
+                path = f"{type(self).__name__}.{prefix}{name}"
+                if param._path.count(".") <= path.count("."):  # the outermost walk gives the most telling path
+                    param._path = path
+        both = found, fused_view(type(self).__name__, walk, found)
+        self.__dict__["_collection"] = Snapshot(both, structure.version)
+        return both
+
+    def _walk(self, prefix: str = "") -> Iterator[tuple[str, Block]]:
+        """Yield this block and all below with the prefix of their names, parents first."""
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(f"{prefix}{name}.")
+
+    def _unique_params(self) -> list[Parameter]:
+        return list(dict.fromkeys(self.collect_params().values()))
+
+    def apply(self, fn: Callable[[Block], Any]) -> Block:
+        """Call `fn` with every block below this one, children first, and with this one; returns the block itself."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    @door
+    def initialize(
+        self,
+        init: Any = None,
+        device: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+        ctx: Any = None,
+    ) -> None:
+        """Initialize all parameters, or prepare it where a shape is not known yet.
+
+        Parameters
+        ----------
+        init : Initializer or str, optional
+            For the parameters that have no initializer of their own; ``Uniform(0.07)`` by default.
+        device : Device, optional
+            Where the parameters live; the current device by default. ``ctx`` is its older name.
+        verbose : bool
+            Whether to print what is initialized, and how.
+        force_reinit : bool
+            Whether to begin anew with parameters that have a value. They keep it, with a warning, otherwise.
+
+        Notes
+        -----
+        What waits to be fused (see :meth:`fuse`) and has all its shapes is fused here, so that lists made of
+        ``collect_params()`` afterwards hold the arrays that are trained.
+
+        Raises
+        ------
+        ShapeError
+            If a parameter's shape is unknown and must not be. Whatever the error, no parameter is half initialized.
+        """
+        self._collection.version = -1  # to warn of loose blocks once more, where it matters
+        default = initializer.create(initializer.Uniform() if init is None else init)
+        params = list(dict.fromkeys(self.collect_params(fused=False).values()))
+        todo = [p for p in params if force_reinit or not p._is_ready]
+        for param in todo:
+            param._check_initializable()
+        if len(todo) < len(params):
+            kept = [p._path for p in params if p._is_ready]
+            warn(f"Already initialized, and kept: parameters {listed(kept)}. Set force_reinit=True to initialize anew.")
+        new = [param for param in todo if param._handle is None]
+        try:
+            for param in todo:
+                param.initialize(None, ctx if device is None else device, default, force_reinit)
+                if verbose:
+                    print(f"{param._path}: {param.init or default!r}, shape {param.shape}")
+        except BaseException:
+            for param in new:
+                param._forget()
+            raise
+        self._fuse_known()
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""
+        # The pieces of a fused parameter change their grad_req together, or their shared gradient would have two.
+        for param in dict.fromkeys(self.collect_params(fused=name == "grad_req").values()):
+            setattr(param, name, value)
+
+    def zero_grad(self) -> None:
+        """Set all gradients to zero."""
+        for param in self._unique_params():
+            param.zero_grad()
+
+    def reset_device(self, device: Any) -> None:
+        """Move all parameters to another device."""
+        for param in self._unique_params():
+            param.reset_device(device)
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """The older name of :meth:`reset_device`."""
+        self.reset_device(ctx)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters. A block that wants otherwise (BatchNorm) overrides this method."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for param in self._reg_params.values():
+            param.cast(dtype)
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize all :class:`HybridBlock` below this one; see there for the options."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    def share_parameters(self, shared: Mapping[str, Parameter] | None) -> Block:
+        """Use the given parameters in place of the block's own.
+
+        Parameters
+        ----------
+        shared : dict of str to Parameter
+            By structured name, as from ``other.collect_params()``. A name that this block does not have is left out,
+            with a warning.
+
+        Returns
+        -------
+        Block
+            The block itself.
+
+        Raises
+        ------
+        ValueError
+            If `shared` is no dict of parameters, or a shape contradicts the block's. The block has not changed then.
+
+        Examples
+        --------
+        >>> a, b = Block(), Block()
+        >>> a.w, b.w = Parameter(shape=(2,)), Parameter(shape=(2,))
+        >>> b.share_parameters(a.collect_params()).w is a.w
+        True
+        """
+        if shared is not None:
+            checkpoint.share(self, shared)
+        return self
+
+    # ---------------------------------------------------------------- files
+
+    @door
+    def save_parameters(
+        self, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
+    ) -> None:
+        """Write all parameters to a file. The file is whole or not there, also if the process dies.
+
+        Parameters
+        ----------
+        filename : str or path
+        deduplicate : bool
+            Whether to write a shared parameter under one of its names only.
+        format : {'npz', 'safetensors', 'mxnet'}, optional
+            By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
+            NDArray list, which both MXNets read, and the default of a program that runs as MXNet 1. For MXNet 2
+            recurrent layers are kept as there, in one ``rnn_param``; for MXNet 1 and in safetensors weight by weight.
+        """
+        checkpoint.save_parameters(self, filename, deduplicate, format)
+
+    @door
+    def load_parameters(
+        self,
+        filename: str | PathLike[str],
+        device: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+        ctx: Any = None,
+    ) -> None:
+        """Read the parameters from a file: all of them, or, if anything does not fit, none.
+
+        Parameters
+        ----------
+        filename : str or path
+            Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). What it is, the
+            contents tell: npz, safetensors, or an NDArray list. Names may begin with ``arg:`` or ``aux:``.
+        device : Device, optional
+            Where to put parameters that are not initialized yet. ``ctx`` is its older name.
+        allow_missing : bool
+            Whether parameters may keep their values that are not in the file.
+        ignore_extra : bool
+            Whether the file may hold more than the block.
+        cast_dtype : bool
+            Whether dtypes may differ.
+        dtype_source : {'current', 'saved'}
+            Which dtype holds if they differ: the block's or the file's.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged or no parameter file, or does not fit this block. The message lists all that is
+            missing, unexpected, or of another shape or dtype, and the block has not changed.
+        """
+        device = ctx if device is None else device
+        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        checkpoint.load_parameters(self, filename, options)
+
+    def save_params(self, filename: str | PathLike[str]) -> None:
+        """The older name of :meth:`save_parameters`."""
+        self.save_parameters(filename)
+
+    def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
+        """The older name of :meth:`load_parameters`."""
+        self.load_parameters(filename, ctx, **kwargs)
+
+    def load_dict(
+        self,
+        param_dict: Mapping[str, Any],
+        device: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+        ctx: Any = None,
+    ) -> None:
+        """Set the parameters from a dict of arrays by structured name; the rest is as in :meth:`load_parameters`."""
+        device = ctx if device is None else device
+        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        checkpoint.load_dict(self, param_dict, "the given dict", options, of_numpy=True)
+
+    def save(self, prefix: str | PathLike[str]) -> None:
+        """Write ``prefix-model.json`` (blocks, sharing, what is hybridized) and ``prefix-model.params``."""
+        checkpoint.save_model(self, prefix)
+
+    def load(self, prefix: str | PathLike[str]) -> None:
+        """Read what :meth:`save` wrote into a block of the same structure.
+
+        Raises
+        ------
+        FormatError
+            If the files are damaged or of a block with another structure. The block has not changed then.
+        """
+        checkpoint.load_model(self, prefix)
+
+    @door
+    def summary(self, *inputs: Any) -> None:
+        """Run the block on `inputs`, without training anything, and print a table of its layers.
+
+        For each layer: the shape of what comes out, the number of parameters, the bytes these take, and the
+        floating-point operations on these inputs.
+        """
+        print(summarize(self, *inputs))
+
+
+_NOT_HYBRID = (
+    "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
+    "HybridBlock (nn.HybridSequential instead of nn.Sequential), or {cls} from Block."
+)
+
+
+class HybridBlock(Block):
+    """A :class:`Block` whose forward can become one compiled node of the program; all children are HybridBlocks too.
+
+    Examples
+    --------
+    >>> class Twice(HybridBlock):
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> net = Twice()
+    >>> net.hybridize()
+    """
+
+    _active: bool
+    _scan = False
+    _traced: Any
+    _traced_of: Snapshot
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix, params)
+        own = self.__dict__
+        own["_active"] = False
+        own["_traced"] = None
+        own["_traced_of"] = Snapshot(None)  # the parts that the trace was made of
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make `block` a child; see :meth:`Block.register_child`. ValueError if it is no HybridBlock."""
+        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+            shown = name if name is not None else str(len(self._children))
+            raise ValueError(_NOT_HYBRID.format(cls=type(self).__name__, name=shown, child=type(block).__name__))
+        super().register_child(block, name)
+
+    def _refresh(self) -> None:
+        super()._refresh()
+        own = self.__dict__
+        own["_direct"] = (own["_plain"] or own["_whole"]) and self._active
+        own["_plain"] = own["_plain"] and not self._active
+        own["_whole"] = own["_whole"] and not self._active
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._active and not self._op_hooks:
+            return self._call_active(args, kwargs)
+        return super()._run(args, kwargs)
+
+    def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if current_state().trace is not None:
+            return super()._run(args, kwargs)
+        traced = self._traced
+        if traced is None or self._traced_of.version != structure.version:
+            with contextlib.suppress(DynamicShapeError):  # what waits is fused by its own call
+                self._fuse_below(args, kwargs)
+            traced = self._renewed_trace()
+        try:
+            return traced(args, kwargs)
+        except tracing.NotTraced as error:
+            why = error.why
+        tracing.run_plainly(why)
+        return super()._run(args, kwargs)
+
+    def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Fuse what waits for values in this block or below it, before anything is traced."""
+        waiting = list(self._fusions_waiting())
+        if not waiting:
+            return
+        if not kwargs and any(p._awaiting is not None for p in self._unique_params()):
+            HybridBlock.infer_shape(self, *args)
+        for block in waiting:
+            block._fuse_now()
+
+    def _renewed_trace(self) -> Any:
+        """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
+        blocks = [block for _, block in self._walk()]
+        params = [p for block in blocks for p in block._reg_params.values()]
+        homes = [p._home for p in params]
+        parts, dtypes = [*blocks[1:], *params, *homes], [p.dtype for p in params]
+        traced = self._traced
+        if traced is not None:
+            old, old_dtypes = self._traced_of.content
+            same = dtypes == old_dtypes and len(parts) == len(old) and all(a is b for a, b in zip(parts, old))
+            traced = (traced.traced if isinstance(traced, LineByLine) else traced) if same else None
+        hooked = [b for b in blocks[1:] if b._pre_hooks or b._post_hooks or b._op_hooks]
+        if hooked:
+            self._tell_of_hooks(hooked)
+            traced = LineByLine(self, traced)
+        self.__dict__["_traced"] = traced if traced is not None else tracing.TracedCall(self)
+        self.__dict__["_traced_of"] = Snapshot((parts, dtypes), structure.version)
+        return self._traced
+
+    def _tell_of_hooks(self, hooked: list[Block]) -> None:
+        """Say once that this block runs line by line while the blocks `hooked` below it have hooks."""
+        told = [block.__dict__.get("_told_of_hooks", False) for block in hooked]
+        if all(told):
+            return
+        for block in hooked:
+            block.__dict__["_told_of_hooks"] = True
+        warn(
+            f"{type(self).__name__} is hybridized, but has a {type(hooked[0]).__name__} with hooks, which see values "
+            "in the middle: until they are detached it runs as if it were not hybridized, only slower."
+        )
+
+    def _clear_cached_op(self) -> None:
+        """Forget the trace. The next call traces anew."""
+        self.__dict__["_traced"] = None
+
+    @door
+    def hybridize(
+        self,
+        active: bool = True,
+        partition_if_dynamic: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        scan: bool = False,
+    ) -> None:
+        """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
+
+        A block whose forward has an operator that cannot be traced (``x[mask]``, ``np.unique``: the result's shape
+        depends on values, or the host computes it) runs line by line all the same, with one warning; blocks below it
+        without such an operator stay traced.
+
+        Parameters
+        ----------
+        active : bool
+            False takes it back.
+        partition_if_dynamic, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            Accepted for ported code. XLA plans memory and bulks operators by itself.
+        scan : bool
+            Whether layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses :meth:`chained`)
+            which follow one another and do the same become one loop over their stacked parameters. A deep net then
+            compiles about as fast as a shallow one; a step costs one copy of those parameters more.
+        """
+        self._set_active(bool(active), bool(active and scan))
+        super().hybridize(active, **({"scan": True} if scan else {}))
+
+    def chained(self, blocks: Iterable[Block], x: Any, *args: Any) -> Any:
+        """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
+
+        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop.
+
+        Parameters
+        ----------
+        blocks : iterable of Block
+        x : ndarray
+        *args
+            Arrays, None, or what else the blocks take.
+        """
+        trace = current_state().trace
+        if self._scan and trace is not None and not getattr(trace, "of_shapes", False):
+            from gluonx.npx.control_flow import chain  # brings all of npx
+
+            layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]
+            return chain(layers, x, args)
+        for block in blocks:
+            x = block(*x, *args) if isinstance(x, (tuple, list)) else block(x, *args)
+        return x
+
+    def _set_active(self, active: bool, scan: bool = False) -> None:
+        self.__dict__["_active"], self.__dict__["_scan"] = active, scan
+        self._clear_cached_op()
+        self._refresh()
+
+    @door
+    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any) -> None:
+        """Hybridize, and run the block once so that it is traced for these inputs.
+
+        Parameters
+        ----------
+        x, *args
+            Inputs of the forward.
+        backend : str, optional
+            Accepted for ported code, with a note: XLA is the one compiler there is.
+        clear : bool
+            Accepted for ported code.
+        **kwargs
+            Options of :meth:`hybridize`.
+        """
+        if backend is not None:
+            warn(f"optimize_for(backend={backend!r}): XLA compiles everything here, the backend is ignored.")
+        self.hybridize(True, **kwargs)
+        self(x, *args)
+
+    @door
+    def export(
+        self,
+        path: str | PathLike[str],
+        epoch: int = 0,
+        remove_amp_cast: bool = True,
+        *,
+        inputs: Any = None,
+        dynamic_batch: bool = True,
+        platforms: Any = None,
+        vjp_order: int = 0,
+        format: str | None = None,
+        constraints: Any = (),
+        layout: str | None = None,
+        debug_info: bool = False,
+    ) -> Any:
+        """Write the net as a StableHLO artifact, a folder that serves without gluonx, or for ONNX or MXNet.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; see docs/export.md for what it holds. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
+            of the files' names: ``PATH-symbol.json`` and ``PATH-0000.params``.
+        epoch : int
+            The number in the name of MXNet's file of parameters.
+        remove_amp_cast
+            Accepted for ported code.
+        inputs : list of arrays or InputSpec, optional
+            What goes in; by default what the hybridized net was last called with.
+        dynamic_batch : bool
+            Whether the first dimension of the inputs may have any size when served.
+        platforms : sequence of {'cpu', 'cuda', 'rocm', 'tpu'}, optional
+            What to compile for; this machine's platform and the CPU by default.
+        vjp_order : int
+            How often the loaded net can be differentiated.
+        format : {'stablehlo', 'onnx', 'mxnet'}, optional
+            ``'stablehlo'`` by default, and ``'mxnet'`` in a program that runs on `gluonx.compat`. ``'onnx'`` writes one
+            file for ONNX runtimes, and heeds `inputs`, `dynamic_batch` and `constraints`. ``'mxnet'`` writes what
+            ``SymbolBlock.imports`` of MXNet 2 reads (MXNet 1 too, in a program that runs as MXNet 1), and heeds
+            `inputs`. Lists among the inputs are flattened to ``data0``, ``data1`` ...
+        constraints : sequence of str
+            Bounds of symbolic dimensions, such as ``'b <= 64'`` (the batch is called ``b``), checked before each call.
+        layout : {'NHWC'}, optional
+            Have a net of images, written with the channels first, take, compute and give images with the channels last.
+        debug_info : bool
+            Keep the source locations in a StableHLO program, which are absolute paths of this machine, and the time of
+            the export. Without, the same net gives the same bytes.
+
+        Returns
+        -------
+        pathlib.Path or tuple of str
+            The folder; for ONNX the file. For MXNet, as there, the names of the two files.
+
+        Raises
+        ------
+        UninitializedError
+            If parameters have no value yet, or nothing tells what goes in.
+        GraphError
+            If ONNX or MXNet has no operator for something that the net does; the message names it.
+        """
+        from gluonx.block.exporting import export_block  # it builds on this module
+
+        return export_block(
+            self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch, constraints, layout, debug_info
+        )
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""
+        super().cast(dtype)
+        self._clear_cached_op()
+
+    @door
+    def infer_shape(self, *args: Any) -> None:
+        """Find the unknown shapes of all parameters below from example inputs, without computing anything.
+
+        A layer that knows its parameters' shapes overrides this method and assigns them, as in
+        ``self.weight.shape = (self.units, x.shape[1])``.
+
+        Parameters
+        ----------
+        *args
+            What the forward takes; only shapes and dtypes are looked at.
+        """
+        leaves, tree = jax.tree.flatten(args, is_leaf=tracing.is_handle)
+        arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+        structs = [jax.ShapeDtypeStruct(tuple(leaves[i].shape), leaves[i].dtype) for i in arrays]
+
+        def forward(*handles: Any) -> None:
+            for i, handle in zip(arrays, handles):
+                leaves[i] = handle
+            self.forward(*jax.tree.unflatten(tree, leaves))
+
+        tracing.infer(forward, structs)
+
+    def infer_type(self, *args: Any) -> None:
+        """Give all parameters that have no value yet the floating dtype of the first input that has one."""
+        dtypes = [a.dtype for a in args if hasattr(a, "dtype") and a.dtype.kind not in "iub"]
+        for param in self._unique_params() if dtypes else ():
+            if not param._is_ready and param._differentiable:
+                param.cast(dtypes[0])
+
+    def _infers_shape(self) -> bool:
+        return type(self).infer_shape is not HybridBlock.infer_shape
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the trace, which belongs to this very object."""
+        return {**super().__getstate__(), "_traced": None}

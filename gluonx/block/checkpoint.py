@@ -1,0 +1,283 @@
+"""Parameters on their way: from a block to a file, from a file or dict to a block, from block to block.
+
+Every way in has two halves. The first looks at everything, changes nothing, and raises one error that lists all that
+does not fit. The second only assigns. So what fails leaves the block as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from gluonx import files as serialize
+from gluonx._frames import cast, warn
+from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
+from gluonx.block.parameter import Parameter
+from gluonx.block.tools import listed
+from gluonx.dtype import canonical
+from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
+
+__all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model", "save_parameters", "share"]
+
+_FORMAT = "gluonx-block-1"
+
+
+def save_parameters(
+    block: Any, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
+) -> None:
+    """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
+    params = block.collect_params(fused=False)
+    if deduplicate:
+        params = {name: p for p, name in _first_names(params).items()}
+    handles = {name: param._require_ready() for name, param in params.items()}
+    arrays = {name: handle.asnumpy() for name, handle in handles.items()}
+    usual = block._block_names.file_format()
+    if format is None:
+        format = "safetensors" if os.fspath(filename).endswith(".safetensors") else usual
+    if format in ("npz", "mxnet") and usual == "npz":
+        arrays = in_form(block, arrays, "mxnet")
+    serialize.save_arrays(filename, arrays, format)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the loading methods of Block take; see ``Block.load_parameters``.
+
+    Raises
+    ------
+    ValueError
+        If `dtype_source` is neither ``'current'`` nor ``'saved'``.
+    """
+
+    device: Any = None
+    allow_missing: bool = False
+    ignore_extra: bool = False
+    cast_dtype: bool = False
+    dtype_source: str = "current"
+
+    def __post_init__(self) -> None:
+        if self.dtype_source not in ("current", "saved"):
+            raise ArgumentError(f"dtype_source must be 'current' or 'saved', got {self.dtype_source!r}")
+
+
+def load_parameters(block: Any, filename: str | PathLike[str], options: Options) -> None:
+    """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
+    # Views of the file, which _staged copies: the only copy in memory is the one that computes.
+    # Their checksums are compared meanwhile.
+    with serialize.arriving(filename) as (arrays, checks):
+        load_dict(block, arrays, f"file '{os.fspath(filename)}'", options, checks.settle)
+
+
+def load_dict(
+    block: Any,
+    arrays: Mapping[str, Any],
+    source: str,
+    options: Options,
+    settle: Callable[[], None] = lambda: None,
+    of_numpy: bool = False,
+) -> None:
+    """Set the parameters of `block` from arrays by structured name, all or none; see ``Block.load_parameters``.
+
+    `settle` is called when copies have been made, before any of them is taken; what it raises ends the loading. Where
+    the arrays are `of_numpy`, a float64 that nobody asked for fits a float32.
+
+    Raises
+    ------
+    FormatError
+        If anything does not fit; the message begins with `source` and lists it all.
+    """
+    params = block.collect_params(fused=False)
+    arrays = {_without_kind(name): value for name, value in arrays.items()}
+    cells = serialize.recurrent_names(arrays, params)
+    named = block._block_names.structured(
+        block, {cells.get(name, name): value for name, value in arrays.items()}, params
+    )
+    arrays, problems = taken_apart(block, named, params)
+    if of_numpy:
+        arrays = {name: _unasked(value, params.get(name)) for name, value in arrays.items()}
+    extra = [name for name in arrays if name not in params]
+    present = {params[name]: name for name in arrays if name in params}
+    missing = [name for param, name in _first_names(params).items() if param not in present]
+    if missing and not options.allow_missing:
+        problems.append(f"it lacks {listed(missing)} (allow_missing=True leaves them as they are)")
+    if extra and not options.ignore_extra:
+        problems.append(f"it holds {listed(extra)}, which the block does not have (ignore_extra=True skips them)")
+    hosts = {param: _host(arrays[name]) for param, name in present.items()}
+    for param, name in present.items():
+        problems += _misfit(param, name, hosts[param], options.cast_dtype)
+    if problems:
+        raise MismatchError(f"Cannot load {source} into {type(block).__name__}: " + ";\n  ".join(problems) + ".")
+    _warn_of_torn_ties(params, arrays)
+    saved = options.cast_dtype and options.dtype_source == "saved"
+    dtypes = {param: canonical(host.dtype) if saved else param.dtype for param, host in hosts.items()}
+    check_dtypes(params, dtypes, source)
+    hosts, dtypes = joined(hosts, dtypes)
+    places = {param: param._place_for(options.device) for param in hosts}
+    staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
+    settle()
+    before = [_remembered(param) for param in dict.fromkeys(param._home or param for param in staged)]
+    try:
+        for param, fresh in staged.items():
+            param._adopt(fresh, places[param])
+    except BaseException:  # an interrupt
+        for param, own, handle, inner in before:
+            param.__dict__.update(own)
+            if handle is not None:
+                handle.value, handle.aval, handle.tape, handle.variable = inner
+            tell_pieces(param)
+        raise
+    block._fuse_known()
+
+
+def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
+    """All that loading changes of a parameter."""
+    handle = param._handle
+    inner = None if handle is None else (handle.value, handle.aval, handle.tape, handle.variable)
+    return param, dict(param.__dict__), handle, inner
+
+
+def _without_kind(name: str) -> str:
+    """Files of exported MXNet symbols write ``arg:`` or ``aux:`` in front of each name."""
+    return name[4:] if name.startswith(("arg:", "aux:")) else name
+
+
+def _first_names(params: Mapping[str, Parameter]) -> dict[Parameter, str]:
+    names: dict[Parameter, str] = {}
+    for name, param in params.items():
+        names.setdefault(param, name)
+    return names
+
+
+def _host(value: Any) -> np.ndarray:
+    return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
+
+
+def _unasked(value: Any, param: Parameter | None) -> Any:
+    """Return an array for a parameter, float64 of NumPy's own choosing as float32 where the parameter is."""
+    is_double = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return cast(value, np.float32) if is_double and param is not None and param.dtype == np.float32 else value
+
+
+def _misfit(param: Parameter, name: str, array: np.ndarray, cast_dtype: bool) -> list[str]:
+    if not param._admits(array.shape):
+        return [f"'{name}' has shape {array.shape}, the block's parameter {param.shape}"]
+    if array.dtype.kind in "OSUM":
+        return [f"'{name}' holds {array.dtype}, not numbers"]
+    if canonical(array.dtype) != param.dtype and not cast_dtype:
+        return [f"'{name}' is {array.dtype}, the block's parameter {param.dtype} (cast_dtype=True converts)"]
+    return []
+
+
+def _warn_of_torn_ties(params: Mapping[str, Parameter], arrays: Mapping[str, Any]) -> None:
+    """Warn if names that share one parameter here have different values there: the last of them is taken."""
+    seen: dict[Parameter, str] = {}
+    for name in arrays:
+        param = params.get(name)
+        first = seen.setdefault(param, name) if param is not None else name
+        if first != name and _host(arrays[first]).tobytes() != _host(arrays[name]).tobytes():
+            warn(f"'{first}' and '{name}' share one parameter, but come with different values; '{name}' is taken.")
+
+
+def share(block: Any, shared: Mapping[str, Parameter]) -> None:
+    """Put given parameters in the place of those of `block`; see ``Block.share_parameters``."""
+    if not isinstance(shared, Mapping) or not all(isinstance(p, Parameter) for p in shared.values()):
+        raise ValueError(f"share_parameters takes a dict of parameters, as from collect_params(), got {shared!r}")
+    homes: dict[str, tuple[Any, str]] = {}
+    for prefix, owner in block._walk():
+        for name in owner._reg_params:
+            homes[prefix + name] = (owner, name)
+    shared = apart(shared)
+    unknown = [name for name in shared if name not in homes]
+    if unknown:
+        warn(f"{type(block).__name__} has no parameter {listed(unknown)}: not shared.")
+    given = {name: param for name, param in shared.items() if name in homes}
+    for name, param in given.items():
+        owner, attribute = homes[name]
+        old = owner._reg_params[attribute]
+        if param.shape is not None and not old._admits(param.shape):
+            shapes = f"the block's parameter has shape {old.shape}, the given one {param.shape}"
+            raise ShapeError(f"Cannot share '{name}': {shapes}.")
+        if not isinstance(param, type(old)):
+            raise ValueError(f"Cannot share '{name}': a {type(old).__name__} was expected, got {param!r}.")
+    check_sharing(block, given)
+    for name, param in given.items():
+        owner, attribute = homes[name]
+        setattr(owner, attribute, param)
+
+
+def save_model(block: Any, prefix: str | PathLike[str]) -> None:
+    """Write the structure and the parameters of `block`; see ``Block.save``."""
+    prefix = os.fspath(prefix)
+    names = _first_names(block.collect_params(fused=False))
+    save_parameters(block, f"{prefix}-model.params", deduplicate=True)
+    with serialize.atomic_write(f"{prefix}-model.json", "w") as file:
+        json.dump({"format": _FORMAT, "block": _describe(block, names)}, file, indent=1)
+
+
+def _describe(block: Any, names: Mapping[Parameter, str]) -> dict[str, Any]:
+    return {
+        "class": type(block).__name__,
+        "hybridized": bool(getattr(block, "_active", False)),
+        "parameters": {name: names[param] for name, param in block._reg_params.items()},
+        "children": {name: _describe(child, names) for name, child in block._children.items()},
+    }
+
+
+def load_model(block: Any, prefix: str | PathLike[str]) -> None:
+    """Read what :func:`save_model` wrote; see ``Block.load``."""
+    prefix = os.fspath(prefix)
+    described = _read_description(f"{prefix}-model.json")
+    origin: dict[str, str] = {}
+    problems = _compare(block, described, "", origin)
+    if problems:
+        told = ";\n  ".join(problems)
+        raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
+    before = block.collect_params(fused=False)
+    try:
+        share(block, {name: before[first] for name, first in origin.items()})
+        load_parameters(block, f"{prefix}-model.params", Options())
+    except BaseException:
+        share(block, before)
+        raise
+    _restore_hybridized(block, described)
+
+
+def _read_description(path: str) -> dict[str, Any]:
+    with open(path, encoding="utf-8") as file:
+        try:
+            content = json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"'{path}' is no model description: {error}.") from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT or not isinstance(content.get("block"), dict):
+        raise FormatError(f'\'{path}\' is no model description: it lacks "format": "{_FORMAT}".')
+    return content["block"]
+
+
+def _compare(block: Any, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
+    """What differs between a block and a description; fills `origin` with the first name of each parameter."""
+    here = prefix[:-1] or "the block itself"
+    described = described if isinstance(described, dict) else {}
+    params, children = described.get("parameters"), described.get("children")
+    if not isinstance(params, dict) or not isinstance(children, dict):
+        return [f"{here} is not described"]
+    problems = []
+    for what, theirs, ours in (("parameters", params, block._reg_params), ("children", children, block._children)):
+        if list(theirs) != list(ours):
+            problems.append(f"{here} has the {what} {list(ours)}, the file {list(theirs)}")
+    origin.update({prefix + name: str(first) for name, first in params.items()})
+    for name in children if not problems else ():
+        problems += _compare(block._children[name], children[name], f"{prefix}{name}.", origin)
+    return problems
+
+
+def _restore_hybridized(block: Any, described: Mapping[str, Any]) -> None:
+    for name, child in block._children.items():
+        _restore_hybridized(child, described["children"][name])
+    if hasattr(block, "_active") and block._active != bool(described.get("hybridized")):
+        block._set_active(bool(described.get("hybridized")))

@@ -1,0 +1,271 @@
+"""The two doors between gluonx and JAX.
+
+:func:`functional` gives a net as pure functions, for ``jax.jit``, ``grad``, ``vmap``, ``shard_map``, optax and export;
+:func:`from_jax` makes of any JAX function an operator that gluonx records.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx._frames import door
+from gluonx.block.captured import Captured, captured
+from gluonx.deferred.core import Handle, Placeholder, new_handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import as_handle, invoke
+from gluonx.deferred.shapes import Unknown
+from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
+from gluonx.host import copied, to_jax
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
+__all__ = ["Functional", "from_jax", "functional"]
+
+_MOST = 256  # traces of one function
+_NEEDS_VALUES = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+class Functional:
+    """A net as pure functions. Made by :func:`functional`.
+
+    Attributes
+    ----------
+    params : dict of str to jax.Array
+        Copies of the trainable parameters, by structured name.
+    state : dict of str to jax.Array
+        Copies of the others (running averages, constants).
+    """
+
+    def __init__(self, net: Block, reached: bool = False) -> None:
+        self._net = net
+        self._handles: dict[str, Handle] = {}
+        self._trace: Any = Trace
+        self._exports = reached
+        seen: set[int] = set()
+        self.params: dict[str, jax.Array] = {}
+        self.state: dict[str, jax.Array] = {}
+        for name, p in net.collect_params().items():
+            if id(p) in seen:
+                continue
+            seen.add(id(p))
+            if p._handle is None:
+                raise UninitializedError(f"Parameter '{p._path}' has not been initialized; call net.initialize() first")
+            if isinstance(p._handle.value, Unknown) and reached:
+                continue  # the forward has been looked at, and does not use it
+            if isinstance(p._handle.value, Placeholder):
+                raise DeferredInitializationError(
+                    f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
+                    "net.infer_shape(x), before gluonx.functional(net)"
+                )
+            self._handles[name] = p._handle
+            kind = self.state if p.grad_req == "null" else self.params
+            with keeping_64_bits(p.dtype in WIDE):
+                kind[name] = jnp.copy(p.data()._read())
+
+    def apply(
+        self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
+    ) -> tuple[Any, Any]:
+        """The forward pass, pure and traceable.
+
+        Parameters
+        ----------
+        params, state : dict of str to array
+            As the attributes.
+        key : jax.Array or None
+            A PRNG key; needed where the net draws random numbers (dropout in training).
+        *inputs : arrays or pytrees of arrays
+        train : bool
+            Whether layers behave as in training.
+
+        Returns
+        -------
+        outputs, state
+            JAX arrays; `state` with what the forward has written. Arrays that it stores as attributes of blocks
+            (``self.h = h``) are no part of either, and the blocks have their own attributes back afterwards.
+        """
+        values = {**params, **state}
+        wrong = set(values) ^ set(self._handles)
+        if wrong:
+            raise ShapeError(f"apply got other parameters than the net has; missing or unexpected: {sorted(wrong)[:5]}")
+        handles = list(self._handles.values())
+        root = None if key is None else _words(key)
+        trace = self._trace(
+            handles, [to_jax(values[n]) for n in self._handles], None if root is None else (root, np.int32(0))
+        )
+        trace.runs_hooks = None if self._exports else True
+        with trace.running(False, train, pure=True):
+            out = self._net(
+                *jax.tree.map(lambda x: x if isinstance(x, Handle) else trace.enter(x), inputs, is_leaf=is_handle)
+            )
+            out = jax.tree.map(lambda x: trace.leave(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
+            return out, {n: trace.values[id(self._handles[n])] for n in state}
+
+    def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
+        """Writes arrays back into the net's parameters: all of them, or none where a shape does not fit."""
+        values = {**params, **(state or {})}
+        for name, value in values.items():
+            handle = self._handles.get(name)
+            if handle is None:
+                raise ShapeError(f"the net has no parameter '{name}'")
+            if tuple(value.shape) != handle.shape:
+                raise ShapeError(f"parameter '{name}' has shape {handle.shape}, the given array {tuple(value.shape)}")
+        for name, value in values.items():
+            handle = self._handles[name]
+            with keeping_64_bits(handle.dtype in WIDE):
+                new = jnp.array(copied(value), handle.dtype, copy=True)
+                handle._assign(new_handle(new))  # type: ignore[attr-defined]
+
+
+def _words(key: Any) -> Any:
+    """Two 32-bit words from any JAX key."""
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return jax.random.bits(key, (2,), jnp.uint32)
+    return jnp.asarray(key).astype(jnp.uint32).reshape(-1)[:2]
+
+
+def functional(net: Block) -> Functional:
+    """The pure view of `net`.
+
+    Examples
+    --------
+    >>> import gluonx, jax, jax.numpy as jnp
+    >>> from gluonx import nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> pure = gluonx.functional(net)
+    >>> def loss(params, x):
+    ...     y, _ = pure.apply(params, pure.state, None, x)
+    ...     return (y**2).mean()
+    >>> sorted(jax.grad(loss)(pure.params, jnp.ones((4, 3))))
+    ['bias', 'weight']
+    """
+    return Functional(net)
+
+
+def from_jax(
+    fn: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Makes of a JAX function one on ndarrays, which is recorded, deferred and differentiated like any operator.
+
+    Parameters
+    ----------
+    fn : callable
+        A pure function of arrays (and pytrees of arrays).
+    static_argnums, static_argnames
+        Arguments that are no arrays, as for ``jax.jit``.
+
+    Notes
+    -----
+    What a plain function refers to beside its arguments (variables around it, globals, defaults, what a
+    ``functools.partial`` or a method's object holds) counts as it is at each call. Arrays of gluonx and JAX are inputs,
+    to which gradients flow; numbers, texts, NumPy arrays, and lists, tuples, dicts and sets of them are constants, of
+    which another value is compiled anew: give what changes at every step as an argument. Not seen, and so kept from the
+    first call on, is what lies behind other objects (``net.weight.data()``, ``module.k``), and what a function sees
+    that JAX has wrapped (``jax.jit(f)``, ``jax.custom_vjp``).
+
+    Examples
+    --------
+    >>> import gluonx, jax.numpy as jnp
+    >>> from gluonx import autograd, np
+    >>> sinc = gluonx.from_jax(jnp.sinc)
+    >>> x = np.array([0.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = sinc(x)
+    >>> y.backward()
+    >>> y.item()
+    1.0
+    """
+    if fn is None:
+        return functools.partial(from_jax, static_argnums=static_argnums, static_argnames=static_argnames)
+    nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+    cache: dict[Any, Any] = {}
+    constant: list[bool] = []  # not empty once arrays that the function sees turned out to be needed while it is traced
+    function = fn
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        moving = [a for i, a in enumerate(args) if i not in nums]
+        named = {k: v for k, v in kwargs.items() if k not in names}
+        fixed = (
+            [(i, a) for i, a in enumerate(args) if i in nums],
+            [(k, kwargs[k]) for k in sorted(kwargs) if k in names],
+        )
+        leaves, tree = jax.tree.flatten((moving, named), is_leaf=is_handle)
+        # Values that compare equal but trace apart, such as 1, 1.0 and True, have different types or texts.
+        static = tuple([(k, type(v), repr(v) if isinstance(v, float) else v) for part in fixed for k, v in part])
+        seen = captured(function, bool(constant))
+        key = (tree, static, seen and seen.key)
+        op = cache.get(key)
+        if op is None:
+            op = _JaxOp(function, tree, fixed, seen)
+            if seen is not None and seen.arrays and not constant and op.computes_with_arrays(leaves):
+                constant.append(True)
+                return call(*args, **kwargs)
+            if len(cache) >= _MOST:
+                cache.pop(next(iter(cache)))
+            cache[key] = op
+        return op(leaves if seen is None else [*leaves, *seen.arrays])
+
+    return door(call)
+
+
+class _JaxOp:
+    """One nesting of arguments of a function from JAX; behind them come the arrays that the function sees."""
+
+    def __init__(self, fn: Callable[..., Any], tree: Any, fixed: Any, seen: Captured | None) -> None:
+        self.trees: dict[Any, Any] = {}  # the nesting of the result, by the inputs' shapes
+        self.seen = seen  # whose objects are known by their identity, which they must keep
+        statics, named = fixed
+        count = tree.num_leaves
+
+        def flat(*leaves: Any) -> tuple[Any, ...]:
+            args, kwargs = jax.tree.unflatten(tree, leaves[:count])
+            args = list(args)
+            for i, value in statics:
+                args.insert(i, value)
+            run = fn if seen is None else seen.function(leaves[count:])
+            out, self.trees[_kinds(leaves)] = jax.tree.flatten(run(*args, **kwargs, **dict(named)))
+            return tuple(out)
+
+        self.op = DerivedOp(getattr(fn, "__name__", "from_jax"), flat, wide=getattr(fn, "wide", False))
+
+    def computes_with_arrays(self, leaves: list[Any]) -> bool:
+        """Return whether it needs the values of arrays that it sees while it is traced, as in ``x[: int(n)]``."""
+        assert self.seen is not None, "asked where there are such arrays"
+        try:
+            given = [jax.ShapeDtypeStruct(x.shape, x.dtype) if hasattr(x, "shape") else x for x in leaves]
+            seen = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in self.seen.arrays]
+            jax.eval_shape(self.op.fn, *given, *seen)
+        except _NEEDS_VALUES:
+            return True
+        except Exception:  # it will be raised again, with the operator's name
+            return False
+        return False
+
+    def __call__(self, leaves: list[Any]) -> Any:
+        handles = [as_handle(x) if hasattr(x, "shape") else x for x in leaves]
+        outs = invoke(self.op, handles)
+        return jax.tree.unflatten(self.trees[_kinds(handles)], outs)
+
+
+def _kinds(leaves: Any) -> tuple[Any, ...]:
+    """The shapes of the inputs; a number is an array without dimensions."""
+    return tuple([tuple(getattr(x, "shape", ())) for x in leaves])

@@ -1,0 +1,160 @@
+"""Fused arrays in files, in dicts that are loaded, and between blocks that share: always turned into their pieces.
+
+Files of gluonx hold the names of pieces, so that they do not depend on what is fused. Three things come in otherwise: a
+dict made of ``collect_params()`` of a fused net, a file of another library that keeps as one array what is many here
+(``declare_file_form``), and fused parameters that are to be shared. All are taken apart here, by the declarations of
+the blocks, before anything is looked at by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gluonx.block.fusion.layout import Fused
+from gluonx.block.fusion.pieces import FusedParameter
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import is_complete
+from gluonx.errors import FormatError, FusionError
+
+__all__ = ["FileForm", "apart", "check_dtypes", "check_sharing", "in_form", "joined", "taken_apart", "tell_pieces"]
+
+_MISFIT = "'{name}' has shape {shape}, but the parameters it is made of ({pieces}) together {wanted}"
+_DTYPES = (
+    "Cannot load {source}: it would give '{piece}' the dtype {new} and '{first}' {old}, but they are pieces of one "
+    "fused array, which has one dtype. Give dtype_source='current', or unfuse the block first."
+)
+_SHARED_IN_PART = (
+    "Cannot share '{name}': it is a piece of '{home}', and '{fused}' of {cls} is fused as well, of other parameters. "
+    "Share all pieces, or unfuse one of the blocks."
+)
+
+
+class FileForm(NamedTuple):
+    """How a kind of file keeps some parameters: as one array, `fused`. See ``Block.declare_file_form``."""
+
+    format: str
+    fused: Fused
+    complete: Callable[[int], dict[str, tuple[int, ...]]] | None
+
+
+def in_form(block: Any, arrays: dict[str, np.ndarray], format: str) -> dict[str, np.ndarray]:
+    """The arrays of a block, by structured name, as a file of this format holds them."""
+    arrays = dict(arrays)
+    for prefix, owner in block._walk():
+        for form in owner._file_forms:
+            names = [prefix + piece for piece in form.fused.pieces]
+            if form.format == format and all(name in arrays for name in names):
+                pieces = [arrays.pop(name) for name in names]
+                arrays[prefix + form.fused.name] = form.fused.layout([a.shape for a in pieces]).join(pieces)
+    return arrays
+
+
+def taken_apart(
+    block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]
+) -> tuple[dict[str, Any], list[str]]:
+    """Arrays by structured name with pieces in place of fused arrays, and what is wrong with those."""
+    problems: list[str] = []
+    for prefix, owner in block._walk():
+        for fused, complete in _ways(owner):
+            name = prefix + fused.name
+            if name in params or name not in arrays:
+                continue
+            array = arrays[name]
+            array = array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+            shapes = [params[prefix + piece].shape if prefix + piece in params else None for piece in fused.pieces]
+            if complete is not None and not all(map(is_complete, shapes)):
+                found = complete(array.size)
+                shapes = [found.get(piece, shape) for piece, shape in zip(fused.pieces, shapes, strict=True)]
+            if not all(map(is_complete, shapes)):
+                continue  # reported as one that the block does not have, beside those that are missing
+            layout = fused.layout(shapes)  # type: ignore[arg-type]
+            if tuple(array.shape) != tuple(layout.shape):
+                pieces = ", ".join(map(repr, fused.pieces[:4])) + (", ..." if len(fused.pieces) > 4 else "")
+                problems.append(_MISFIT.format(name=name, shape=array.shape, pieces=pieces, wanted=layout.shape))
+                continue
+            del arrays[name]
+            arrays.update((prefix + p, part) for p, part in zip(fused.pieces, layout.parts(array), strict=True))
+    return arrays, problems
+
+
+def _ways(owner: Any) -> Iterator[tuple[Any, Any]]:
+    """The declarations by which an array that comes in may be taken apart."""
+    yield from ((form.fused, form.complete) for form in owner._file_forms)
+    if not owner._overrides_fusion():
+        yield from ((fused, None) for fused in owner._fusion_declared)
+    else:
+        yield from ((_Whole(home), None) for home in owner._fusion_homes().values())
+
+
+class _Whole:
+    """A fused parameter, as a declaration."""
+
+    def __init__(self, home: FusedParameter) -> None:
+        self.name, self.pieces, self._layout = home._name, home.names, home.layout
+
+    def layout(self, shapes: Any) -> Any:
+        return self._layout
+
+
+def joined(
+    hosts: Mapping[Parameter, np.ndarray], dtypes: Mapping[Parameter, Any]
+) -> tuple[dict[Parameter, np.ndarray], dict[Parameter, Any]]:
+    """What parameters are to hold, with fused parameters in place of pieces that are all there."""
+    hosts, dtypes = dict(hosts), dict(dtypes)
+    for home in dict.fromkeys(p._home for p in hosts if p._home is not None):
+        if all(piece in hosts for piece in home.pieces):
+            dtypes[home] = dtypes[home.pieces[0]]
+            arrays = [hosts.pop(piece).astype(dtypes[home], copy=False) for piece in home.pieces]
+            hosts[home] = np.asarray(home.layout.join(arrays))
+            for piece in home.pieces:
+                del dtypes[piece]
+    return hosts, dtypes
+
+
+def tell_pieces(param: Parameter) -> None:
+    """If the parameter is a fused one that was changed from outside, its pieces follow."""
+    if isinstance(param, FusedParameter):
+        param._tell_pieces()
+
+
+def check_dtypes(params: Mapping[str, Parameter], dtypes: Mapping[Parameter, Any], source: str) -> None:
+    """Raise if loading would give the pieces of one fused array different dtypes."""
+    for home in dict.fromkeys(p._home for p in params.values() if p._home is not None):
+        new = [dtypes.get(piece, piece.dtype) for piece in home.pieces]
+        other = next((i for i, dtype in enumerate(new) if dtype != new[0]), None)
+        if other is not None:
+            piece, first = home.names[other], home.names[0]
+            raise FormatError(_DTYPES.format(source=source, piece=piece, new=new[other], first=first, old=new[0]))
+
+
+def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Parameters by structured name, with the pieces of fused ones in their place."""
+    found: dict[str, Parameter] = {}
+    for name, param in params.items():
+        if isinstance(param, FusedParameter) and name.endswith(param._name):
+            prefix = name[: len(name) - len(param._name)]
+            found.update((prefix + piece, p) for piece, p in zip(param.names, param.pieces, strict=True))
+        else:
+            found[name] = param
+    return found
+
+
+def check_sharing(block: Any, given: Mapping[str, Parameter]) -> None:
+    """Raise if a fused parameter of `block` would get pieces of which some belong to another."""
+    for prefix, owner in block._walk():
+        for home in owner._fusion_homes().values():
+            pieces = [given.get(prefix + n, p) for n, p in zip(home.names, home.pieces, strict=True)]
+            if pieces == list(home.pieces):
+                continue
+            others = {id(p._home) for p in pieces if p._home is not home}
+            mixed = len(others) > 1 or (len(others) == 1 and any(p._home is home for p in pieces))
+            for name, piece in zip(home.names, pieces, strict=True):
+                if mixed and piece._home is not None and piece._home is not home:
+                    raise FusionError(
+                        _SHARED_IN_PART.format(
+                            name=prefix + name, home=piece._home._path, fused=home._name, cls=type(owner).__name__
+                        )
+                    )

@@ -1,0 +1,462 @@
+"""Parameter fusion as pure functions: many arrays, declared one by one, kept as one.
+
+A layer declares parameters as people think of them: a query, a key and a value. What computes them wants one wide
+matrix. A :class:`Fused` says how the one is made of the many. It is a *placement*: every element of every piece stands
+once in the fused array and nothing else stands there, so that values, gradients and optimizer states go over and back
+without a rounding, and what is done to each element by itself can be done to the fused array in one go.
+
+A :class:`Layout` is a Fused whose pieces have shapes. It joins and cuts arrays, and it carries what an optimizer asks
+of pieces that it no longer sees: one number a piece, spread so that it broadcasts against the fused array
+(:meth:`Layout.spread`), and the norm of each piece (:meth:`Layout.norm`). Equal layouts are equal, so that equal layers
+share their operators. :class:`FunctionLayout` does the same for a block's own functions, which no Fused describes.
+
+All functions work on NumPy arrays, on JAX arrays and on tracers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.derived import DerivedOp
+from gluonx.errors import FusionError
+
+__all__ = [
+    "Fused",
+    "FunctionLayout",
+    "Layout",
+    "changed",
+    "check_round_trip",
+    "fuse",
+    "joined_shape",
+    "of_functions",
+    "unfuse",
+]
+
+Tree = dict[str, Any]
+Shape = tuple[int, ...]
+
+_KINDS = ("concat", "stack", "flat")
+
+
+@dataclass(frozen=True)
+class Fused:
+    """How one array is made of several parameters.
+
+    Parameters
+    ----------
+    name : str
+        The name of the fused parameter.
+    pieces : sequence of str
+        The names of its pieces below the block that declares them: ``'weight'``, ``'query.weight'``.
+    how : {'concat', 'stack', 'flat'}
+        Put end to end along `axis`; put along a new `axis`; or ravelled and put end to end, whatever the shapes.
+    axis : int
+        See `how`; 'flat' has none.
+    transposed : bool
+        Whether the fused array is kept with its axes reversed.
+
+    Raises
+    ------
+    FusionError
+        If there is no piece, one is named twice, or `how` is none of the above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> qkv = Fused("qkv", ("q", "k"), axis=0)
+    >>> tree = fuse({"q": np.zeros((2, 3)), "k": np.ones((1, 3)), "bias": np.zeros(3)}, [qkv])
+    >>> {name: array.shape for name, array in tree.items()}
+    {'qkv': (3, 3), 'bias': (3,)}
+    >>> unfuse(tree, [qkv], {"q": (2, 3), "k": (1, 3)})["k"].tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+
+    name: str
+    pieces: tuple[str, ...]
+    how: str = "concat"
+    axis: int = 0
+    transposed: bool = False
+
+    def __post_init__(self) -> None:
+        pieces = (self.pieces,) if isinstance(self.pieces, str) else tuple(self.pieces)
+        object.__setattr__(self, "pieces", pieces)
+        if self.how not in _KINDS:
+            raise FusionError(f"Fused '{self.name}': how must be one of {_KINDS}, got {self.how!r}.")
+        if not pieces:
+            raise FusionError(f"Fused '{self.name}' has no pieces.")
+        twice = next((p for p in pieces if pieces.count(p) > 1), None)
+        if twice is not None:
+            raise FusionError(f"Fused '{self.name}' names the piece '{twice}' twice.")
+
+    def layout(self, shapes: Sequence[Sequence[int]]) -> Layout:
+        """The layout for pieces of these shapes.
+
+        Raises
+        ------
+        FusionError
+            If pieces of these shapes cannot be put together so.
+        """
+        found = [tuple(int(n) for n in shape) for shape in shapes]
+        if self.how == "flat":
+            return Layout("flat", 0, self.transposed, tuple(found))
+        ndim = len(found[0]) + (self.how == "stack")
+        if not -ndim <= self.axis < ndim:
+            raise FusionError(f"Fused '{self.name}': axis {self.axis} is none of {ndim} axes.")
+        axis = self.axis % ndim
+        for piece, shape in zip(self.pieces, found, strict=True):
+            rest, first = (
+                (shape, found[0]) if self.how == "stack" else (_without(shape, axis), _without(found[0], axis))
+            )
+            if len(shape) != len(found[0]) or rest != first:
+                beside = "" if self.how == "stack" else f" but for axis {axis}"
+                raise FusionError(
+                    f"Fused '{self.name}': the piece '{piece}' has shape {shape}, which must be equal{beside} to "
+                    f"{found[0]} of '{self.pieces[0]}'."
+                )
+        return Layout(self.how, axis, self.transposed, tuple(found))
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _space(arrays: Iterable[Any]) -> Any:
+    return np if all(isinstance(a, np.ndarray) for a in arrays) else jnp
+
+
+class _Operators:
+    """The operators of a layout, made when first wanted; by layout, so that equal ones share them."""
+
+    made: dict[Any, DerivedOp] = {}  # noqa: RUF012 - one table for the process
+
+    @classmethod
+    def get(cls, key: Any, name: str, fn: Callable[..., Any]) -> DerivedOp:
+        found = cls.made.get(key)
+        return found if found is not None else cls.made.setdefault(key, DerivedOp(name, fn))
+
+
+class _AnyLayout:
+    """Base of the two kinds of layout: all that follows from :meth:`join` and :meth:`part`."""
+
+    shapes: tuple[Shape, ...]
+
+    def join(self, arrays: Sequence[Any]) -> Any:
+        """The fused array of all pieces."""
+        raise NotImplementedError
+
+    def part(self, fused: Any, i: int) -> Any:
+        """Piece number `i`."""
+        raise NotImplementedError
+
+    def parts(self, fused: Any) -> list[Any]:
+        """All pieces."""
+        return [self.part(fused, i) for i in range(len(self.shapes))]
+
+    def replace(self, fused: Any, i: int, piece: Any) -> Any:
+        """The fused array with another piece number `i`."""
+        return self.join([piece if k == i else part for k, part in enumerate(self.parts(fused))])
+
+    def spread(self, values: Sequence[Any]) -> Any:
+        """One number a piece, as an array that broadcasts against the fused one."""
+        return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
+
+    def norm(self, fused: Any) -> Any:
+        """The Euclidean norm of each piece, as an array that broadcasts against the fused one."""
+        return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.parts(fused)])
+
+    @property
+    def joiner(self) -> DerivedOp:
+        """:meth:`join` as an operator on the pieces."""
+        return _Operators.get((self, "join"), "fuse", lambda *arrays: self.join(arrays))
+
+    def reader(self, i: int) -> DerivedOp:
+        """:meth:`part` as an operator on the fused array."""
+        return _Operators.get((self, "part", i), "piece", lambda fused: self.part(fused, i))
+
+    def writer(self, i: int) -> DerivedOp:
+        """:meth:`replace` as an operator on the fused array and the new piece."""
+        return _Operators.get(
+            (self, "replace", i),
+            "piece_assign",
+            lambda fused, piece: self.replace(fused, i, jnp.broadcast_to(piece.astype(fused.dtype), self.shapes[i])),
+        )
+
+
+@dataclass(frozen=True)
+class Layout(_AnyLayout):
+    """Place of each piece in a fused array. Made by :meth:`Fused.layout`.
+
+    Examples
+    --------
+    >>> layout = Fused("both", ("a", "b"), how="flat").layout([(2,), (1, 2)])
+    >>> both = layout.join([np.array([1, 2]), np.array([[3, 4]])])
+    >>> both.tolist(), layout.part(both, 1).tolist()
+    ([1, 2, 3, 4], [[3, 4]])
+    >>> layout.spread([0.5, 2.0]).tolist()
+    [0.5, 0.5, 2.0, 2.0]
+    """
+
+    how: str
+    axis: int
+    transposed: bool
+    shapes: tuple[Shape, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the fused array."""
+        return joined_shape(self)
+
+    def join(self, arrays: Sequence[Any]) -> Any:
+        """The fused array of all pieces."""
+        xp = _space(arrays)
+        if self.how == "flat":
+            return xp.concatenate([a.reshape(-1) for a in arrays])
+        out = (xp.stack if self.how == "stack" else xp.concatenate)(list(arrays), axis=self.axis)
+        return out.transpose() if self.transposed else out
+
+    def part(self, fused: Any, i: int) -> Any:
+        """Piece number `i`."""
+        if self.how == "flat":
+            start, stop = self._span(i)
+            return fused[start:stop].reshape(self.shapes[i])
+        if self.transposed:
+            fused = fused.transpose()
+        return fused[(*[slice(None)] * self.axis, self._place(i))]
+
+    def replace(self, fused: Any, i: int, piece: Any) -> Any:
+        """The fused array with another piece number `i`."""
+        if self.how == "flat":
+            place: Any = slice(*self._span(i))
+            return _put(fused, (place,), piece.reshape(-1))
+        whole = fused.transpose() if self.transposed else fused
+        whole = _put(whole, (*[slice(None)] * self.axis, self._place(i)), piece)
+        return whole.transpose() if self.transposed else whole
+
+    def spread(self, values: Sequence[Any]) -> Any:
+        """One number a piece, as an array that broadcasts against the fused one."""
+        sizes = [stop - start for start, stop in map(self._span, range(len(self.shapes)))]
+        line = jnp.concatenate([jnp.broadcast_to(v, (n,)) for v, n in zip(values, sizes, strict=True)])
+        if self.how == "flat":
+            return line
+        ndim = len(self.shapes[0]) + (self.how == "stack")
+        out = line.reshape([-1 if axis == self.axis else 1 for axis in range(ndim)])
+        return out.transpose() if self.transposed else out
+
+    def _span(self, i: int) -> tuple[int, int]:
+        """From where to where piece `i` reaches along the axis of joining."""
+        if self.how == "stack":
+            return i, i + 1
+        sizes = [math.prod(s) if self.how == "flat" else s[self.axis] for s in self.shapes]
+        start = sum(sizes[:i])
+        return start, start + sizes[i]
+
+    def _place(self, i: int) -> Any:
+        return i if self.how == "stack" else slice(*self._span(i))
+
+
+def _put(array: Any, place: tuple[Any, ...], value: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        array = array.copy()
+        array[place] = value
+        return array
+    return array.at[place].set(value)
+
+
+class FunctionLayout(_AnyLayout):
+    """The layout of one fused array that a block makes with functions of its own.
+
+    Parameters
+    ----------
+    join, cut : callable
+        ``join(pieces) -> array`` and ``cut(array) -> pieces``, both pure.
+    shapes : sequence of tuple of int
+        Of the pieces.
+    """
+
+    def __init__(self, join: Callable[..., Any], cut: Callable[..., Any], shapes: Sequence[Shape]) -> None:
+        self._join, self._cut = join, cut
+        self.shapes = tuple(shapes)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the fused array."""
+        return joined_shape(self)
+
+    def join(self, arrays: Sequence[Any]) -> Any:
+        """The fused array of all pieces."""
+        return self._join([jnp.asarray(a) for a in arrays])
+
+    def part(self, fused: Any, i: int) -> Any:
+        """Piece number `i`."""
+        return self.parts(fused)[i]
+
+    def parts(self, fused: Any) -> list[Any]:
+        """All pieces."""
+        return list(self._cut(jnp.asarray(fused)))
+
+
+def joined_shape(layout: Any, dtype: Any = np.float32) -> Shape:
+    """The shape of the fused array, found without computing it."""
+    structs = [jax.ShapeDtypeStruct(shape, dtype) for shape in layout.shapes]
+    return tuple(jax.eval_shape(lambda *arrays: layout.join(arrays), *structs).shape)
+
+
+# ----------------------------------------------------------------- transforms of whole trees
+
+
+def fuse(tree: Mapping[str, Any], declarations: Sequence[Fused]) -> Tree:
+    """The tree with fused arrays in place of their pieces: each where its first piece stood.
+
+    Parameters
+    ----------
+    tree : dict of str to array
+    declarations : sequence of Fused
+
+    Returns
+    -------
+    dict of str to array
+    """
+    home = {piece: fused for fused in declarations for piece in fused.pieces}
+    out: Tree = {}
+    for name, array in tree.items():
+        fused = home.get(name)
+        if fused is None:
+            out[name] = array
+        elif fused.name not in out:
+            arrays = [tree[piece] for piece in fused.pieces]
+            out[fused.name] = fused.layout([a.shape for a in arrays]).join(arrays)
+    return out
+
+
+def unfuse(tree: Mapping[str, Any], declarations: Sequence[Fused], shapes: Mapping[str, Sequence[int]]) -> Tree:
+    """The arguments of :func:`fuse`; `shapes` are those of the pieces by name."""
+    named = {fused.name: fused for fused in declarations}
+    out: Tree = {}
+    for name, array in tree.items():
+        fused = named.get(name)
+        if fused is None:
+            out[name] = array
+        else:
+            out.update(zip(fused.pieces, fused.layout([shapes[p] for p in fused.pieces]).parts(array), strict=True))
+    return out
+
+
+_NO_PLACEMENT = (
+    "{where}: fuse_parameters must put each element of its pieces in one place of one fused array and add nothing, so "
+    "that gradients and optimizer states can follow; in '{name}' {what}."
+)
+
+
+def changed(fuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: str) -> dict[str, list[str]]:
+    """Which arrays `fuse` makes, and of which pieces each: found by sending the numbers of the elements through it.
+
+    Parameters
+    ----------
+    fuse : callable
+        From a dict of arrays to another.
+    shapes : dict of str to tuple
+        Of the parameters that go in.
+    where : str
+        The block, for messages.
+
+    Returns
+    -------
+    dict of str to list of str
+        The pieces of each fused array, in the order of `shapes`. What comes out as it went in is not listed.
+
+    Raises
+    ------
+    FusionError
+        If elements are lost, doubled or added, or a piece is torn.
+    """
+    ends = list(itertools.accumulate(math.prod(s) for s in shapes.values()))
+    starts = dict(zip(shapes, [0, *ends], strict=False))
+    numbers = {
+        name: np.arange(starts[name], starts[name] + math.prod(shape), dtype=np.int32).reshape(shape)
+        for name, shape in shapes.items()
+    }
+    out = {name: np.asarray(array) for name, array in fuse({n: jnp.asarray(a) for n, a in numbers.items()}).items()}
+    edges = np.array(ends, np.int64)
+    names = list(shapes)
+    found: dict[str, list[str]] = {}
+    homes: dict[str, str] = {}
+    for name, array in out.items():
+        if name in numbers and np.array_equal(array, numbers[name]):
+            continue
+        held, counts = np.unique(array, return_counts=True)
+        if array.size and (held[0] < 0 or held[-1] >= (ends[-1] if ends else 0)):
+            raise FusionError(_NO_PLACEMENT.format(where=where, name=name, what="there are elements of no piece"))
+        pieces = [names[k] for k in np.unique(np.searchsorted(edges, held, side="right"))]
+        if (counts > 1).any():
+            raise FusionError(_NO_PLACEMENT.format(where=where, name=name, what=f"elements of {pieces} stand twice"))
+        for piece in pieces:
+            whole = np.isin(numbers[piece].ravel(), held).all()
+            if piece in homes or piece in out or not whole:
+                what = f"'{piece}' is torn: not all of its elements stand here alone"
+                raise FusionError(_NO_PLACEMENT.format(where=where, name=name, what=what))
+            homes[piece] = name
+        found[name] = pieces
+    lost = [name for name in names if name not in homes and name not in out]
+    if lost:
+        raise FusionError(f"{where}: fuse_parameters loses {', '.join(map(repr, lost))}.")
+    return found
+
+
+def of_functions(
+    fuse: Callable[[Tree], Tree], unfuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: str
+) -> list[tuple[str, tuple[str, ...], FunctionLayout]]:
+    """Name, pieces and layout of each array that a pair of functions makes; see :func:`changed`."""
+    found = changed(fuse, shapes, where)
+    made = []
+    for name, pieces in found.items():
+
+        def join(arrays: Sequence[Any], name: str = name, pieces: list[str] = pieces) -> Any:
+            given = dict(zip(pieces, arrays, strict=True))
+            rest = arrays[0].dtype
+            return fuse({n: given[n] if n in given else jnp.zeros(s, rest) for n, s in shapes.items()})[name]
+
+        def cut(array: Any, name: str = name, pieces: list[str] = pieces) -> list[Any]:
+            blank = fuse({n: jnp.zeros(s, array.dtype) for n, s in shapes.items()})
+            tree = unfuse({**blank, name: array})
+            return [tree[p] for p in pieces]
+
+        made.append((name, tuple(pieces), FunctionLayout(join, cut, [shapes[p] for p in pieces])))
+    return made
+
+
+def check_round_trip(
+    fuse: Callable[[Tree], Tree], unfuse: Callable[[Tree], Tree], tree: Mapping[str, Any], where: str
+) -> None:
+    """Makes sure that ``unfuse(fuse(tree))`` is `tree`, bit for bit.
+
+    Raises
+    ------
+    FusionError
+        Names the block (`where`) and the first parameter that came back otherwise.
+    """
+    back = unfuse(fuse(dict(tree)))
+    for name, array in tree.items():
+        found = back.get(name)
+        if found is None:
+            raise FusionError(f"{where}: unfuse_parameters does not give back '{name}'.")
+        was, now = np.asarray(array), np.asarray(found)
+        if was.shape != now.shape or was.dtype != now.dtype:
+            raise FusionError(
+                f"{where}: '{name}' was {was.dtype}{was.shape} before it was fused, and came back from "
+                f"unfuse_parameters as {now.dtype}{now.shape}."
+            )
+        if was.tobytes() != now.tobytes():
+            raise FusionError(
+                f"{where}: '{name}' has other values after fuse_parameters and unfuse_parameters than before."
+            )
+    extra = [name for name in back if name not in tree]
+    if extra:
+        raise FusionError(f"{where}: unfuse_parameters gives '{extra[0]}', which is no parameter of the block.")

@@ -1,0 +1,430 @@
+"""One array that many parameters share: the fused parameter, and the handles that look into it.
+
+The invariant of :mod:`gluonx.parameter` holds on: a parameter has one handle for its whole life. When it becomes a
+piece of a :class:`FusedParameter`, its handle becomes a :class:`Piece`, the same object, which reads from the fused
+array and writes through to it. So whoever held the array of a query's weight before holds it after, and sees what
+training does.
+
+What a piece is to an optimizer (``lr_mult``, ``wd_mult``, ``grad_req``) stays with the piece; the fused parameter hands
+it on. What belongs to an array as a whole (dtype, device) belongs to the fused one: casting or moving a piece casts or
+moves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakSet, ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import placement, structure
+from gluonx.deferred.core import (
+    Handle,
+    Pending,
+    Tracer,
+    current_state,
+    handle_class,
+    intern_aval,
+    new_handle,
+    record_scope,
+)
+from gluonx.deferred.engine import invoke
+from gluonx.deferred.graph import current_graph, settle
+from gluonx.deferred.shapes import Zeros
+from gluonx.dtype import WIDE, keeping_64_bits, on_device
+from gluonx.errors import FusionError, GraphError, UninitializedError
+from gluonx.np.handle import ndarray
+
+__all__ = ["FusedParameter", "Piece", "check_alike", "dissolve", "is_in_use"]
+
+_MIXED = (
+    "The pieces of '{path}' share one gradient, so those that are trained must have the same grad_req; '{piece}' would "
+    "be {new!r} beside {old!r}. Set it on all at once: net.collect_params()['{name}'].grad_req = {new!r}."
+)
+_TWO_REQS = "{path}: pieces with grad_req 'write' and 'add' cannot share one gradient; '{piece}' has {req!r}."
+_DISSOLVED = "Parameter '{path}' is no more: it was unfused. Call collect_params() for the parameters there are now."
+
+_get: Any = Handle.value.__get__  # type: ignore[attr-defined]
+_set: Any = Handle.value.__set__  # type: ignore[attr-defined]
+
+
+class _Link:
+    """What a Piece keeps in the slot of its value: where it looks, and what it saw there last."""
+
+    __slots__ = ("base", "cached", "layout", "number", "owner", "seen", "seen_in")
+
+    def __init__(self, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> None:
+        self.base, self.layout, self.number, self.owner = base, layout, number, owner
+        self.cached: Any = None
+        self.seen: Any = None  # weak: whoever holds a buffer keeps a step from reusing it
+        self.seen_in: Any = None
+
+
+class Piece(ndarray):
+    """A part of a fused array: reads from it, and writes through to it. See the module's text."""
+
+    __slots__ = ()
+
+    derived = True
+
+    def is_current(self) -> bool:
+        """Whether the value taken last still is the fused array's, and was taped if it must be now."""
+        link = _get(self)
+        state = current_state()
+        if state.trace is not None or (state.recording and link.seen_in is not record_scope.get()):
+            return False
+        base = link.base
+        if link.seen is None or (base.derived and not base.is_current()):
+            return False
+        current, seen = base.value, link.seen()
+        if seen is None:
+            return False
+        return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """The piece's value, renewed when the fused array has changed since it was last taken."""
+        link = _get(self)
+        if self.is_current():
+            return link.cached
+        state = current_state()
+        taken = invoke(link.layout.reader(link.number), (link.base,))
+        if state.trace is not None or isinstance(taken.value, Tracer):
+            return taken.value  # it belongs to a trace, and must not outlive it here
+        link.cached, link.seen = taken.value, ref(link.base.value)
+        link.seen_in = record_scope.get() if state.recording else None
+        self.tape = taken.tape
+        self.aval = taken.aval if taken.aval is not None else self.aval
+        return taken.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _get(self).cached = value
+
+    @property
+    def device(self) -> Any:
+        """The device of the fused array."""
+        return _get(self).base.device
+
+    ctx = context = device
+
+    @property
+    def grad(self) -> ndarray | None:
+        """The piece of the fused array's gradient; None where the piece is not trained."""
+        link = _get(self)
+        variable, owner = link.base.variable, link.owner
+        if variable is None or owner is None or owner.pieces[link.number]._grad_req == "null":
+            return None
+        return _piece_of(variable.grad, link.layout, link.number)
+
+    def whole(self) -> Any:
+        """The fused array."""
+        return _get(self).base
+
+    def part_of(self, other: Any) -> Any:
+        """The part of an array like the fused one that lies where this piece lies."""
+        link = _get(self)
+        return invoke(link.layout.reader(link.number), (other,))
+
+    def zero_grad(self) -> None:
+        """Sets this piece of the gradient to zeros."""
+        grad: Any = self.grad
+        if grad is not None and not isinstance(_get(grad).base.value, Zeros):
+            grad[...] = 0
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Not for a piece: its gradient is the fused array's."""
+        raise GraphError(
+            "a fused parameter's piece has its gradient from the fused array; set the Parameter's grad_req"
+        )
+
+    def _drop_grad(self) -> None:
+        raise AssertionError("FusedParameter decides about gradients of its pieces")
+
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy copy, yours to write to."""
+        link = _get(self)
+        if current_state().trace is not None:
+            return super().asnumpy()
+        return np.array(link.layout.part(np.asarray(link.base._read()), link.number))
+
+    def _assign(self, new: Handle) -> None:
+        self._check_write()
+        self._put(new)
+
+    def _check_write(self) -> None:
+        _get(self).base._check_write()
+
+    def _put(self, new: Handle) -> None:
+        link = _get(self)
+        link.base._put(invoke(link.layout.writer(link.number), (link.base, new)))
+
+    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = None) -> None:
+        link = _get(self)
+        with jax.ensure_compile_time_eval():
+            whole = np.asarray(settle(link.base))
+            new = link.layout.replace(whole, link.number, np.asarray(value, whole.dtype))
+        link.base._assign_host(np.asarray(new), device)
+
+
+jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
+
+
+def _piece_of(base: Any, layout: Any, number: int) -> Piece:
+    """A new handle on a part of `base`."""
+    return _become_piece(new_handle(None), base, layout, number, None)
+
+
+def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> Any:
+    """Make a plain handle look into `base` from now on; nothing here can fail."""
+    value = base.value
+    sharding = base.aval.sharding if base.aval is not None else value.sharding if isinstance(value, Zeros) else None
+    handle.variable = handle.tape = None
+    handle.aval = intern_aval(tuple(layout.shapes[number]), base.dtype, sharding)
+    handle.value = _Link(base, layout, number, owner)
+    handle.__class__ = Piece
+    return handle
+
+
+def _become_plain(handle: Any, value: Any) -> None:
+    """Make a Piece an array of its own again."""
+    handle.__class__ = handle_class()
+    handle.value, handle.aval, handle.tape, handle.variable = value, None, None, None
+
+
+class FusedParameter(Parameter):
+    """The parameter that several others are pieces of. ``Block.fuse`` makes it.
+
+    It is what ``collect_params`` gives and a Trainer sees. Setting ``lr_mult``, ``wd_mult`` or ``grad_req`` sets it on
+    all pieces; reading gives what all of them have, or a tuple where they differ.
+
+    Attributes
+    ----------
+    pieces : tuple of Parameter
+    names : tuple of str
+        The pieces' names below the block that declared the fusion.
+    layout : gluonx.block.fusion.layout.Layout or FunctionLayout
+        Where each piece lies.
+
+    Raises
+    ------
+    FusionError
+        If the pieces differ in dtype or device, or are trained with different ``grad_req``. Nothing has changed then.
+    """
+
+    def __init__(self, name: str, names: Sequence[str], pieces: Sequence[Parameter], layout: Any, path: str) -> None:
+        self.pieces, self.names, self.layout = tuple(pieces), tuple(names), layout
+        self._name, self._path, self._prefixed = name, path, False
+        check_alike(path, self.names, self.pieces)
+        first = self.pieces[0]
+        self.owners: WeakSet[Any] = WeakSet()  # the blocks that have it among their fused parameters
+        self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
+        self._handle = self._awaiting = self.init = self._home = None
+        self._differentiable, self._allow_deferred_init = True, False
+        self._stype = self._grad_stype = "default"
+        self._grad_req = self._common_req()
+        self._handle = new_handle(self._joined([p._handle for p in self.pieces]))
+        grads = self._joined_grads()
+        # From here on nothing can fail.
+        self._attach()
+        for i, piece in enumerate(self.pieces):
+            before = piece._handle.variable
+            _become_piece(piece._handle, self._handle, layout, i, self)
+            if before is not None and self._handle.variable is not None:
+                _become_piece(before.grad, self._handle.variable.grad, layout, i, None)
+            piece._home = self
+        if grads is not None:
+            variable: Any = self._handle.variable
+            variable.grad.value, variable.grad.aval, variable.fresh = grads[0], None, grads[1]
+        structure.version += 1
+
+    # ---------------------------------------------------------------- what all pieces must agree in
+
+    def _common_req(self) -> str:
+        reqs = {p._grad_req: name for p, name in zip(self.pieces, self.names, strict=True) if p._grad_req != "null"}
+        if len(reqs) > 1:
+            raise FusionError(_TWO_REQS.format(path=self._path, piece=reqs["add"], req="add"))
+        return next(iter(reqs), "null")
+
+    def _joined(self, handles: Sequence[Any]) -> Any:
+        """The fused array of the values of handles."""
+        with jax.ensure_compile_time_eval():
+            values = [settle(h) for h in handles]
+            if any(isinstance(v, Tracer) for v in values):
+                raise FusionError(f"{self._path}: cannot fuse inside of a trace.")
+            if any(len(v.devices()) > 1 for v in values):
+                return self.layout.join(values)
+            whole = np.asarray(self.layout.join([np.asarray(v) for v in values]))
+            made = new_handle(None)
+            made._assign_host(whole, placement(self._device))
+            return made.value
+
+    def _joined_grads(self) -> tuple[Any, bool] | None:
+        """The gradients that there are already, and whether they are fresh; None usually."""
+        variables = [p._handle.variable for p in self.pieces]
+        if all(v is None or isinstance(v.grad.value, Zeros) for v in variables):
+            return None
+        grads = [
+            new_handle(on_device(np.zeros(p._shape or (), p._dtype))) if v is None else v.grad
+            for p, v in zip(self.pieces, variables, strict=True)
+        ]
+        return self._joined(grads), all(v is None or v.fresh for v in variables)
+
+    # ---------------------------------------------------------------- what the pieces decide
+
+    def _of_all(self, attribute: str) -> Any:
+        values = [getattr(p, attribute) for p in self.pieces]
+        return values[0] if values.count(values[0]) == len(values) else tuple(values)
+
+    @property
+    def lr_mult(self) -> Any:  # type: ignore[override]
+        """The pieces' factor of the learning rate; a tuple where they differ."""
+        return self._of_all("lr_mult")
+
+    @lr_mult.setter
+    def lr_mult(self, lr_mult: float) -> None:
+        for piece in self.pieces:
+            piece.lr_mult = lr_mult
+
+    @property
+    def wd_mult(self) -> Any:  # type: ignore[override]
+        """The pieces' factor of the weight decay; a tuple where they differ."""
+        return self._of_all("wd_mult")
+
+    @wd_mult.setter
+    def wd_mult(self, wd_mult: float) -> None:
+        for piece in self.pieces:
+            piece.wd_mult = wd_mult
+
+    @property
+    def grad_req(self) -> str:
+        """``'null'`` if no piece is trained, else what those that are have."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, grad_req: str) -> None:
+        self._check_grad_req(grad_req)
+        changes = [p for p in self.pieces if p._differentiable and p._grad_req != grad_req]
+        for piece in changes:
+            piece._grad_req = grad_req
+        if changes:
+            self._grad_req = self._common_req()
+            self._attach()
+
+    def _admit(self, piece: Parameter, grad_req: str) -> None:
+        """Raise if `piece` cannot get that grad_req beside the others."""
+        others = {p._grad_req for p in self.pieces if p is not piece} - {"null"}
+        if grad_req != "null" and others - {grad_req}:
+            name = self.names[self.pieces.index(piece)]
+            raise FusionError(
+                _MIXED.format(path=self._path, piece=name, new=grad_req, old=next(iter(others)), name=self._name)
+            )
+
+    def _reattach(self, piece: Parameter) -> None:
+        """After `piece` got another grad_req: its gradient starts with zeros, the others' stay."""
+        before = self._handle.variable
+        self._grad_req = self._common_req()
+        self._attach()
+        now = self._handle.variable
+        if before is not None and now is not None:
+            now.grad, now.fresh = before.grad, before.fresh
+            piece._handle.zero_grad()
+
+    # ---------------------------------------------------------------- what belongs to the whole
+
+    def initialize(
+        self,
+        init: Any = None,
+        device: Any = None,
+        default_init: Any = None,
+        force_reinit: bool = False,
+        ctx: Any = None,
+    ) -> None:
+        """Initialize each piece by its own initializer; see :meth:`Parameter.initialize`."""
+        for piece in self.pieces:
+            piece.initialize(init, device, default_init, force_reinit, ctx)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all pieces."""
+        self._require_ready()
+        super().cast(dtype)
+        self._tell_pieces()
+
+    def reset_device(self, device: Any) -> None:
+        """Move all pieces."""
+        super().reset_device(device)
+        self._tell_pieces()
+
+    def _adopt(self, fresh: Any, place: Any) -> None:
+        super()._adopt(fresh, place)
+        self._tell_pieces()
+
+    def _tell_pieces(self) -> None:
+        """Tell the pieces the dtype and the device of the whole."""
+        for piece in self.pieces:
+            piece._dtype, piece._device = self._dtype, self._device
+            aval = piece._handle.aval
+            piece._handle.aval = intern_aval(aval.shape, self._dtype, self._handle._placed())
+
+    def _uninitialized_error(self) -> UninitializedError:
+        return UninitializedError(_DISSOLVED.format(path=self._path))
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles as its pieces, which are fused anew."""
+        return FusedParameter, (self._name, self.names, self.pieces, self.layout, self._path)
+
+
+def check_alike(path: str, names: Sequence[str], pieces: Sequence[Parameter]) -> None:
+    """Raise if these pieces cannot be one array now."""
+    first = pieces[0]
+    for name, piece in zip(names, pieces, strict=True):
+        if piece._dtype != first._dtype:
+            raise FusionError(
+                f"{path}: the piece '{name}' is {piece._dtype}, '{names[0]}' is {first._dtype}; the pieces of one "
+                "array have one dtype. Cast them first."
+            )
+        if piece._device != first._device:
+            there = f"'{name}' lives on {piece._device}, '{names[0]}' on {first._device}"
+            raise FusionError(f"{path}: the pieces of one array lie on one device, but {there}.")
+        if is_in_use(piece):
+            raise FusionError(
+                f"{path}: '{name}' has been used in this record(), whose backward is still to come; fuse before or "
+                "after them."
+            )
+
+
+def dissolve(fused: FusedParameter) -> None:
+    """Give each piece an array of its own again: values, gradients, and who holds their handles stay."""
+    pieces, handle, layout = fused.pieces, fused._handle, fused.layout
+    with jax.ensure_compile_time_eval():
+        whole = settle(handle)
+        with keeping_64_bits(whole.dtype in WIDE):
+            values = [jnp.array(part, copy=True) for part in layout.parts(whole)]
+        variable = handle.variable
+        grads = None
+        if variable is not None and not isinstance(variable.grad.value, Zeros):
+            with keeping_64_bits(whole.dtype in WIDE):
+                grads = [jnp.array(part, copy=True) for part in layout.parts(settle(variable.grad))]
+    fused._handle = None
+    for i, piece in enumerate(pieces):
+        piece._home = None
+        _become_plain(piece._handle, values[i])
+        piece._attach()
+        own = piece._handle.variable
+        if own is not None and variable is not None:
+            own.fresh = variable.fresh
+            if grads is not None:
+                own.grad.value, own.grad.aval = grads[i], None
+    structure.version += 1
+
+
+def is_in_use(param: Parameter) -> bool:
+    """Whether what is being recorded has taken the parameter in, and its gradient is still to come."""
+    variable, graph = param._handle.variable, current_graph()
+    if variable is None or graph.backward_pending:
+        return False
+    return any(source is variable for source in graph.sources)

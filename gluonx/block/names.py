@@ -1,0 +1,54 @@
+"""How the parameters of blocks are called: by the attributes that lead to them, ``'features.0.weight'``.
+
+A block asks its class's `Names` at the few points below, and by default they do nothing. MXNet 1 called parameters by
+prefixes and name scopes, and let blocks share them by name: `gluonx.compat.prefixes` derives from `Names` and takes the
+place of ``Block._block_names`` once a program uses any of it. What tells so is in `gluonx.extensions`: a class with a
+method of its own name (``hybrid_forward``), a keyword (``prefix=``), an attribute (``name_scope``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gluonx.extensions import BLOCK_KEYWORDS, BLOCK_MEMBERS
+
+__all__ = ["Names"]
+
+
+class Names:
+    """Names by structure. Another way of naming derives from it and is put in ``Block._block_names``."""
+
+    def defined(self, cls: type) -> None:
+        """Look at a class of blocks that was just defined."""
+        for name in BLOCK_MEMBERS:
+            if name in vars(cls):
+                BLOCK_MEMBERS[name](cls)
+
+    def begin(self, block: Any, prefix: str | None, params: Any) -> None:
+        """Name a block that is being made; `prefix` and `params` are what its constructor was given."""
+        if prefix is not None or params is not None:
+            BLOCK_KEYWORDS["prefix"](type(block))
+            type(block)._block_names.begin(block, prefix, params)
+
+    def adopt(self, block: Any, param: Any, name: str) -> Any:
+        """Return the parameter that the attribute `name` of `block` is to hold: `param`, or one that is shared."""
+        del block, name
+        return param
+
+    def own(self, block: Any) -> Any:
+        """Return the dict of a block's own parameters."""
+        return block._reg_params
+
+    def collected(self, block: Any, select: str | None) -> Any:
+        """Return what ``block.collect_params(select)`` gives; None for the structured names."""
+        del block, select
+
+    def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arrays of a file by structured name."""
+        del block, params
+        return arrays
+
+    def file_format(self) -> str:
+        """Return the format of a file of parameters whose name does not tell it."""
+        return "npz"

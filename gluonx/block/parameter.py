@@ -1,0 +1,643 @@
+"""Parameters: the named, trainable state of a block.
+
+A :class:`Parameter` is in one of three states.
+
+- *uninitialized*: nobody has called ``initialize``; there is no array.
+- *deferred*: ``initialize`` was called, but part of the shape is unknown. The handle exists and holds a placeholder.
+  The first of these to know the shape ends the state: a block's ``infer_shape``, the operator that meets the
+  placeholder, an assignment to ``shape``, ``set_data``, or a file that is loaded.
+- *ready*: the handle holds a value.
+
+The invariant: a parameter has ONE array handle, made by the first ``initialize`` and never replaced. Writing
+(``set_data``, ``cast``, ``load_parameters``, an optimizer's step) puts another value into that handle, so everybody who
+holds it (a layer, a trainer, a traced program) sees the write. ``data()`` is therefore one attribute look-up.
+
+An array that comes from outside is always copied: what a parameter holds belongs to it alone, which is what allows a
+training step to donate it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx import initializer
+from gluonx._frames import cast, door, warn
+from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, one_device, placement, structure
+from gluonx.deferred import where
+from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
+from gluonx.device import Device
+from gluonx.dtype import canonical, is_inexact
+from gluonx.errors import (
+    ArgumentError,
+    DeferredInitializationError,
+    DeviceError,
+    GluonxError,
+    NotInitializedYet,
+    ShapeError,
+    UninitializedError,
+)
+from gluonx.extensions import NAMES
+from gluonx.np.handle import ndarray
+from gluonx.ops import prng
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter"]
+
+_GRAD_REQS = ("write", "add", "null")
+_STORAGE = ("default", "row_sparse", "csr")
+
+
+class Parameter:
+    """A named array that a block owns, with its gradient and what an optimizer should know about it.
+
+    Parameters
+    ----------
+    name : str
+        The name in its block. Blocks put it behind their own: ``'features.0.weight'``.
+    grad_req : {'write', 'add', 'null'}
+        Whether a backward pass overwrites the gradient, adds to it, or leaves it out.
+    shape : int, tuple of int or None
+        0, -1 or None in a place means: unknown yet. None alone means that nothing is known.
+    dtype : dtype-like
+        Float32 by default.
+    lr_mult, wd_mult : float
+        Factors on the trainer's learning rate and weight decay.
+    init : Initializer, str or None
+        Goes before the ``init`` that a block's ``initialize`` is given.
+    allow_deferred_init : bool
+        Whether ``initialize`` may come before the shape is known.
+    differentiable : bool
+        If False, ``grad_req`` is always ``'null'``.
+    stype, grad_stype : {'default', 'row_sparse', 'csr'}
+        Accepted for ported code. The array and its gradient are dense.
+
+    Raises
+    ------
+    ValueError
+        If `grad_req`, `stype` or `grad_stype` is none of the above.
+
+    Examples
+    --------
+    >>> weight = Parameter("weight", shape=(2, 3), init="ones")
+    >>> weight.initialize()
+    >>> weight.data().tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    >>> weight
+    Parameter (shape=(2, 3), dtype=float32)
+    """
+
+    _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
+
+    def __init__(
+        self,
+        name: str = "weight",
+        grad_req: str = "write",
+        shape: int | Sequence[int | None] | None = None,
+        dtype: Any = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        for what, storage in (("stype", stype), ("grad_stype", grad_stype)):
+            if storage not in _STORAGE:
+                raise ArgumentError(f"{what} of parameter '{name}' must be one of {_STORAGE}, got {storage!r}")
+        self._name = name
+        self._path = name
+        self._shape = as_shape(shape)
+        self._dtype = canonical(dtype)
+        self._device: Device | None = None
+        self._handle: Any = None
+        self._awaiting: Any = None  # in the deferred state: the initializer to run once the shape is known
+        self._home: Any = None  # the FusedParameter that this is a piece of
+        self._prefixed = False  # whether its name is unique in a program
+        self._differentiable = differentiable
+        self._allow_deferred_init = allow_deferred_init
+        self._stype, self._grad_stype = stype, grad_stype
+        self._grad_req = "null"
+        self.grad_req = grad_req
+        self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
+
+    def __repr__(self) -> str:
+        kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
+        return f"{kind} (shape={self._shape}, dtype={self._dtype})"
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def name(self) -> str:
+        """The name in the block that owns it."""
+        return self._name
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The ``numpy.dtype``; assigning is :meth:`cast`."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape, with -1 where it is unknown; None while nothing is known.
+
+        It can be assigned where it is unknown. If that completes the shape of an initialized parameter, the array is
+        made at once. A shape that contradicts what is known raises :class:`~gluonx.errors.ShapeError`.
+        """
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: int | Sequence[int | None] | None) -> None:
+        self._learn_shape(as_shape(shape), "the assigned shape")
+        self._finish()
+
+    @property
+    def grad_req(self) -> str:
+        """``'write'``, ``'add'`` or ``'null'``; changing it starts a new gradient of zeros."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, grad_req: str) -> None:
+        self._check_grad_req(grad_req)
+        if not self._differentiable:
+            grad_req = "null"
+        if grad_req == self._grad_req:
+            return
+        if self._home is not None:
+            self._home._admit(self, grad_req)
+        self._grad_req = grad_req
+        if self._is_ready:
+            self._attach()
+
+    def _check_grad_req(self, grad_req: str) -> None:
+        if grad_req not in _GRAD_REQS:
+            raise ArgumentError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._handle is not None and self._awaiting is None
+
+    # ---------------------------------------------------------------- initialization
+
+    @door
+    def initialize(
+        self,
+        init: Any = None,
+        device: Any = None,
+        default_init: Any = None,
+        force_reinit: bool = False,
+        ctx: Any = None,
+    ) -> None:
+        """Make the array, or, while the shape is unknown, have it made as soon as the shape is there.
+
+        Parameters
+        ----------
+        init : Initializer or str, optional
+            Goes before the parameter's own ``init``.
+        device : Device or list of one Device, optional
+            Where the array lives; the current device by default. ``ctx`` is its older name.
+        default_init : Initializer or str, optional
+            What to take where neither `init` nor the parameter's own says anything: ``Uniform(0.07)`` if None.
+        force_reinit : bool
+            Whether to begin anew where there is an array already. It is left alone, with a warning, otherwise.
+
+        Raises
+        ------
+        ShapeError
+            If the shape is unknown and the parameter does not allow that.
+        DeviceError
+            If several devices are given, or one that does not exist.
+        """
+        if self._is_ready and not force_reinit:
+            warn(Text.KEPT.format(path=self._path))
+            return
+        self._check_initializable()
+        place = one_device(ctx if device is None else device, self._path)
+        place.jax_device  # noqa: B018 - raises here, before anything has changed, if this machine has no such device
+        chosen = init if init is not None else self.init if self.init is not None else default_init
+        chosen = initializer.create(initializer.Uniform() if chosen is None else chosen)
+        self._stream = prng.next_stream()
+        if not is_complete(self._shape):
+            self._device, self._awaiting = place, chosen
+            self._make_handle()
+            return
+        value = self._initial_value(chosen)
+        if self._home is not None and place != self._device:
+            self._home.reset_device(place)
+        self._device, self._awaiting = place, None
+        self._fill(value, chosen)
+
+    def _check_initializable(self) -> None:
+        if not is_complete(self._shape) and not self._allow_deferred_init:
+            raise ShapeError(
+                f"Cannot initialize parameter '{self._path}': its shape {self._shape} is not fully known. "
+                "Give the whole shape, or allow_deferred_init=True to have it found by the first batch."
+            )
+
+    def _initial_value(self, init: Any) -> np.ndarray:
+        """The host array that `init` makes. Mixed initializers choose by the structured name."""
+        assert self._shape is not None, "only a known shape can be filled"
+        # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
+        desc = initializer.InitDesc(self._structured_name, {"__init__": init})
+        before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
+        set_state(at_once())
+        try:
+            with jax.ensure_compile_time_eval(), prng.drawing_from(self._stream):
+                return init.make(desc, self._shape, self._dtype)
+        finally:
+            set_state(before)
+
+    @property
+    def _structured_name(self) -> str:
+        """The path without the class of the outermost block; its name where that is unique in a program."""
+        return self._name if self._prefixed else self._path.partition(".")[2] or self._name
+
+    def _make_handle(self) -> Any:
+        if self._handle is None:
+            self._handle = ndarray._unknown(self)
+        return self._handle
+
+    def _fill(self, value: np.ndarray, init: Any = None) -> None:
+        """Put a host array, that of `init` perhaps, into the handle and give it its gradient."""
+        handle = self._make_handle()
+        own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
+        handle._assign_host(value, placement(self._device), copy=None if own else True)
+        self._attach()
+
+    def _forget(self) -> None:
+        """Back to the uninitialized state; for an initialization that failed before anybody saw its handle."""
+        self._handle = self._awaiting = self._device = None
+
+    def _attach(self) -> None:
+        if self._home is not None:
+            self._home._reattach(self)
+        elif self._grad_req == "null" or not is_inexact(self._dtype):
+            self._handle._drop_grad()
+        else:
+            self._handle.attach_grad(self._grad_req)
+            self._handle.variable.owner = self._path
+
+    def _admits(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape could be the value."""
+        try:
+            merge(self._shape, tuple(shape))
+        except ValueError:
+            return False
+        return True
+
+    def _learn_shape(self, shape: Shape | None, what: str) -> None:
+        try:
+            self._shape = merge(self._shape, shape)
+        except ValueError:
+            told = Text.CONFLICT.format(path=self._path, declared=self._shape, what=what, other=shape)
+            raise ShapeError(told) from None
+
+    def _finish(self) -> None:
+        """End the deferred state if the shape is known by now."""
+        if self._awaiting is not None and is_complete(self._shape):
+            value, init = self._initial_value(self._awaiting), self._awaiting
+            self._awaiting = None
+            self._fill(value, init)
+
+    def _resolve_shape(self, shape: Sequence[int | None]) -> None:
+        """Called by the engine when an operator meets the placeholder and knows what shape it should have."""
+        self._learn_shape(as_shape(shape), f"what its operator{where.in_block()} needs:")
+        self._finish()
+
+    def _deferred_error(self) -> DeferredInitializationError:
+        """What reading the placeholder raises."""
+        return DeferredInitializationError(
+            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape)
+        )
+
+    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> UninitializedError:
+        return kind(Text.UNINITIALIZED.format(path=self._path, where=where.in_block()))
+
+    # ---------------------------------------------------------------- loading
+
+    def _place_for(self, device: Any) -> Device:
+        """Where a loaded value goes: where the parameter is, else to `device`."""
+        if self._device is None:
+            return one_device(device, self._path)
+        if device is not None:
+            self._check_device(device)
+        return self._device
+
+    def _staged(self, value: np.ndarray, dtype: np.dtype, place: Device) -> Any:
+        """A handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
+        fresh = ndarray._unknown(self)
+        fresh._assign_host(value.astype(dtype, copy=False), placement(place))
+        return fresh
+
+    def _adopt(self, fresh: Any, place: Device) -> None:
+        """Take over the value of a handle that nobody else uses."""
+        if self._home is not None:
+            self._home.cast(fresh.dtype)
+        keeps_grad = self._is_ready and fresh.dtype == self._dtype
+        handle = self._make_handle()
+        if fresh.dtype != self._dtype:
+            structure.version += 1
+        self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, place, None
+        handle._put(fresh)
+        if not keeps_grad:
+            self._attach()
+
+    # ---------------------------------------------------------------- values and gradients
+
+    def data(self, device: Any = None, ctx: Any = None) -> Any:
+        """The array: the same handle for the whole life of the parameter.
+
+        Parameters
+        ----------
+        device : Device, optional
+            Checked against the parameter's device if given. ``ctx`` is its older name.
+
+        Returns
+        -------
+        gluonx.np.ndarray
+            Of the parameter's shape and dtype. While the shape is unknown it can be given to operators, which find
+            out the shape; reading it raises :class:`~gluonx.errors.DeferredInitializationError`.
+
+        Raises
+        ------
+        UninitializedError
+            Before ``initialize``.
+        DeviceError
+            If the parameter lives on another device.
+        """
+        handle = self._handle
+        if device is None:
+            device = ctx
+        if handle is not None and (device is None or device == self._device):
+            return handle
+        if handle is None:
+            if getattr(current_state().trace, "of_shapes", False):
+                return self._stand_in()
+            raise self._uninitialized_error()
+        self._check_device(device)
+        return handle
+
+    def _stand_in(self) -> Any:
+        """An array for a parameter that nobody has initialized, where shapes alone are looked for."""
+        if is_complete(self._shape):
+            return new_handle(jax.numpy.zeros(self._shape, self._dtype))
+        return ndarray._unknown(self)
+
+    def _check_device(self, device: Any) -> None:
+        wanted = one_device(device, self._path)
+        if wanted != self._device and current_state().trace is None:  # a traced input does not know where it will be
+            raise DeviceError(
+                f"Parameter '{self._path}' lives on {self._device}, not on {wanted}. "
+                f"Bring the data there, x.to_device({self._device}), or move the net, net.reset_device({wanted})."
+            )
+
+    def _require_ready(self) -> Any:
+        if self._handle is None:
+            raise self._uninitialized_error()
+        if self._awaiting is not None:
+            raise self._deferred_error()
+        return self._handle
+
+    def list_data(self) -> list[Any]:
+        """The array, in a list of one."""
+        return [self._require_ready()]
+
+    @door
+    def set_data(self, data: Any) -> None:
+        """Write a copy of `data` into the parameter.
+
+        Works at any time: outside ``record``, inside it (gradients of what was recorded before keep the old value), and
+        in the forward of a hybridized block (the write becomes an output of its program).
+
+        Parameters
+        ----------
+        data : ndarray or array_like
+            Of the parameter's shape, where that is known; it is cast to the parameter's dtype.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        TypeError
+            If `data` is not numeric.
+        UninitializedError
+            Before ``initialize``.
+        """
+        if self._handle is None:
+            raise self._uninitialized_error(NotInitializedYet)
+        if not isinstance(data, (ndarray, jax.Array)):
+            data = np.asarray(data)
+        if isinstance(data, np.ndarray) and data.dtype.kind in "OSU":
+            raise TypeError(f"Parameter '{self._path}' cannot hold data of type {data.dtype}; numbers were expected.")
+        shape = tuple(data.shape)
+        if shape != self._shape:
+            self._learn_shape(shape, "the data's shape")
+        self._write(data)
+        if self._awaiting is not None:
+            self._awaiting = None
+            self._attach()
+
+    def _write(self, data: Any) -> None:
+        """Assign a copy of `data`, outside of any tape."""
+        handle, before = self._handle, current_state()
+        handle._check_write()
+        if isinstance(data, np.ndarray) and before.trace is None:
+            handle._assign_host(data if data.dtype == self._dtype else cast(data, self._dtype), placement(self._device))
+            return
+        set_state(state_with(recording=False))
+        try:
+            if data.dtype != self._dtype:
+                data = data.astype(self._dtype)
+            handle._assign_copy(data if before.trace is not None else self._brought(data))
+        finally:
+            set_state(before)
+
+    def _brought(self, data: Any) -> Any:
+        """`data` on this parameter's device."""
+        if isinstance(data, ndarray) and data.aval is not None and self._handle.aval is not None:
+            if data.aval.sharding is self._handle.aval.sharding:
+                return data
+        elif not isinstance(data, ndarray):
+            data = new_handle(data)
+        return data.to_device(self._device)
+
+    @door
+    def grad(self, device: Any = None, ctx: Any = None) -> Any:
+        """The gradient of the last backward pass, zeros before the first.
+
+        Returns
+        -------
+        gluonx.np.ndarray
+            Of the parameter's shape and dtype.
+
+        Raises
+        ------
+        UninitializedError, DeferredInitializationError
+            While there is no array.
+        GluonxError
+            If ``grad_req`` is ``'null'``.
+        """
+        handle = self._require_ready()
+        grad = handle.grad
+        if grad is None:
+            why = "its grad_req is 'null'" if self._grad_req == "null" else f"it is of dtype {self._dtype}"
+            raise GluonxError(Text.NO_GRAD.format(path=self._path, why=why))
+        if device is not None or ctx is not None:
+            self._check_device(ctx if device is None else device)
+        return grad
+
+    @property
+    def _data(self) -> list[Any] | None:
+        """The array in a list, or None: what programs for MXNet look at to see whether there is a value."""
+        return [self._handle] if self._is_ready else None
+
+    @property
+    def _grad(self) -> list[Any] | None:
+        """The gradient in a list, or None."""
+        return [self._handle.grad] if self._is_ready and self._handle.grad is not None else None
+
+    @property
+    def _uuid(self) -> str:
+        """A name that no other parameter has."""
+        return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
+
+    def list_grad(self) -> list[Any]:
+        """The gradient, in a list of one."""
+        return [self.grad()]
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zero, where there is one."""
+        if self._is_ready:
+            self._handle.zero_grad()
+
+    # ---------------------------------------------------------------- device and dtype
+
+    def list_device(self) -> list[Device]:
+        """The device, in a list of one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
+        if self._handle is None or self._device is None:
+            raise self._uninitialized_error()
+        return [Device(self._device)]
+
+    list_ctx = list_device
+
+    def reset_device(self, device: Any) -> None:
+        """Move the array to another device; its gradient begins anew with zeros.
+
+        Raises
+        ------
+        UninitializedError
+            Before ``initialize``.
+        DeviceError
+            If several devices are given, or one that does not exist.
+        """
+        if self._handle is None:
+            raise self._uninitialized_error(NotInitializedYet)
+        place = one_device(device, self._path)
+        place.jax_device  # noqa: B018 - raises if there is no such device
+        if self._home is not None:
+            return self._home.reset_device(place)
+        if self._is_ready and place != self._device:
+            value = self._handle.asnumpy()
+            self._device = place
+            self._fill(value)
+        self._device = place
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """The older name of :meth:`reset_device`."""
+        self.reset_device(ctx)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype; the handle stays the same, its gradient begins anew with zeros."""
+        dtype = canonical(dtype)
+        if dtype == self._dtype:
+            return
+        if self._home is not None:
+            return self._home.cast(dtype)
+        if self._is_ready:
+            fresh = self._handle.detach().astype(dtype)
+            self._dtype = dtype
+            self._handle._put(fresh)
+            self._attach()
+        self._dtype = dtype
+        structure.version += 1
+
+    # ---------------------------------------------------------------- what dense, recorded arrays do not have
+
+    def row_sparse_data(self, row_id: Any) -> Any:
+        """Raise :class:`~gluonx.errors.GluonxError`: the array is dense."""
+        raise GluonxError(Text.NOT_SPARSE.format(path=self._path))
+
+    list_row_sparse_data = row_sparse_data
+
+    def var(self) -> Any:
+        """Return the symbol of the parameter's name in a program that runs as MXNet; the same one at each call.
+
+        Raises
+        ------
+        GluonxError
+            In other programs: there are no symbols.
+        """
+        found = NAMES["gluonx.gluon.Parameter.var"](self)
+        if found is None:
+            raise GluonxError(Text.NO_SYMBOL.format(path=self._path))
+        return found
+
+    # ---------------------------------------------------------------- copying
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state with the array on the host; the gradient is left out."""
+        state = {**self.__dict__, "_home": None}
+        handle = state.pop("_handle")
+        state["_device"] = None if self._device is None else Device(self._device)
+        return {**state, "_host": handle.asnumpy() if self._is_ready else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        value = state.pop("_host")
+        self.__dict__.update(state, _handle=None)
+        if value is not None:
+            self._fill(value)
+        elif self._awaiting is not None:
+            self._make_handle()
+
+
+class Constant(Parameter):
+    """A parameter that is not trained and that starts with a given value.
+
+    Parameters
+    ----------
+    value : array_like
+        An ndarray keeps its dtype; anything else becomes float32, as with ``np.array``.
+
+    Examples
+    --------
+    >>> c = Constant([[1, 2], [3, 4]])
+    >>> c.initialize()
+    >>> c
+    Constant (shape=(2, 2), dtype=float32)
+    """
+
+    def __init__(self, value: Any) -> None:
+        host = value.asnumpy() if isinstance(value, ndarray) else np.asarray(value, np.float32)
+        self.value = np.array(host)
+        super().__init__(
+            name="const", grad_req="null", shape=host.shape, dtype=host.dtype, init=initializer.Constant(self.value)
+        )
+
+    @property
+    def grad_req(self) -> str:
+        """Always ``'null'``; setting anything else has no effect but a warning."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, grad_req: str) -> None:
+        if grad_req != "null":
+            warn(f"Constant parameter '{self._path}' is never trained: grad_req={grad_req!r} is ignored.")

@@ -1,0 +1,105 @@
+"""What blocks and parameters declare: shapes with unknown places, devices, and that their structure has changed.
+
+:data:`structure` counts every change of any block's parts (a child or parameter that is added, replaced or removed, a
+dtype that is cast). What was derived from a structure, such as a trace or a list of parameters, remembers the count, so
+one comparison of two integers tells that it still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gluonx.device import Device, current_device, device_of, resolve
+from gluonx.errors import DeviceError
+
+__all__ = ["Shape", "Text", "as_shape", "is_complete", "merge", "one_device", "placement", "structure"]
+
+Shape = tuple[int, ...]
+
+
+class Text:
+    """What parameters say when something is wrong."""
+
+    KEPT = "Parameter '{path}' is already initialized and kept. Set force_reinit=True to initialize it anew."
+    UNINITIALIZED = (
+        "Parameter '{path}'{where} has not been initialized. Call initialize() on the block that holds it, as in "
+        "net.initialize(), before its first use; a block added after that call needs a call of its own."
+    )
+    DEFERRED = (
+        "Parameter '{path}'{where} has no value yet: part of its shape {shape} is unknown. Run one batch through the "
+        "net, call net.infer_shape(x), or give the whole shape when you make the layer (in_units, in_channels, ...)."
+    )
+    UNREACHED = (
+        "Parameter '{path}' has no value yet: part of its shape {shape} is unknown, as '{block}' was never called in "
+        "forward. Call it there, leave the parameter out of the Trainer (grad_req='null'), or call "
+        "step(batch_size, ignore_stale_grad=True), which leaves it as it is."
+    )
+    CONFLICT = "Parameter '{path}' has shape {declared}, which does not fit {what} {other}."
+    NO_GRAD = (
+        "Parameter '{path}' has no gradient, because {why}. A floating parameter with grad_req 'write' or 'add' has "
+        "one."
+    )
+    NOT_SPARSE = (
+        "Parameter '{path}' is dense, as all parameters of gluonx are, and has no row-sparse data. Use data(), and "
+        "index it for single rows."
+    )
+    NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
+
+
+class _Structure:
+    __slots__ = ("version",)
+
+    def __init__(self) -> None:
+        self.version = 0
+
+
+structure = _Structure()
+
+
+def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:
+    """One spelling of a declared shape: a tuple with -1 where unknown, or None when not even the rank is known."""
+    if shape is None:
+        return None
+    dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    return tuple(-1 if dim is None or int(dim) <= 0 else int(dim) for dim in dims)
+
+
+def merge(declared: Shape | None, other: Shape | None) -> Shape | None:
+    """What both shapes say together. Raises ValueError where they contradict each other."""
+    if declared is None or other is None:
+        return declared if other is None else other
+    if len(declared) != len(other) or any(a != b and a > 0 and b > 0 for a, b in zip(declared, other)):
+        raise ValueError
+    return tuple(max(a, b) for a, b in zip(declared, other))
+
+
+def is_complete(shape: Shape | None) -> bool:
+    """Whether all of the shape is known."""
+    return shape is not None and -1 not in shape
+
+
+def one_device(device: Any, path: str) -> Device:
+    """The device meant by what a user gave: a device, a list that names one, or None for the current one."""
+    if device is None:
+        return current_device()
+    if isinstance(device, (list, tuple)):
+        distinct = list(dict.fromkeys(one_device(d, path) for d in device))
+        if len(distinct) != 1:
+            raise DeviceError(
+                f"Parameter '{path}' lives on one device, but {len(distinct)} were given: {distinct}. "
+                "Give one device; a batch over several is laid out by jax.sharding, and XLA sends what has to be sent."
+            )
+        return distinct[0]
+    if isinstance(device, Device):
+        return Device(device)  # not the caller's: that one may be in use as a context
+    found = resolve(device)
+    assert found is not None, "resolve() gives a device for everything but None"
+    return device_of(found)
+
+
+def placement(device: Device | None) -> Device | None:
+    """Where to put an array: nothing said for the current device, so that the array stays free to join a mesh."""
+    return None if device == current_device() else device

@@ -1,0 +1,184 @@
+"""The table that ``Block.summary`` prints: shapes, parameters, bytes and floating-point operations by layer.
+
+Operations are counted where an operator runs, and go to the innermost block that runs it. A convolution, its transpose
+and a dense layer count two for each multiplication with a weight, the bias one an element, and padding as data, as is
+usual; so the numbers do not depend on how an operator is computed. All other operators count what XLA says of their
+program.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+
+from gluonx.autograd import pause
+from gluonx.block.parameter import Parameter
+from gluonx.block.tools import watch_operators
+from gluonx.deferred.core import Handle
+from gluonx.deferred.derived import needs_64_bits, strong
+from gluonx.dtype import keeping_64_bits
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
+__all__ = ["summarize"]
+
+_COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"
+_WIDTH = 106
+
+
+class _Row(NamedTuple):
+    title: str
+    shape: str
+    params: list[Parameter]
+    flops: float
+
+
+def summarize(block: Block, *inputs: Any) -> str:
+    """A table of the layers of `block`, in the order in which they finish on these inputs.
+
+    Parameters
+    ----------
+    block : Block
+        Initialized. A hybridized block is run as if it were not, and stays hybridized. Nothing is trained, and moving
+        averages are not touched.
+    *inputs : ndarray
+        What ``block.forward`` takes.
+
+    Returns
+    -------
+    str
+        One line a call: structured name and class, output shape, number of parameters, their bytes, and the
+        floating-point operations of the block's own forward on these inputs, those of its children left out. Parameters
+        that an earlier line has counted already are marked as shared.
+
+    Examples
+    --------
+    >>> from gluonx.block import Block
+    >>> class Twice(Block):
+    ...     def forward(self, x):
+    ...         return x + x
+    >>> from gluonx import np
+    >>> print(summarize(Twice(), np.ones((2, 3))).splitlines()[3].split())
+    ['Twice', '(2,', '3)', '0', '0', 'B', '6']
+    """
+    names: dict[int, str] = {}
+    for prefix, child in block._walk():
+        names.setdefault(id(child), prefix[:-1])
+    rows = [_Row("Input", _shapes(inputs), [], 0)]
+    meter = [0.0]  # operations so far of each block that is running, and of what runs outside
+
+    def enter(*_: Any) -> None:
+        meter.append(0.0)
+
+    def note(layer: Block, _: Any, outputs: Any) -> None:
+        title = f"{names[id(layer)]} ({type(layer).__name__})" if names[id(layer)] else type(layer).__name__
+        rows.append(_Row(title, _shapes(outputs), list(layer._reg_params.values()), meter.pop()))
+
+    def count(op: Any, args: Any, outputs: Any) -> None:
+        meter[-1] += _flops(op, args, outputs)
+
+    blocks = list({id(child): child for _, child in block._walk()}.values())
+    active = [child for child in blocks if getattr(child, "_active", False)]
+    hooks = []
+    try:
+        for child in active:
+            child.__dict__["_active"] = False
+        for child in blocks:
+            hooks += [child.register_forward_pre_hook(enter), child.register_forward_hook(note)]
+        with pause(), watch_operators((), count):  # pause is predict mode as well
+            block(*inputs)
+    finally:
+        for child in active:
+            child.__dict__["_active"] = True
+        for hook in hooks:
+            hook.detach()
+    return "\n".join(_table(rows, block))
+
+
+def _flops(op: Any, args: Any, outputs: Any) -> float:
+    """The floating-point operations of one call."""
+    made = sum(math.prod(out.shape) for out in outputs)
+    if op.name in ("convolution", "deconvolution", "fully_connected"):
+        weight = math.prod(args[1].shape)
+        if op.name == "fully_connected":
+            rows = made // args[1].shape[0]
+        else:  # every place of the larger side meets each weight of its channel once
+            x = outputs[0] if op.name == "convolution" else args[0]
+            rows = math.prod(x.shape) // args[1].shape[0]
+        biased = not op.attrs["no_bias"] and len(args) > 2 and args[2] is not None
+        return 2.0 * rows * weight + made * biased
+    return _by_xla(op, args, made)
+
+
+def _by_xla(op: Any, args: Any, made: int) -> float:
+    if op.random or not all(a is None or isinstance(a, (Handle, bool, int, float)) for a in args):
+        return made
+    return _cost(op, *[(tuple(a.shape), a.dtype) if isinstance(a, Handle) else type(a) for a in args])
+
+
+@functools.lru_cache(maxsize=1024)
+def _cost(op: Any, *inputs: Any) -> float:
+    structs = [jax.ShapeDtypeStruct(*i) if isinstance(i, tuple) else None if i is type(None) else i() for i in inputs]
+    with keeping_64_bits(needs_64_bits(op, [s for s in structs if hasattr(s, "dtype")])):
+        return (jax.jit(strong(op)).lower(*structs).cost_analysis() or {}).get("flops", 0.0)
+
+
+def _shapes(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return ", ".join(_shapes(item) for item in value)
+    return str(tuple(value.shape)) if hasattr(value, "shape") else type(value).__name__
+
+
+def _count(params: list[Parameter]) -> int:
+    return sum(_size(p) for p in params)
+
+
+def _size(param: Parameter) -> int:
+    size = 1
+    for dim in param.shape or ():
+        size *= max(dim, 0)  # nothing yet where the shape is unknown
+    return size
+
+
+def _bytes(params: list[Parameter]) -> str:
+    total = float(sum(_size(p) * p.dtype.itemsize for p in params))
+    for unit in ("B", "KiB", "MiB"):
+        if total < 1024:
+            return f"{total:.0f} {unit}" if unit == "B" else f"{total:.1f} {unit}"
+        total /= 1024
+    return f"{total:.1f} GiB"
+
+
+def _short(flops: float) -> str:
+    """A number of operations in five characters and a unit."""
+    for unit in ("", " k", " M", " G"):
+        if flops < 1000:
+            return f"{flops:.0f}" if not unit else f"{flops:.1f}{unit}"
+        flops /= 1000
+    return f"{flops:.1f} T"
+
+
+def _table(rows: list[_Row], block: Block) -> list[str]:
+    lines = [_COLUMNS.format("Layer", "Output shape", "Parameters", "Memory", "FLOPs"), "=" * _WIDTH]
+    counted: set[Parameter] = set()
+    for title, shape, params, flops in rows:
+        mark = " shared" if params and counted.issuperset(params) else ""
+        lines.append(_COLUMNS.format(title + mark, shape, f"{_count(params):,}", _bytes(params), _short(flops)))
+        counted.update(params)
+    everything = list(dict.fromkeys(block.collect_params(fused=False).values()))
+    trained = [p for p in everything if p.grad_req != "null"]
+    unused = [p for p in everything if p not in counted]
+    lines += [
+        "=" * _WIDTH,
+        f"Parameters: {_count(everything):,} ({_bytes(everything)}), each counted once",
+        f"  trained: {_count(trained):,}",
+        f"  not trained: {_count(everything) - _count(trained):,}",
+        f"FLOPs: {sum(row.flops for row in rows):,.0f}",
+    ]
+    if unused:
+        lines.append(f"  in blocks that this forward did not call: {_count(unused):,}")
+    return lines

@@ -1,0 +1,295 @@
+"""What a block needs beside itself: the registry of its parts, hooks, and sentences about what is wrong where."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+
+from gluonx._frames import warn
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import structure
+from gluonx.deferred import where
+from gluonx.deferred.attributes import aval_or_unknown, is_handle
+from gluonx.deferred.core import State, current_state, set_state
+from gluonx.deferred.engine import invoke, random_inputs
+
+__all__ = [
+    "FOREIGN_INPUTS",
+    "HookHandle",
+    "LineByLine",
+    "Registry",
+    "Snapshot",
+    "foreign_call",
+    "hooks_run",
+    "listed",
+    "locate",
+    "warn_of_loose_items",
+    "watch_operators",
+]
+
+_LOOSE = (
+    "'{cls}.{name}' is a {kind} that holds {what}. What is in a plain Python container is not part of the block: it is "
+    "neither initialized, trained nor saved. Use nn.Sequential or nn.HybridSequential, or register_child."
+)
+
+
+class Registry(OrderedDict[str, Any]):
+    """The children or the parameters of a block by name; every change counts in ``declared.structure``."""
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __setitem__(self, name: str, item: Any) -> None:
+        structure.version += 1
+        super().__setitem__(name, item)
+
+    def __delitem__(self, name: str) -> None:
+        structure.version += 1
+        super().__delitem__(name)
+
+    def pop(self, *args: Any) -> Any:
+        """As ``dict.pop``."""
+        structure.version += 1
+        return super().pop(*args)
+
+    def popitem(self, last: bool = True) -> tuple[str, Any]:
+        """As ``OrderedDict.popitem``."""
+        structure.version += 1
+        return super().popitem(last)
+
+    def clear(self) -> None:
+        """As ``dict.clear``."""
+        structure.version += 1
+        super().clear()
+
+    def move_to_end(self, key: str, last: bool = True) -> None:
+        """As ``OrderedDict.move_to_end``."""
+        structure.version += 1
+        super().move_to_end(key, last)
+
+
+class Snapshot:
+    """What was derived from a block's structure, and the count in ``declared.structure`` at which it was true."""
+
+    __slots__ = ("content", "version")
+
+    def __init__(self, content: Any, version: int = -1) -> None:
+        self.content, self.version = content, version
+
+    def __deepcopy__(self, memo: Any) -> Snapshot:
+        return Snapshot(None)  # of another object; not true of the copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (None,)
+
+
+class HookHandle:
+    """What registering a hook returns; :meth:`detach` removes the hook, and so does leaving a ``with`` on it."""
+
+    __slots__ = ("_block", "_hooks")
+
+    def __init__(self, block: Any, hooks: dict[HookHandle, Any], hook: Any) -> None:
+        self._block, self._hooks = block, hooks
+        hooks[self] = hook
+        self._changed()
+
+    def detach(self) -> None:
+        """Remove the hook; doing it twice does no harm."""
+        self._hooks.pop(self, None)
+        self._changed()
+
+    def _changed(self) -> None:
+        structure.version += 1  # hybridized blocks around it look again whether they can be one program
+        self._block._refresh()
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+
+FOREIGN_INPUTS: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
+"""Kinds of inputs that are no arrays, each with ``call(block, args)``, which calls a block with them. Such a kind puts
+itself here; it is looked at when a call has failed, so that others pay nothing."""
+
+
+def foreign_call(args: Any, kwargs: Any) -> Callable[[Any, tuple[Any, ...]], Any] | None:
+    """Return what calls a block with `args` where one of them is in `FOREIGN_INPUTS`, else None."""
+    if not FOREIGN_INPUTS or kwargs or current_state().trace is not None:
+        return None
+    kinds = tuple(FOREIGN_INPUTS)
+    leaves = jax.tree.leaves(args, is_leaf=lambda x: hasattr(x, "shape") or isinstance(x, kinds))
+    return next((FOREIGN_INPUTS[kind] for leaf in leaves for kind in kinds if isinstance(leaf, kind)), None)
+
+
+def hooks_run(block: Any) -> bool:
+    """Return whether hooks of `block` run in this call: there must be values. Where they are missed, that is said."""
+    runs = getattr(current_state().trace, "runs_hooks", True)
+    if runs is False:
+        where.warn(
+            f"The hooks of {type(block).__name__} do not run: it is called within code that is compiled as a whole "
+            "(the body of npx.foreach, while_loop or cond, a closure of Trainer.step, or a hybridized block that it is "
+            "no child of), where there are no values to look at. Call it outside, or return what you want to see."
+        )
+    return bool(runs)
+
+
+class LineByLine:
+    """Stands where the trace of a hybridized block would, while blocks below it have hooks.
+
+    Those look at values in the middle of its forward, so that runs as if it were not hybridized. Blocks without hooks
+    below them are traced as ever, and a recorded step is one program all the same.
+    """
+
+    def __init__(self, block: Any, traced: Any) -> None:
+        self._block = weakref.ref(block)
+        self.traced = traced  # for when the hooks are gone
+        self.last_inputs: Any = traced.last_inputs if traced is not None else None
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the forward."""
+        block, state = self._block(), current_state()
+        assert block is not None, "it is being called"
+        if self.last_inputs is None and not kwargs:
+            with contextlib.suppress(AttributeError):  # something that is no array: nothing for an export
+                self.last_inputs = list(jax.tree.map(aval_or_unknown, args, is_leaf=is_handle))
+        if state.deferring or state.trace is not None or state.naive:
+            return block._run_forward(*args, **kwargs)
+        return block._calls.run(block._run_forward, args, kwargs, state)
+
+
+@contextlib.contextmanager
+def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) -> Iterator[None]:
+    """Show every operator that runs meanwhile to ``callback(name, operator, array)``.
+
+    Parameters
+    ----------
+    callbacks : iterable of (callable, bool)
+        The flag says whether the inputs are to be shown as well as the outputs.
+    calls : callable, optional
+        Called with each bound operator, its inputs and a tuple of its outputs.
+    """
+    before = current_state()
+    watch = _Watch(before, tuple(callbacks), calls)
+    set_state(State(before.recording, before.training, watch, before.bulk, before.naive))
+    try:
+        yield
+    finally:
+        set_state(before)
+
+
+class _Watch:
+    """Stands where a trace would: operators pass through it on their way to what would have run them anyway."""
+
+    transparent = True
+
+    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:
+        self.outer, self.callbacks, self.calls, self.count = outer, callbacks, calls, 0
+        self.runs_hooks = getattr(outer.trace, "runs_hooks", True)
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        self.count += 1
+        out = self.outside(invoke, op, args)
+        outputs = out if type(out) is tuple else (out,)
+        if self.calls is not None:
+            self.outside(self.calls, op, args, outputs)
+        for callback, monitor_all in self.callbacks:
+            for i, array in enumerate(args if monitor_all else ()):
+                self.outside(callback, f"node_{self.count}_input{i}", op.name, array)
+            for i, array in enumerate(outputs):
+                suffix = i if len(outputs) > 1 else ""
+                self.outside(callback, f"node_{self.count}_output{suffix}", op.name, array)
+        return out
+
+    def random_inputs(self, count: int) -> Any:
+        return self.outside(random_inputs, self.outer, count)
+
+    def store(self, block: Any, name: str) -> None:
+        if self.outer.trace is not None:
+            self.outer.trace.store(block, name)
+
+    def rebind(self, handle: Any, new: Any) -> bool:
+        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
+
+    def value(self, handle: Any) -> Any:
+        """The value for raw JAX code, which passes by unseen."""
+        return self.outside(handle._raw)
+
+    def outside(self, fn: Any, *args: Any) -> Any:
+        inside = current_state()
+        set_state(self.outer)
+        try:
+            return fn(*args)
+        finally:
+            set_state(inside)
+
+
+class _Trail:
+    """The blocks that an error has left, by name: an error outlives them, and is not to keep them."""
+
+    __slots__ = ("kind", "last", "names")
+
+    def __init__(self, block: Any) -> None:
+        self.kind = type(block).__name__  # of the innermost one
+        self.names: list[str] = []  # within the outermost one, from the outside inwards
+        self.last = (id(block), self.kind)
+
+    def leave(self, block: Any) -> None:
+        """Note that the error leaves `block`, in which the one that it left last lies."""
+        inner, kind = self.last
+        self.names.insert(0, next((n for n, child in block._children.items() if id(child) == inner), f"<{kind}>"))
+        self.last = (id(block), type(block).__name__)
+
+
+def locate(error: Exception, block: Any) -> None:
+    """Note below an error that leaves `block` where it arose: each block on the way out puts its name in front."""
+    trail: _Trail | None = error.__dict__.get("_gluonx_trail")
+    if trail is None:
+        trail = error.__dict__["_gluonx_trail"] = _Trail(block)
+    else:
+        trail.leave(block)
+    path = ".".join([type(block).__name__, *trail.names])
+    notes = error.__dict__.setdefault("__notes__", [])
+    notes[:] = [note for note in notes if not note.startswith("In block ")]
+    if path not in str(error):  # gluonx's own errors name it themselves
+        notes.append(f"In block {path} (a {trail.kind})." if trail.names else f"In block {path}.")
+
+
+def warn_of_loose_items(blocks: Iterable[Any]) -> None:
+    """Warn of blocks and parameters that sit in plain lists, tuples or dicts of `blocks` and nowhere else."""
+    unique = {id(block): block for block in blocks}
+    inside = unique.keys() | {id(p) for block in unique.values() for p in block._reg_params.values()}
+    for block in unique.values():
+        for name, value in block.__dict__.items():
+            if not isinstance(value, (list, tuple, dict)) or isinstance(value, Registry):
+                continue
+            loose = next((item for item in _items(value) if id(item) not in inside), None)
+            if loose is not None:
+                what = "parameters" if isinstance(loose, Parameter) else "blocks"
+                text = _LOOSE.format(cls=type(block).__name__, name=name, kind=type(value).__name__, what=what)
+                warn(text)
+
+
+def _items(container: Any) -> Iterator[Any]:
+    """The blocks and parameters in a container, at any depth."""
+    stack, seen = [container], set()
+    while stack:
+        found = stack.pop()
+        for item in found.values() if isinstance(found, dict) else found:
+            if isinstance(item, Parameter) or hasattr(item, "_reg_params"):
+                yield item
+            elif isinstance(item, (list, tuple, dict)) and id(item) not in seen:
+                seen.add(id(item))
+                stack.append(item)
+
+
+def listed(names: list[str], limit: int = 5) -> str:
+    """The names in quotes, and how many more there are beyond `limit`."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(f"'{name}'" for name in names[:limit]) + more

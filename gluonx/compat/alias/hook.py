@@ -1,0 +1,313 @@
+"""The import hook: modules called ``mxnet``, whose names are looked up in gluonx when they are first used."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import FunctionType, ModuleType
+from typing import Any
+
+from gluonx.block.exporting import Format
+from gluonx.compat import modes, nd
+from gluonx.compat.alias.absent import Absent
+from gluonx.compat.alias.own import LIVE, OWN
+from gluonx.compat.alias.where import PARTS, SAME, hidden_home, known_modules, known_names, target
+from gluonx.compat.kinds import of_numpy
+from gluonx.compat.nd.names import public_names
+from gluonx.compat.nd.ndarray import uses_nd_arrays
+
+__all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
+
+VERSION = "2.0.0+gluonx"
+
+_Saved = tuple[tuple[Any, ...], dict[str, ModuleType]]
+
+# Modules that only one version of MXNet has. Who looks into one has written for that version.
+_OF_ONE_VERSION = {
+    **dict.fromkeys(
+        (
+            "mxnet.contrib.amp",
+            "mxnet.contrib.autograd",
+            "mxnet.executor_manager",
+            "mxnet.gluon.contrib.cnn",
+            "mxnet.gluon.contrib.nn",
+            "mxnet.gluon.contrib.rnn",
+            "mxnet.metric",
+            "mxnet.mod",
+            "mxnet.module",
+            "mxnet.mon",
+            "mxnet.monitor",
+            "mxnet.rnn",
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        (
+            "mxnet.amp",
+            "mxnet.container",
+            "mxnet.device",
+            "mxnet.gluon.data.batchify",
+            "mxnet.gluon.metric",
+            "mxnet.gluon.probability",
+        ),
+        2,
+    ),
+}
+
+
+class _Module(ModuleType):
+    """A module of MXNet. What it holds is looked up when asked for, and then kept."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return self._starred()
+        if name == "__file__" and self.__name__ == "mxnet":
+            return sys.modules["gluonx"].__file__
+        if name.startswith("__") and name != "__version__" and f"{self.__name__}.{name}" not in OWN:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        live = LIVE.get(f"{self.__name__}.{name}")
+        if live is not None:
+            return live()
+        found = _look_up(self.__name__, name)
+        self.__dict__[name] = found
+        return found
+
+    def _starred(self) -> list[str]:
+        """What ``from module import *`` takes: public names, but no modules that only one version has."""
+        real = _real(self.__name__)
+        names = {*getattr(real, "__all__", dir(real)), *known_names().get(self.__name__, ())}
+        names |= {leaf for leaf in names_of_modules(self.__name__) if f"{self.__name__}.{leaf}" not in _OF_ONE_VERSION}
+        if self.__name__ == "mxnet.symbol":
+            names |= {*public_names("nd")}  # the operators
+        if self.__name__ in PARTS:
+            names |= known_names().get(PARTS[self.__name__], set())
+        return sorted(n for n in names if not n.startswith("_"))
+
+    def __dir__(self) -> list[str]:
+        real = _real(self.__name__)
+        names = {*(dir(real) if real is not None else ()), *known_names().get(self.__name__, ())}
+        return sorted(n for n in names if not n.startswith("_"))
+
+
+def names_of_modules(package: str) -> set[str]:
+    """The public modules right in a package of MXNet."""
+    inside = {m.removeprefix(package + ".") for m in known_modules() if m.startswith(package + ".")}
+    return {name for name in inside if "." not in name and not name.startswith("_")}
+
+
+def _look_up(module: str, name: str) -> Any:
+    """What `name` is in the module of MXNet called `module`.
+
+    Raises
+    ------
+    AttributeError
+        If MXNet had no such name either.
+    """
+    dotted = f"{module}.{name}"
+    if dotted in OWN:
+        return OWN[dotted]()
+    if dotted in known_modules():
+        return importlib.import_module(dotted)
+    real = _real(module)
+    why: AttributeError | None = None
+    if real is not None:
+        try:
+            return _of_its_kind(real, getattr(real, name))
+        except AttributeError as error:
+            why = error
+    if name in known_names().get(module, ()):
+        return Absent(dotted)
+    if module in PARTS:
+        with contextlib.suppress(AttributeError):
+            return _look_up(PARTS[module], name)
+    home = hidden_home(module, name)
+    if home is not None:
+        return _hidden(home, dotted)
+    raise AttributeError(str(why) if why is not None else f"module '{module}' has no attribute '{name}'")
+
+
+def _of_its_kind(real: ModuleType, found: Any) -> Any:
+    """What was found in a module; a function of ``mx.np`` such that it gives np arrays while others are NDArrays."""
+    if uses_nd_arrays() and isinstance(found, FunctionType) and real.__name__.startswith(_OF_NUMPY):
+        return of_numpy(found)
+    return found
+
+
+_OF_NUMPY = ("gluonx.np", "gluonx.npx")
+
+
+def _of_ndarray(name: str) -> Any:
+    """A name of ``mxnet.ndarray``, which is gluonx's own module, that is none of gluonx's."""
+    for module in _NDARRAY:
+        dotted = f"{module}.{name}"
+        if dotted in OWN:
+            return OWN[dotted]()
+        if dotted in known_modules():
+            return importlib.import_module(dotted)
+        home = hidden_home(module, name)
+        if home is not None:
+            return _hidden(home, dotted)
+    raise AttributeError(f"module 'mxnet.ndarray' has no attribute {name!r}")
+
+
+_NDARRAY = ("mxnet.ndarray", "mxnet.ndarray.ndarray", "mxnet.ndarray.utils", "mxnet.ndarray.op")  # all gluonx's one
+
+
+def _hidden(home: str, dotted: str) -> Any:
+    """What a name of MXNet's that is not public stands for: what it is elsewhere, or `Absent`."""
+    module, _, name = home.partition(":")
+    if not home or dotted in _asked:
+        return Absent(dotted)
+    _asked.append(dotted)
+    try:
+        found = importlib.import_module(module)
+        return getattr(found, name) if name else found
+    except (ImportError, AttributeError):
+        return Absent(dotted)
+    finally:
+        _asked.remove(dotted)
+
+
+_asked: list[str] = []  # names being looked up, two of which may name each other as their home
+
+
+def _forget() -> None:
+    """Look the functions of ``mx.np`` up again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mxnet.n") and isinstance(module, _Module) and target(name).startswith(_OF_NUMPY):
+            for key in [k for k, v in vars(module).items() if isinstance(v, FunctionType) and not k.startswith("__")]:
+                del vars(module)[key]
+
+
+modes.on_change(_forget)
+
+
+def _real(dotted: str) -> ModuleType | None:
+    """The module of gluonx behind a module of MXNet, if there is one."""
+    name = target(dotted)
+    if not name:
+        return None
+    with contextlib.suppress(ModuleNotFoundError):
+        if importlib.util.find_spec(name) is not None:
+            return importlib.import_module(name)
+    parent, _, leaf = name.rpartition(".")
+    space = vars(importlib.import_module(parent)).get(leaf) if parent == "gluonx.symbol" else None
+    return space if getattr(space, "__name__", "") == name else None  # a namespace that is no module
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds ``mxnet`` and what lies in it."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "mxnet" and not fullname.startswith("mxnet."):
+            return None
+        if fullname in known_modules() or _real(fullname) is not None:
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name in _OF_ONE_VERSION:
+            modes.Version.saw(_OF_ONE_VERSION[spec.name])
+        if spec.name in SAME:
+            return _Same(spec.name, importlib.import_module(SAME[spec.name]))
+        real = _real(spec.name)
+        # F of a hybrid_forward is this module: `F is mx.nd` holds.
+        if real is not None and real.__name__.startswith("gluonx.compat.nd") and spec.name != "mxnet.random":
+            return _Same(spec.name, real)
+        module = _Module(spec.name, None if real is None else real.__doc__)
+        if spec.name == "mxnet":
+            module.__dict__["__version__"] = VERSION
+            importlib.import_module("multiprocessing.pool")  # which programs use having imported mxnet alone
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        if isinstance(module, _Same):
+            sys.modules[module.__name__] = module.real
+
+
+class _Same(ModuleType):
+    """Gives way to a module of gluonx, which is then imported under both names."""
+
+    def __init__(self, name: str, real: ModuleType) -> None:
+        super().__init__(name)
+        self.real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+_finder: _Finder | None = None
+_saved: _Saved | None = None
+
+
+def installed() -> bool:
+    """Return whether ``import mxnet`` gives gluonx."""
+    return _finder is not None
+
+
+def install_as_mxnet(version: int | None = None) -> None:
+    """From now on ``import mxnet`` gives gluonx, for the whole process.
+
+    What gluonx does not have can be imported, and raises `AbsentError` when it is used. Calling it twice does nothing
+    more. Undone by `uninstall`.
+
+    Parameters
+    ----------
+    version : {1, 2}, optional
+        The version of MXNet that the program is written for. For 1, arrays are NDArrays until ``npx.set_np()`` is
+        called, and blocks have prefixes; ``collect_params()`` gives a `ParameterDict`. For 2, arrays are np arrays
+        until ``npx.reset_np()`` is called, and parameters have structured names. By default it shows from what the
+        program uses; see `gluonx.compat.modes`.
+
+    Raises
+    ------
+    ValueError
+        For another version.
+
+    Examples
+    --------
+    >>> install_as_mxnet()
+    >>> import mxnet as mx
+    >>> mx.nd.ones((2, 3)).sum().asscalar()
+    np.float32(6.0)
+    >>> uninstall()
+    """
+    global _finder, _saved
+    if version not in (None, 1, 2):
+        raise ValueError(f"install_as_mxnet: version is 1, 2 or None, got {version!r}.")
+    if _finder is not None:
+        return
+    others = {name: module for name, module in sys.modules.items() if name == "mxnet" or name.startswith("mxnet.")}
+    for name in others:
+        del sys.modules[name]
+    _saved = (modes.begin(version), others)
+    Format.default = "mxnet"
+    nd.beyond[:] = [_of_ndarray]
+    _finder = _Finder()
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Takes `install_as_mxnet` back; a real mxnet that was imported before is there again."""
+    global _finder, _saved
+    if _finder is None or _saved is None:
+        return
+    sys.meta_path.remove(_finder)
+    for name in [n for n in sys.modules if n == "mxnet" or n.startswith("mxnet.")]:
+        del sys.modules[name]
+    before, others = _saved
+    nd.beyond.clear()
+    modes.end(before)
+    sys.modules.update(others)
+    Format.default = "stablehlo"
+    _finder = _saved = None
+
+
+def modules() -> Iterator[str]:
+    """The names of the modules that can be imported."""
+    yield from sorted(known_modules())

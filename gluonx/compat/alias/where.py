@@ -1,0 +1,174 @@
+"""Places of MXNet's modules in gluonx, and the names each of them had."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+
+__all__ = ["MODULES", "PARTS", "SAME", "hidden_home", "known_modules", "known_names", "target"]
+
+# The module of gluonx behind a module of MXNet, where it is not the one of the same name.
+MODULES = {
+    "mxnet": "gluonx",
+    "mxnet.base": "gluonx.errors",
+    "mxnet.context": "gluonx.device",
+    "mxnet.contrib": "",
+    "mxnet.contrib.amp": "gluonx.amp",
+    "mxnet.contrib.io": "gluonx.compat.contrib_io",
+    "mxnet.contrib.nd": "gluonx.compat.nd.contrib",
+    "mxnet.contrib.ndarray": "gluonx.compat.nd.contrib",
+    "mxnet.contrib.onnx": "gluonx.onnx",
+    "mxnet.contrib.sym": "gluonx.symbol.contrib",
+    "mxnet.contrib.symbol": "gluonx.symbol.contrib",
+    "mxnet.error": "gluonx.errors",
+    "mxnet.gluon": "gluonx",
+    "mxnet.gluon.contrib": "gluonx.contrib",
+    "mxnet.gluon.contrib.data": "",
+    "mxnet.gluon.contrib.data.text": "",
+    "mxnet.gluon.contrib.data.vision": "",
+    "mxnet.gluon.contrib.estimator": "",
+    "mxnet.init": "gluonx.initializer",
+    "mxnet.kv": "gluonx.kvstore",
+    "mxnet.mod": "gluonx.module",
+    "mxnet.model": "gluonx.compat.model",
+    "mxnet.mon": "gluonx.monitor",
+    "mxnet.nd": "gluonx.compat.nd",
+    "mxnet.ndarray": "gluonx.compat.nd",
+    "mxnet.ndarray.numpy": "gluonx.np",
+    "mxnet.ndarray.numpy._internal": "gluonx.npx",
+    "mxnet.ndarray.numpy_extension": "gluonx.npx",
+    "mxnet.ndarray.op": "gluonx.compat.nd",
+    "mxnet.numpy": "gluonx.np",
+    "mxnet.numpy_extension": "gluonx.npx",
+    "mxnet.operator": "gluonx.compat.operator",
+    "mxnet.random": "gluonx.compat.nd.random",
+    "mxnet.registry": "gluonx.compat.registry",
+    "mxnet.rnn": "",
+    "mxnet.sym": "gluonx.symbol",
+    "mxnet.symbol.numpy": "gluonx.symbol.np",
+    "mxnet.symbol.numpy_extension": "gluonx.symbol.npx",
+    "mxnet.symbol.op": "gluonx.symbol",
+    "mxnet.test_utils": "gluonx.compat.test_utils",
+    "mxnet.viz": "gluonx.visualization",
+}
+
+# Modules that MXNet cut a package into, and whose names the package has: what is in them is looked up in the package.
+_PARTS = {
+    "mxnet.amp": "amp lists loss_scaler",
+    "mxnet.contrib.amp": "amp lists loss_scaler",
+    "mxnet.gluon.contrib.cnn": "conv_layers",
+    "mxnet.gluon.contrib.data": "sampler",
+    "mxnet.gluon.contrib.estimator": "batch_processor estimator event_handler utils",
+    "mxnet.gluon.contrib.nn": "basic_layers",
+    "mxnet.gluon.contrib.rnn": "conv_rnn_cell rnn_cell",
+    "mxnet.gluon.data": "dataloader dataset sampler",
+    "mxnet.gluon.data.vision": "datasets",
+    "mxnet.gluon.data.vision.transforms": "image",
+    "mxnet.gluon.model_zoo.vision": "alexnet densenet inception mobilenet resnet squeezenet vgg",
+    "mxnet.gluon.nn": "activations basic_layers conv_layers",
+    "mxnet.gluon.probability": "block distributions transformation",
+    "mxnet.gluon.rnn": "conv_rnn_cell rnn_cell rnn_layer",
+    "mxnet.image": "detection image",
+    "mxnet.io": "io utils",
+    "mxnet.kvstore": "base kvstore",
+    "mxnet.module": "base_module bucketing_module module python_module sequential_module",
+    "mxnet.ndarray": "ndarray utils",
+    "mxnet.numpy": "fallback function_base io multiarray set_functions stride_tricks type_functions utils",
+    "mxnet.numpy_extension": "control_flow utils",
+    "mxnet.optimizer": "adabelief adadelta adagrad adam adamW adamax contrib dcasgd ftml ftrl lamb lans lars nadam nag "
+    "optimizer rmsprop sgd sgld signum updater utils",
+    "mxnet.symbol": "symbol",
+}
+PARTS = {f"{package}.{name}": package for package, names in _PARTS.items() for name in names.split()}
+
+# Second names of modules; both are one module, as in MXNet.
+SAME = {
+    "mxnet.img": "mxnet.image",
+    "mxnet.init": "mxnet.initializer",
+    "mxnet.kv": "mxnet.kvstore",
+    "mxnet.mod": "mxnet.module",
+    "mxnet.mon": "mxnet.monitor",
+    "mxnet.np": "mxnet.numpy",
+    "mxnet.npx": "mxnet.numpy_extension",
+    "mxnet.rnd": "mxnet.random",
+    "mxnet.sym": "mxnet.symbol",
+    "mxnet.viz": "mxnet.visualization",
+}
+
+
+def target(dotted: str) -> str:
+    """The name of the module of gluonx that a module of MXNet stands for; empty if it stands for none.
+
+    Examples
+    --------
+    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.estimator")
+    ('gluonx.nn', 'gluonx.compat.nd.contrib', '')
+    """
+    if dotted in MODULES:
+        return MODULES[dotted]
+    if dotted in PARTS:
+        return target(PARTS[dotted])
+    parent, _, leaf = dotted.rpartition(".")
+    above = target(parent)
+    return f"{above}.{leaf}" if above else ""
+
+
+@functools.cache
+def _hidden() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+    """Where names that MXNet's modules import come from, and names of its modules that are not public."""
+    homes: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in pathlib.Path(__file__).with_name("hidden.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("mxnet"):
+            module, _, line = line.partition(":")
+            current = found.setdefault(module, [])
+        elif "=" in line and not line.startswith("#"):
+            name, _, homes_of = line.partition("=")
+            homes[name] = homes_of
+            continue
+        if not line.startswith("#"):
+            current.extend(line.split())
+    return homes, {module: frozenset(names) for module, names in found.items()}
+
+
+def hidden_home(module: str, name: str) -> str | None:
+    """Where a name that is not public comes from: ``'package.module:name'``, ``'package'``, or '' for its module.
+
+    None if `module` of MXNet has no such name. Of modules within MXNet's machinery, ``*`` in the list, any name will
+    do.
+
+    Examples
+    --------
+    >>> hidden_home("mxnet.gluon.block", "_common_prefix"), hidden_home("mxnet.gluon.block", "no_such_name")
+    ('', None)
+    """
+    homes, names = _hidden()
+    listed = names.get(module, frozenset())
+    if name not in listed and "*" not in listed:
+        return None
+    return homes.get(name, "")
+
+
+@functools.cache
+def known_names() -> dict[str, frozenset[str]]:
+    """The public names of every module of MXNet."""
+    text = pathlib.Path(__file__).with_name("names.txt").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("mxnet"):
+            module, _, line = line.partition(":")
+            current = found.setdefault(module, [])
+        if not line.startswith("#"):
+            current.extend(line.split())
+    for short, full in SAME.items():
+        found[full] = found[short] = [*found.get(full, ()), *found.get(short, ())]
+    return {module: frozenset(names) for module, names in found.items()}
+
+
+@functools.cache
+def known_modules() -> frozenset[str]:
+    """The modules of MXNet, with the packages that they lie in."""
+    listed = {*known_names(), *MODULES, *PARTS, *SAME, *_hidden()[1]}
+    return frozenset(".".join(name.split(".")[: n + 1]) for name in listed for n in range(name.count(".") + 1))

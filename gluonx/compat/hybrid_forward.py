@@ -1,0 +1,196 @@
+"""Blocks with ``hybrid_forward(self, F, x, *args, **params)``: MXNet 1's way to write a HybridBlock.
+
+F is always ``mx.nd``: a hybridized block is traced, so there is no second namespace of symbols. Parameters come as
+keywords by the names of their attributes. Inputs and outputs are NDArrays inside; a caller who works with
+``gluonx.np.ndarray`` gets these back.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gluonx.block.block import HybridBlock
+from gluonx.compat import nd
+from gluonx.compat.mode import Mode
+from gluonx.compat.nd.ndarray import NDArray, as_nd, nd_twin, uses_nd_arrays
+from gluonx.deferred import where
+from gluonx.deferred.core import State, current_state, set_state
+from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.np.handle import ndarray
+
+__all__ = ["activate", "forward", "function_of_name", "nd", "run_forward_with", "run_hybrid_forward", "with_namespace"]
+
+
+def activate() -> None:
+    """Let ``super().forward(x)`` and ``super().hybrid_forward(F, x, ...)`` of HybridBlock do what they did."""
+    where.FORWARDS.add("hybrid_forward")
+    HybridBlock.forward = _forward_of_super  # type: ignore[method-assign]
+    HybridBlock.hybrid_forward = _hybrid_forward_of_super  # type: ignore[attr-defined]
+
+
+def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run ``hybrid_forward(F, ...)`` with the parameters as keywords."""
+    return run_hybrid_forward(self, args, kwargs)
+
+
+def _forward_of_super(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Compute the outputs. Every subclass defines it, or a ``hybrid_forward``."""
+    if getattr(type(self), "_has_hybrid_forward", False):
+        return run_hybrid_forward(self, args, kwargs)
+    raise NotImplementedError(f"{type(self).__name__} does not define forward().")
+
+
+def _hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any:
+    """Run ``forward`` for ``super().hybrid_forward(F, x, weight, bias)`` of a class derived from a layer.
+
+    Parameters
+    ----------
+    F : module
+        ``mx.nd``; read by nobody.
+    *args, **params
+        What the forward takes, and then the block's parameters in the order of their attributes, or by name. They
+        stand in for the block's own while it runs.
+
+    Raises
+    ------
+    NotImplementedError
+        If the block has no forward of its own.
+    """
+    del F
+    return run_forward_with(self, args, params)
+
+
+def function_of_name(name: str) -> Any:
+    """Return the function of ``mx.nd`` that a Lambda layer means by `name`; None if there is none."""
+    return getattr(nd, name, None) if name.isidentifier() else None
+
+
+def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function(F, x, ...)``, as MXNet 1's HybridLambda took it, as a function of arrays."""
+    return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
+
+
+def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``block.hybrid_forward(F, *args, **params)``.
+
+    Raises
+    ------
+    TypeError
+        If a keyword of the call is the name of a parameter.
+    """
+    params = {name: param.data() for name, param in block._reg_params.items()}
+    if kwargs:
+        twice = sorted(set(kwargs) & set(params))
+        if twice:
+            raise TypeError(f"{type(block).__name__} got the argument '{twice[0]}', which is its parameter's name.")
+        params.update(kwargs)
+    return _in_scope(lambda *arrays: block.hybrid_forward(nd, *arrays, **params), args)
+
+
+def run_forward_with(block: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """``forward`` of the layer that the class of `block` derives from, with `given` in place of its parameters.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is no such layer.
+    """
+    forwards = [vars(cls)["forward"] for cls in type(block).__mro__ if "forward" in vars(cls)]
+    forward = next((f for f in forwards if f.__module__.startswith(_LAYERS)), None)
+    if forward is None:
+        raise NotImplementedError(f"{type(block).__name__} does not define hybrid_forward().")
+    names = list(block._reg_params)
+    count = _inputs_of(forward)
+    given = {**dict(zip(names, args[count:])), **given}
+    swapped = {name: block._reg_params[name]._handle for name, value in given.items() if value is not None}
+    try:
+        for name in swapped:
+            block._reg_params[name]._handle = given[name]
+        return forward(block, *args[:count])
+    finally:
+        for name, handle in swapped.items():
+            block._reg_params[name]._handle = handle
+
+
+_LAYERS = ("gluonx.nn", "gluonx.rnn", "gluonx.loss")
+
+
+def _inputs_of(forward: Any) -> int:
+    """How many arrays a layer's forward takes at most."""
+    kinds = list(inspect.signature(forward).parameters.values())[1:]
+    return len([p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
+
+
+def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """``function(*args)`` on NDArrays; who gives ``np.ndarray`` gets that back."""
+    if uses_nd_arrays() or Mode.numpy or isinstance(current_state().trace, _Scope):
+        return function(*args)
+    plain = any(type(a) is ndarray for a in _leaves(args))
+    with _Scope():
+        out = function(*[nd_twin(a) for a in args])
+    return _given_back(out) if plain else out
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def _given_back(value: Any) -> Any:
+    """Results, which nobody else holds yet, as ``gluonx.np.ndarray``."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_given_back(v) for v in value])
+    if type(value) is NDArray:
+        value.__class__ = ndarray  # pyright: ignore[reportAttributeAccessIssue]
+    return value
+
+
+class _Scope:
+    """Stands where a trace would: operators pass through it, and come out as NDArrays."""
+
+    transparent = True
+
+    def __init__(self) -> None:
+        self.outer = current_state()
+        self.runs_hooks = getattr(self.outer.trace, "runs_hooks", True)
+
+    def __enter__(self) -> None:
+        now = self.outer
+        set_state(State(now.recording, now.training, self, now.bulk, now.naive))
+
+    def __exit__(self, *exc: object) -> None:
+        set_state(self.outer)
+
+    def outside(self, fn: Any, *args: Any) -> Any:
+        """``fn(*args)`` as if this scope had not been entered."""
+        inside = current_state()
+        outer = self.outer
+        set_state(State(inside.recording, inside.training, outer.trace, outer.bulk, outer.naive))
+        try:
+            return fn(*args)
+        finally:
+            set_state(inside)
+
+    def invoke(self, op: Any, args: Any) -> Any:
+        """Run `op` outside."""
+        return as_nd(self.outside(invoke, op, args))
+
+    def store(self, block: Any, name: str) -> None:
+        """Told before an attribute of a block is written."""
+        if self.outer.trace is not None:
+            self.outer.trace.store(block, name)
+
+    def random_inputs(self, count: int) -> Any:
+        """The key and index of the next random operations."""
+        return self.outside(lambda: random_inputs(current_state(), count))
+
+    def rebind(self, handle: Any, new: Any) -> bool:
+        """Write to an array that the trace outside, if there is one, must know of."""
+        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
+
+    def value(self, handle: Any) -> Any:
+        """The value for raw JAX code."""
+        return self.outside(handle._raw)

@@ -1,0 +1,159 @@
+"""Batches of arrays that are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as onp
+
+from gluonx.compat import nd
+from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
+from gluonx.deferred.core import Handle
+from gluonx.errors import ShapeError
+from gluonx.ops.prng import host_rng
+
+__all__ = ["NDArrayIter"]
+
+_LAST = ("pad", "discard", "roll_over")
+
+
+class NDArrayIter(DataIter):
+    """Batches of consecutive (or shuffled) rows of arrays.
+
+    Parameters
+    ----------
+    data, label : array, list of arrays, or dict of str to array
+        All of the same number of rows, sorted by name. What is no NDArray becomes float32.
+    batch_size : int
+    shuffle : bool
+        Whether the rows are put into a random order at each `reset`.
+    last_batch_handle : {'pad', 'discard', 'roll_over'}
+        What becomes of rows that do not fill a batch: it is filled up from the beginning, they are left out, or they
+        come first in the next epoch.
+    data_name, label_name : str
+        What a single array is called; of several each has its number behind it.
+
+    Raises
+    ------
+    ShapeError
+        If arrays have different numbers of rows.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> batches = NDArrayIter(numpy.arange(5.0), numpy.zeros(5), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([0.0, 1.0], 0), ([2.0, 3.0], 0), ([4.0, 0.0], 1)]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
+        super().__init__(batch_size)
+        if last_batch_handle not in _LAST:
+            raise ValueError(f"last_batch_handle must be one of {', '.join(_LAST)}, got {last_batch_handle!r}")
+        self.data, self.label = _named(data, data_name, "data"), _named(label, label_name, "label")
+        self.last_batch_handle, self.shuffle = last_batch_handle, shuffle
+        lengths = {name: len(array) for name, array in (*self.data, *self.label)}
+        if len(set(lengths.values())) > 1:
+            raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows, but they have {lengths}.")
+        self.num_data = next(iter(lengths.values()))
+        self.num_source = len(self.data)
+        self.idx = onp.arange(self.num_data)
+        self._rest = self.idx[:0]  # rows that roll over
+        self._order = self.idx
+        self.cursor = -batch_size
+        self.reset()
+
+    @property
+    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
+        """What a batch holds as data."""
+        return [self._described(*item) for item in self.data]
+
+    @property
+    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
+        """What a batch holds as labels."""
+        return [self._described(*item) for item in self.label]
+
+    def _described(self, name: str, array: onp.ndarray) -> DataDesc:
+        return DataDesc(name, (self.batch_size, *array.shape[1:]), array.dtype.type)
+
+    def hard_reset(self) -> None:
+        """Begin anew, without what would have rolled over."""
+        self._rest = self.idx[:0]
+        self._begin()
+
+    def reset(self) -> None:
+        """Begin anew, in a new order if the rows are shuffled."""
+        left = self._order[max(self.cursor, 0) :]
+        begun = self.cursor >= 0
+        rolls = begun and self.last_batch_handle == "roll_over" and 0 < len(left) < self.batch_size
+        self._rest = left if rolls else self.idx[:0]
+        self._begin()
+
+    def _begin(self) -> None:
+        if self.shuffle:
+            host_rng().shuffle(self.idx)
+        self._order = onp.concatenate([self._rest, self.idx])
+        self.cursor = -self.batch_size
+
+    def iter_next(self) -> bool:
+        """Go on to the next batch; whether there is one."""
+        self.cursor += self.batch_size
+        left = len(self._order) - self.cursor
+        return left > 0 if self.last_batch_handle == "pad" else left >= self.batch_size
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
+
+    def _rows(self) -> onp.ndarray:
+        wanted = onp.arange(self.cursor, self.cursor + self.batch_size)
+        return self._order[wanted % len(self._order)]
+
+    def getdata(self) -> list[Any]:
+        """The data of the present batch."""
+        rows = self._rows()
+        return [nd.array(array[rows], dtype=array.dtype) for _, array in self.data]
+
+    def getlabel(self) -> list[Any]:
+        """The labels of the present batch."""
+        rows = self._rows()
+        return [nd.array(array[rows], dtype=array.dtype) for _, array in self.label]
+
+    def getpad(self) -> int:
+        """How many rows fill the present batch up; or, as in MXNet, how many rolled over into it."""
+        if self.cursor == 0 and len(self._rest):
+            return len(self._rest)
+        return max(self.cursor + self.batch_size - len(self._order), 0)
+
+
+def _named(given: Any, name: str, what: str) -> list[tuple[str, onp.ndarray]]:
+    if given is None:
+        if what == "data":
+            raise ValueError("NDArrayIter: there is no data")
+        return []
+    if isinstance(given, (onp.ndarray, Handle)):
+        given = [given]
+    if isinstance(given, (list, tuple)):
+        numbered = {f"_{i}_{name}": value for i, value in enumerate(given)}
+        given = {name: given[0]} if len(given) == 1 else numbered
+    if not isinstance(given, Mapping):
+        told = f"an array, a list or a dict of arrays was expected as {what}, got {type(given).__name__}"
+        raise TypeError(f"NDArrayIter: {told}")
+    return [(key, _host(given[key])) for key in sorted(given)]
+
+
+def _host(value: Any) -> onp.ndarray:
+    """NDArrays keep their element type; anything else becomes float32."""
+    return onp.asarray(value, None if isinstance(value, Handle) else "float32")

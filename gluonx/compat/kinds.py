@@ -1,0 +1,230 @@
+"""Arrays of ``mx.np`` in a program whose arrays are MXNet 1's.
+
+In a program that runs on `gluonx.compat` and has not called ``set_np()``, what operators give is an NDArray. What
+``mx.np`` makes is an np array all the same, and so is all that comes of it: such an array is of a class whose
+operators and methods run as if ``set_np()`` held, and what they give is of that class again. Functions of ``mx.np``
+are wrapped to do the same (`of_numpy`), and so is the call of a block that is given such an array. No other program
+meets any of this.
+
+`shared_np` and `shared_nd` give an array of the other kind that is the same array: what is written to one, and the
+gradient of one, is the other's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gluonx.block.block import Block
+from gluonx.compat.mode import Mode
+from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, use_nd_arrays, uses_nd_arrays
+from gluonx.deferred.core import Handle
+from gluonx.np.handle import View, ndarray
+from gluonx.np.methods import NAMES as METHODS
+
+__all__ = ["array_semantics", "forget_calls", "kept_np", "of_numpy", "set_array_semantics", "shared_nd", "shared_np"]
+
+
+def set_array_semantics(numpy: bool) -> bool:
+    """Choose the arrays that layers and operators give: np arrays, or NDArrays. Returns what was chosen before."""
+    before, Mode.numpy = Mode.numpy, numpy
+    use_nd_arrays(not numpy)
+    return before
+
+
+@contextlib.contextmanager
+def array_semantics(numpy: bool) -> Iterator[None]:
+    """A scope with :func:`set_array_semantics`."""
+    before = set_array_semantics(numpy)
+    try:
+        yield
+    finally:
+        set_array_semantics(before)
+
+
+def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of ``mx.np``, for a program whose arrays are NDArrays: it takes and gives np arrays."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not uses_nd_arrays():
+            return function(*args, **kwargs)
+        with array_semantics(True):
+            out = kwargs.pop("out", None)
+            options = {**as_np(kwargs), **({} if out is None else {"out": out})}
+            return kept_np(function(*as_np(args), **options))
+
+    return call
+
+
+def kept_np(value: Any) -> Any:
+    """Results, in lists, tuples and dicts too, as np arrays that stay so while arrays are NDArrays."""
+    kind = type(value)
+    if kind in _KEPT:
+        value.__class__ = _KEPT[kind]
+        Block.__call__ = _call_by_kind  # type: ignore[method-assign]
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            kept_np(item)
+    elif kind is dict:
+        kept_np(list(value.values()))
+    return value
+
+
+# -- the class --------------------------------------------------------------------------------------------------------
+
+
+class _Numpy(ndarray):
+    """``mx.np.ndarray`` while arrays are NDArrays."""
+
+    __slots__ = ()
+
+    def as_np_ndarray(self) -> Any:
+        """Itself."""
+        return self
+
+    def as_nd_ndarray(self) -> Any:
+        """The same array as an NDArray."""
+        return shared_nd(self)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the last backward left here."""
+        return kept_np(super().grad)
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes reversed."""
+        return self.transpose()  # type: ignore[attr-defined]
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes swapped."""
+        return self.swapaxes(-1, -2)  # type: ignore[attr-defined]
+
+
+def _method(function: Any) -> Any:
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not uses_nd_arrays():
+            return function(self, *args, **kwargs)
+        with array_semantics(True):
+            return kept_np(function(self, *[as_np(a) if isinstance(a, Handle) else a for a in args], **kwargs))
+
+    return method
+
+
+def _fill() -> None:
+    """Give the class every method of ndarray that may give an array."""
+    methods = {name for name in METHODS if callable(getattr(ndarray, name))}
+    for name in {*dir(ndarray), *methods}:
+        function = getattr(ndarray, name)
+        if isinstance(function, types.FunctionType) and name not in vars(_Numpy) and _gives_arrays(name):
+            setattr(_Numpy, name, _method(function))
+
+
+_NOT = {"__getattr__", "__hash__", "__repr__", "__str__", "__format__", "__reduce__", "__array__", "__init__", "copyto"}
+
+
+def _gives_arrays(name: str) -> bool:
+    return name not in _NOT and (name.startswith("__") or not name.startswith("_"))
+
+
+_fill()
+
+
+class _NumpyView(View, _Numpy):
+    """A basic slice of one."""
+
+    __slots__ = ()
+
+
+class _Shared:
+    """An array that is another one, of the other kind."""
+
+    __slots__ = ()
+    of: Any
+
+    @property
+    def derived(self) -> bool:
+        """Return whether reading `value` may record something."""
+        return self.of.derived
+
+    def is_current(self) -> bool:
+        """Return whether reading `value` records nothing."""
+        return self.of.is_current()
+
+    def _assign(self, new: Any) -> None:
+        self.of._assign(new)
+
+
+def _forwarded(name: str) -> Any:
+    def write(self: Any, value: Any) -> None:
+        setattr(self.of, name, value)
+
+    return property(lambda self: getattr(self.of, name), write)
+
+
+for _name in ("value", "aval", "tape", "variable"):
+    setattr(_Shared, _name, _forwarded(_name))
+
+
+class _SharedNumpy(_Shared, _Numpy):
+    __slots__ = ("of",)
+
+
+class _SharedND(_Shared, NDArray):
+    __slots__ = ("of",)
+
+
+for _klass in (_Numpy, _NumpyView, _SharedNumpy):
+    _klass.__name__ = _klass.__qualname__ = "ndarray"  # a user sees one kind of np array
+    _klass.__module__ = ndarray.__module__
+_SharedND.__name__ = _SharedND.__qualname__ = "NDArray"
+_SharedND.__module__ = NDArray.__module__
+_KEPT: dict[type, type] = {ndarray: _Numpy, View: _NumpyView}
+NUMPY_KINDS.update((_Numpy, _NumpyView, _SharedNumpy))
+ND_KINDS.add(_SharedND)
+
+
+def _share(array: Any, cls: Any) -> Any:
+    if isinstance(array, _Shared):
+        return array.of  # which is of the other kind
+    twin = object.__new__(cls)
+    twin.of = array
+    return twin
+
+
+def shared_np(array: Any) -> Any:
+    """An array as a np array; the very array, so that writes and gradients are those of both."""
+    return _share(array, _SharedNumpy) if NDArray in type(array).__mro__ else array
+
+
+def shared_nd(array: Any) -> Any:
+    """An array as an NDArray; the very array, so that writes and gradients are those of both."""
+    return array if NDArray in type(array).__mro__ else _share(array, _SharedND)
+
+
+# -- blocks -----------------------------------------------------------------------------------------------------------
+
+_call: Any = Block.__call__
+
+
+def _holds_np(args: Any) -> bool:
+    return any(type(a) in NUMPY_KINDS or (isinstance(a, (list, tuple)) and _holds_np(a)) for a in args)
+
+
+def _call_by_kind(self: Block, *args: Any, **kwargs: Any) -> Any:
+    """Run ``forward``: for np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
+    if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
+        with array_semantics(True):
+            return kept_np(_call(self, *args, **kwargs))
+    return _call(self, *args, **kwargs)
+
+
+def forget_calls() -> None:
+    """Let blocks be called without a look at their inputs again; for when the program that needed it is over."""
+    Block.__call__ = _call  # type: ignore[method-assign]

@@ -1,0 +1,249 @@
+"""``set_np()`` and its like, and which of MXNet's two versions a program is written for.
+
+Arrays follow the switches of MXNet (``set_np``, ``np_array``, ``use_np`` ...) alone. Names of blocks and parameters,
+what ``collect_params()`` gives, and what a metric, a loss or an optimizer means follow the version. That is the one
+that ``install_as_mxnet(version=...)`` was told. Else it shows: a module, a prefix, a name scope or a ``hybrid_forward``
+that only MXNet 1 had makes it 1, for good; modules that only MXNet 2 has, and ``set_np()`` or ``reset_np()`` in a
+program that has shown nothing of 1, make it 2. Until then it is taken for 1. A program that was taken for 2 because of
+``set_np()`` alone may turn out to be for 1 (the books of 1.x call it): its blocks reserve their prefixes.
+
+What MXNet keeps for each thread holds for the process here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from gluonx.compat.kinds import array_semantics, forget_calls, kept_np, set_array_semantics
+from gluonx.compat.mode import Mode
+from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
+from gluonx.compat.operators.training import use_legacy_registries
+from gluonx.compat.prefixes import Naming, activate, reset_names
+from gluonx.npx import modes
+
+__all__ = ["SWITCHES", "Version", "begin", "end"]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Version:
+    """Facts known of the program.
+
+    Attributes
+    ----------
+    told : int or None
+        What ``install_as_mxnet(version=...)`` was given.
+    shown : int or None
+        What the program has shown to be written for.
+    switched : bool
+        Whether it has called ``set_np`` or ``reset_np``.
+    """
+
+    told: int | None = None
+    shown: int | None = None
+    switched = False
+
+    @classmethod
+    def saw(cls, version: int, beyond_doubt: bool = True) -> None:
+        """Note that the program uses what only `version` has, or nearly: nothing takes a doubtless 1 back."""
+        if cls.told is not None or cls.shown in (1, version):
+            return
+        cls.shown = version
+        _name_as(version, undecided=version == 2)
+        if version == 2 and beyond_doubt and not cls.switched and not {"mxnet.nd", "mxnet.ndarray"} & {*sys.modules}:
+            _use_numpy(True, True)  # as in MXNet 2 from the beginning
+
+
+def _name_as(version: int, undecided: bool = False) -> None:
+    Naming.active, Naming.undecided = version == 1, undecided
+    use_legacy_registries(version == 1)
+    _forget_lookups()
+
+
+def begin(version: int | None) -> tuple[Any, ...]:
+    """Begin a program for `version`; returns what :func:`end` takes."""
+    before = (uses_nd_arrays(), Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided)
+    Version.told, Version.shown, Version.switched = version, version, False
+    Mode.aliased = True
+    activate()
+    reset_names()
+    Naming.used = staticmethod(lambda: Version.saw(1))
+    _name_as(version or 1)
+    _use_numpy(version == 2, version == 2)
+    return before
+
+
+def end(before: tuple[Any, ...]) -> None:
+    """Leave everything as it was before :func:`begin`."""
+    Naming.used = staticmethod(lambda: None)
+    nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
+    use_nd_arrays(nd_arrays)
+    Version.told = Version.shown = None
+    use_legacy_registries(False)
+    forget_calls()
+
+
+_LOOKED_UP: list[Callable[[], None]] = []
+
+
+def on_change(forget: Callable[[], None]) -> None:
+    """Have `forget` called when names come to mean something else."""
+    _LOOKED_UP.append(forget)
+
+
+def _forget_lookups() -> None:
+    for forget in _LOOKED_UP:
+        forget()
+
+
+def _use_numpy(array: bool, shape: bool) -> None:
+    set_array_semantics(array)
+    Mode.shape = shape
+    _forget_lookups()
+
+
+# -- the switches -----------------------------------------------------------------------------------------------------
+
+
+def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
+    """From now on arrays are ``np.ndarray``, as in MXNet 2.
+
+    Raises
+    ------
+    ValueError
+        For arrays of NumPy's semantics without its shapes.
+    """
+    modes.set_np(shape, array, dtype)
+    Version.switched = True
+    _use_numpy(array, shape)
+    Version.saw(2, beyond_doubt=False)
+
+
+def reset_np() -> None:
+    """Back to NDArray."""
+    set_np(False, False, False)
+
+
+def set_np_shape(active: bool) -> bool:
+    """Return whether shapes have NumPy's semantics. Returns the state before.
+
+    Raises
+    ------
+    ValueError
+        If arrays of NumPy's semantics are to be without its shapes.
+    """
+    if not active and Mode.numpy:
+        raise ValueError("set_np_shape(False): np arrays need NumPy's shapes; call npx.reset_np() instead.")
+    before, Mode.shape = Mode.shape, bool(active)
+    return before
+
+
+def is_np_array() -> bool:
+    """Return whether ``set_np()`` holds."""
+    return Mode.numpy
+
+
+def is_np_shape() -> bool:
+    """Return whether shapes have NumPy's semantics."""
+    return Mode.shape
+
+
+class np_shape:
+    """A scope in which shapes have NumPy's semantics, or have not."""
+
+    def __init__(self, active: bool = True) -> None:
+        self._active, self._before = bool(active), []
+
+    def __enter__(self) -> np_shape:
+        self._before.append(Mode.shape)
+        Mode.shape = self._active
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        Mode.shape = self._before.pop()
+
+
+class np_array:
+    """A scope in which arrays are ``np.ndarray``, or NDArrays."""
+
+    def __init__(self, active: bool = True) -> None:
+        self._active, self._before = bool(active), []
+
+    def __enter__(self) -> np_array:
+        self._before.append(set_array_semantics(self._active))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        set_array_semantics(self._before.pop())
+
+
+@contextmanager
+def _both() -> Iterator[None]:
+    with np_shape(True), array_semantics(True):
+        yield
+
+
+_INHERITED = ("__init__", "__call__", "initialize")  # of gluonx's own methods, those that make arrays
+
+
+def _members(cls: type) -> Iterator[tuple[str, Any]]:
+    """Yield names and values that a class, and its bases within the program, define."""
+    for name in dir(cls):
+        home = next((base for base in cls.__mro__ if name in vars(base)), object)
+        package = home.__module__.partition(".")[0]
+        own = home is cls or package not in ("builtins", "gluonx", "abc", "typing")
+        if own or (name in _INHERITED and home is not object):
+            yield name, vars(home)[name]
+
+
+def _decorator(name: str, scope: Callable[[], Any], holds: Callable[[], bool], what: str) -> Any:
+    def decorate(func: Decorated) -> Decorated:
+        if inspect.isclass(func):
+            for member, found in list(_members(func)):
+                if inspect.isfunction(found):
+                    setattr(func, member, decorate(found))
+                elif isinstance(found, property):
+                    parts: Any = [f and decorate(f) for f in (found.fget, found.fset, found.fdel)]
+                    setattr(func, member, property(*parts))
+                elif isinstance(found, (staticmethod, classmethod)) and inspect.isfunction(found.__func__):
+                    setattr(func, member, type(found)(decorate(found.__func__)))
+            return func  # type: ignore[return-value]
+        if not callable(func):
+            raise TypeError(f"{name} can only decorate classes and functions, not {type(func).__name__}.")
+
+        @functools.wraps(func)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            if holds():
+                return func(*args, **kwargs)
+            with scope():
+                found = func(*args, **kwargs)
+                return kept_np(found) if Mode.numpy else found
+
+        return within  # type: ignore[return-value]
+
+    decorate.__name__ = decorate.__qualname__ = name
+    decorate.__doc__ = f"Run a function, or every method of a class, with {what}."
+    return decorate
+
+
+use_np_shape = _decorator("use_np_shape", np_shape, lambda: Mode.shape, "NumPy's shapes")
+use_np_array = _decorator("use_np_array", np_array, lambda: Mode.numpy, "np arrays")
+use_np = _decorator("use_np", _both, lambda: Mode.numpy and Mode.shape, "NumPy's shapes and np arrays")
+
+SWITCHES: dict[str, Any] = {
+    "set_np": set_np,
+    "reset_np": reset_np,
+    "set_np_shape": set_np_shape,
+    "is_np_array": is_np_array,
+    "is_np_shape": is_np_shape,
+    "np_array": np_array,
+    "np_shape": np_shape,
+    "use_np": use_np,
+    "use_np_array": use_np_array,
+    "use_np_shape": use_np_shape,
+}

@@ -1,0 +1,286 @@
+"""What every module can do with the few steps that a subclass defines: train, measure, predict."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from gluonx import initializer as init
+from gluonx import metric as metrics
+from gluonx.compat import nd
+from gluonx.compat.callback import BatchEndParam
+from gluonx.compat.io import DataBatch, NDArrayIter
+from gluonx.errors import GraphError
+
+__all__ = ["BaseModule"]
+
+DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
+
+
+def called(callbacks: Any, *args: Any) -> None:
+    """Call one function, or each of a list of them."""
+    for callback in callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]:
+        if callback is not None:
+            callback(*args)
+
+
+class BaseModule:
+    """A model that is trained by batches; `Module` and `BucketingModule` are the two there are.
+
+    Parameters
+    ----------
+    logger : logging.Logger
+        Where `fit` tells how it goes.
+    """
+
+    symbol: Any
+    data_shapes: Any
+    label_shapes: Any
+    bind: Callable[..., None]
+    forward: Callable[..., None]
+    backward: Callable[..., None]
+    get_outputs: Callable[..., Any]
+    get_params: Callable[[], tuple[dict[str, Any], dict[str, Any]]]
+    init_params: Callable[..., None]
+    init_optimizer: Callable[..., None]
+    update: Callable[[], None]
+    update_metric: Callable[..., None]
+
+    def __init__(self, logger: Any = logging) -> None:
+        self.logger = logger
+        self.binded = self.params_initialized = self.optimizer_initialized = False
+        self.for_training = self.inputs_need_grad = False
+
+    def _needs(self, what: str, ready: bool, call: str) -> None:
+        if not ready:
+            raise GraphError(f"{type(self).__name__}.{what}: call {call} first")
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+        """Accepted for ported code: there is nothing to prepare for a batch."""
+
+    def forward_backward(self, data_batch: Any) -> None:
+        """`forward` in training, and `backward`."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    # -- measuring and predicting --------------------------------------------------------------------------------------
+
+    def score(
+        self,
+        eval_data: Iterable[Any],
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        score_end_callback: Any = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Any = None,
+    ) -> list[tuple[str, float]]:
+        """What a metric says of the predictions for some data.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+        eval_metric : EvalMetric or str
+        num_batch : int, optional
+            How many batches are looked at; all by default.
+        batch_end_callback, score_end_callback : callable or list of them, optional
+            Given a `BatchEndParam`.
+        reset : bool
+            Whether to begin at the first batch.
+        epoch : int
+            For the callbacks.
+
+        Returns
+        -------
+        list of (str, float)
+        """
+        self._needs("score", self.params_initialized, "bind() and init_params()")
+        eval_metric = metrics.create(eval_metric)
+        eval_metric.reset()
+        count = -1
+        for count, batch in self._batches(eval_data, num_batch, reset):
+            self.forward(batch, is_train=False)
+            self.update_metric(eval_metric, batch.label)
+            called(batch_end_callback, BatchEndParam(epoch, count, eval_metric, locals()))
+        called(score_end_callback, BatchEndParam(epoch, count + 1, eval_metric, locals()))
+        return eval_metric.get_name_value()
+
+    def _batches(self, data: Any, count: int | None, reset: bool) -> Iterator[tuple[int, Any]]:
+        if reset:
+            data.reset()
+        for number, batch in enumerate(data):
+            if number == count:
+                return
+            yield number, batch
+
+    def iter_predict(
+        self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
+    ) -> Iterator[tuple[list[Any], int, Any]]:
+        """The outputs for each batch, without the rows that only fill it up, with its number and itself."""
+        self._needs("iter_predict", self.params_initialized, "bind() and init_params()")
+        for number, batch in self._batches(eval_data, num_batch, reset):
+            self.forward(batch, is_train=False)
+            yield [out[: out.shape[0] - (batch.pad or 0)] for out in self.get_outputs()], number, batch
+
+    def predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Any = None,
+    ) -> Any:
+        """The outputs for all data.
+
+        Parameters
+        ----------
+        eval_data : DataIter, or array
+        num_batch : int, optional
+            How many batches are looked at; all by default.
+        merge_batches : bool
+            Whether to put the batches behind each other; else a list with the list of outputs of each batch.
+        reset : bool
+            Whether to begin at the first batch.
+        always_output_list : bool
+            Whether a single output comes in a list.
+        """
+        self._needs("predict", self.params_initialized, "bind() and init_params()")
+        if not hasattr(eval_data, "provide_data") and hasattr(eval_data, "shape"):
+            eval_data = NDArrayIter(eval_data, batch_size=len(eval_data))
+        found = [[out.copy() for out in outs] for outs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
+        if not found or not merge_batches:
+            return found
+        if len({len(outs) for outs in found}) != 1:
+            raise ValueError("predict: the batches have different numbers of outputs; give merge_batches=False")
+        merged = [nd.concat(*parts, dim=0) for parts in zip(*found, strict=True)]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    # -- training ------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = DEFAULT_RATE,
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Any = None,
+    ) -> None:
+        """Bind, make the parameters, and train for the epochs from `begin_epoch` to before `num_epoch`.
+
+        Callbacks (one or a list) get a `BatchEndParam`; that of an epoch's end the epoch, symbol, parameters and
+        auxiliary states. `eval_data` is measured after each epoch, by `validation_metric` or else `eval_metric`.
+        `initializer` is ``Uniform(0.01)`` by default; the rest is as for `bind`, `init_params` and `init_optimizer`.
+
+        Raises
+        ------
+        ValueError
+            If `num_epoch` is not given.
+        """
+        if num_epoch is None:
+            raise ValueError("fit: num_epoch must say for how many epochs to train")
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        initializer = init.Uniform(0.01) if initializer is None else initializer
+        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        validation_metric = eval_metric if validation_metric is None else validation_metric
+        eval_metric = metrics.create(eval_metric)
+        for epoch in range(begin_epoch, num_epoch):
+            self._epoch(epoch, train_data, eval_metric, batch_end_callback)
+            called(epoch_end_callback, epoch, self.symbol, *self.get_params())
+            if eval_data is not None:
+                callbacks = (eval_batch_end_callback, eval_end_callback)
+                for name, value in self.score(eval_data, validation_metric, None, *callbacks, epoch=epoch):
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any) -> None:
+        start = time.time()
+        eval_metric.reset()
+        for count, batch in enumerate(data):
+            self.forward_backward(batch)
+            self.update()
+            self.update_metric(eval_metric, batch.label)
+            called(callback, BatchEndParam(epoch, count, eval_metric, locals()))
+        for name, value in eval_metric.get_name_value():
+            self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+        self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def set_params(
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give the parameters and auxiliary states their values; see `init_params`."""
+        self.init_params(
+            None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname: str) -> None:
+        """Write the parameters and auxiliary states to a file that MXNet reads."""
+        arg_params, aux_params = self.get_params()
+        named = {f"arg:{name}": value for name, value in arg_params.items()}
+        nd.save(fname, {**named, **{f"aux:{name}": value for name, value in aux_params.items()}})
+
+    def load_params(self, fname: str) -> None:
+        """Read what `save_params` wrote.
+
+        Raises
+        ------
+        ValueError
+            If an array is neither ``arg:`` nor ``aux:``.
+        """
+        found: dict[str, dict[str, Any]] = {"arg": {}, "aux": {}}
+        for full, value in nd.load(fname).items():
+            kind, _, name = full.partition(":")
+            if kind not in found:
+                raise ValueError(f"load_params: '{fname}' has an array '{full}', which is neither arg: nor aux:")
+            found[kind][name] = value
+        self.set_params(found["arg"], found["aux"])
+
+    def install_monitor(self, mon: Any) -> None:
+        """GraphError: there are no monitors."""
+        raise GraphError("there are no monitors here; look at get_outputs(), or use Block.register_op_hook")
+
+
+def batch_of(data: Any) -> DataBatch:
+    """What `forward` was given as a batch."""
+    if hasattr(data, "data"):
+        return data
+    return DataBatch(list(data) if isinstance(data, (list, tuple)) else [data])
+
+
+def names_of(names: Sequence[str] | str | None) -> list[str]:
+    """Names as a list."""
+    return [names] if isinstance(names, str) else list(names or [])

@@ -1,0 +1,181 @@
+"""A module over several symbols that share their parameters: one for each length of sequences, say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of
+from gluonx.compat.module.module import Module
+
+__all__ = ["BucketingModule"]
+
+
+class BucketingModule(BaseModule):
+    """A module for each bucket, made when its first batch comes.
+
+    Parameters
+    ----------
+    sym_gen : callable
+        ``sym_gen(bucket_key) -> (symbol, data_names, label_names)``.
+    default_bucket_key : object
+        The key of the largest symbol, which has all parameters.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+        As for `Module`.
+    """
+
+    def __init__(
+        self,
+        sym_gen: Callable[[Any], tuple[Any, Sequence[str], Sequence[str]]],
+        default_bucket_key: Any = None,
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Any = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Any = None,
+    ) -> None:
+        super().__init__(logger)
+        if default_bucket_key is None:
+            raise ValueError("BucketingModule: default_bucket_key must be given")
+        self._sym_gen, self._default = sym_gen, default_bucket_key
+        self._settings = {
+            "logger": logger,
+            "context": context,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+        }
+        self._buckets: dict[Any, Module] = {}
+        self._key = default_bucket_key
+        self._grad_req: Any = "write"
+        self._module = self._made(default_bucket_key)
+
+    def _made(self, key: Any) -> Module:
+        symbol, data_names, label_names = self._sym_gen(key)
+        fixed = self._settings["fixed_param_names"]
+        there = [name for name in fixed or [] if name in symbol.list_arguments()]
+        return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
+
+    @property
+    def symbol(self) -> Any:  # type: ignore[override]
+        """The symbol of the present bucket."""
+        return self._module.symbol
+
+    @property
+    def data_names(self) -> list[str]:
+        """The inputs of the present bucket."""
+        return self._module.data_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The outputs of the present bucket."""
+        return self._module.output_names
+
+    @property
+    def data_shapes(self) -> Any:  # type: ignore[override]
+        """The shapes of the inputs of the present bucket."""
+        return self._module.data_shapes
+
+    @property
+    def label_shapes(self) -> Any:  # type: ignore[override]
+        """The shapes of the labels of the present bucket."""
+        return self._module.label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the outputs of the present bucket."""
+        return self._module.output_shapes
+
+    def bind(  # type: ignore[override]
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Bind the module of the default bucket; see `Module.bind`."""
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
+        self._module = self._module if self._key == self._default else self._made(self._default)
+        self._key = self._default
+        self._module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
+        self._buckets = {self._default: self._module}
+        self.binded = True
+
+    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Go over to a bucket, whose module is made and bound if there is none yet."""
+        self._needs("switch_bucket", self.binded, "bind()")
+        if bucket_key not in self._buckets:
+            module = self._made(bucket_key)
+            whole = self._buckets[self._default]
+            given = (data_shapes, label_shapes, self.for_training, self.inputs_need_grad, False, whole, self._grad_req)
+            module.bind(*given)
+            if self.optimizer_initialized:
+                module.borrow_optimizer(whole)
+            self._buckets[bucket_key] = module
+        self._module, self._key = self._buckets[bucket_key], bucket_key
+
+    def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        """See `Module.init_params`."""
+        self._needs("init_params", self.binded, "bind()")
+        self._buckets[self._default].init_params(*args, **kwargs)
+        for module in self._buckets.values():
+            module.params_initialized = True
+        self.params_initialized = True
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See `Module.get_params`."""
+        self._needs("get_params", self.params_initialized, "bind() and init_params()")
+        return self._buckets[self._default].get_params()
+
+    def init_optimizer(  # type: ignore[override]
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = DEFAULT_RATE,
+        force_init: bool = False,
+    ) -> None:
+        """See `Module.init_optimizer`."""
+        self._needs("init_optimizer", self.params_initialized, "bind() and init_params()")
+        whole = self._buckets[self._default]
+        whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        for module in self._buckets.values():
+            if module is not whole:
+                module.borrow_optimizer(whole)
+        self.optimizer_initialized = True
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:  # type: ignore[override]
+        """See `Module.forward`; the batch's ``bucket_key`` says whose."""
+        self._needs("forward", self.params_initialized, "bind() and init_params()")
+        batch = batch_of(data_batch)
+        key = self._key if batch.bucket_key is None else batch.bucket_key
+        self.switch_bucket(key, batch.provide_data, batch.provide_label)
+        self._module.forward(batch, is_train)
+
+    def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
+        """See `Module.backward`."""
+        self._module.backward(out_grads)
+
+    def update(self) -> None:  # type: ignore[override]
+        """See `Module.update`."""
+        self._needs("update", self.optimizer_initialized, "init_optimizer()")
+        self._module.update()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:  # type: ignore[override]
+        """See `Module.get_outputs`."""
+        return self._module.get_outputs()
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """See `Module.get_input_grads`."""
+        return self._module.get_input_grads()
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+        """See `Module.update_metric`."""
+        self._module.update_metric(eval_metric, labels)

@@ -1,0 +1,324 @@
+"""Functions of ``mx.nd`` that are no operator: they make arrays, take arrays or numbers, read and write files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as onp
+
+from gluonx import files as serialize
+from gluonx import np
+from gluonx.compat.nd.ndarray import NDArray, as_nd
+from gluonx.compat.operators.calling import write_out
+from gluonx.compat.operators.row import core
+from gluonx.compat.operators.table import TABLE
+from gluonx.deferred.core import Handle
+from gluonx.dtype import canonical
+
+__all__ = [
+    "add",
+    "arange",
+    "array",
+    "cast",
+    "concatenate",
+    "divide",
+    "empty",
+    "equal",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "greater",
+    "greater_equal",
+    "histogram",
+    "lesser",
+    "lesser_equal",
+    "linspace",
+    "load",
+    "load_frombuffer",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
+    "moveaxis",
+    "multiply",
+    "not_equal",
+    "onehot_encode",
+    "ones",
+    "power",
+    "save",
+    "split_v2",
+    "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "true_divide",
+    "waitall",
+    "zeros",
+]
+
+Shape = int | Sequence[int]
+
+
+def _placed(array: Any, ctx: Any, out: Any = None) -> Any:
+    found = as_nd(array if ctx is None else array.to_device(ctx))
+    return write_out(found, out)
+
+
+def _size(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, onp.integer)) else tuple([int(n) for n in shape])
+
+
+def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = None) -> NDArray:
+    """An array of the values of anything array-like; float32 unless it is an NDArray or a dtype is given.
+
+    Examples
+    --------
+    >>> array([1, 2]).dtype
+    dtype('float32')
+    """
+    if isinstance(source_array, Handle):
+        value = np.array(source_array, dtype=dtype or source_array.dtype)
+        return _placed(value, ctx if device is None else device)
+    if isinstance(source_array, (list, tuple)) and any(isinstance(item, Handle) for item in source_array):
+        source_array = [onp.asarray(item) for item in source_array]
+    host = onp.asarray(source_array)
+    if host.dtype.kind in "OSU":
+        raise TypeError(f"nd.array: numbers were expected, got an array of {host.dtype}; are the rows of one length?")
+    return _placed(np.array(host, dtype=canonical(dtype or "float32")), ctx if device is None else device)
+
+
+def zeros(
+    shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, out: Any = None, device: Any = None, **kw: Any
+) -> NDArray:
+    """Zeros."""
+    _dense(stype)
+    return _placed(np.zeros(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
+
+
+def ones(shape: Shape, ctx: Any = None, dtype: Any = None, out: Any = None, device: Any = None, **kw: Any) -> NDArray:
+    """Ones."""
+    return _placed(np.ones(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
+
+
+def full(
+    shape: Shape, val: float, ctx: Any = None, dtype: Any = "float32", out: Any = None, device: Any = None
+) -> NDArray:
+    """One value everywhere."""
+    return _placed(np.full(_size(shape), val, dtype=dtype), ctx if device is None else device, out)
+
+
+def empty(shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, device: Any = None) -> NDArray:
+    """An array to be filled; it holds zeros."""
+    return zeros(shape, ctx, dtype, stype, device=device)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: Any = None,
+    dtype: Any = "float32",
+    device: Any = None,
+) -> NDArray:
+    """Equally spaced numbers, each `repeat` times."""
+    begin, end = (0, start) if stop is None else (start, stop)
+    values = np.arange(begin, end, step, dtype=dtype)
+    if repeat != 1:
+        values = core("repeat", values, repeats=int(repeat))
+    return _placed(values, ctx if device is None else device)
+
+
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, ctx: Any = None, dtype: Any = None, device: Any = None
+) -> NDArray:
+    """So many numbers from `start` to `stop`."""
+    return _placed(np.linspace(start, stop, num, endpoint, dtype=dtype or "float32"), ctx if device is None else device)
+
+
+def eye(N: int, M: int = 0, k: int = 0, ctx: Any = None, dtype: Any = None, device: Any = None, **kw: Any) -> NDArray:
+    """Ones on a diagonal."""
+    return _placed(np.eye(int(N), int(M) or None, k, dtype=dtype or "float32"), ctx if device is None else device)
+
+
+def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
+    """An array of the values of a NumPy array, of its dtype; always a copy."""
+    return as_nd(np.array(ndarray, dtype=ndarray.dtype))
+
+
+def from_dlpack(dlpack: Any) -> NDArray:
+    """An array on the memory of another library's."""
+    return as_nd(np.from_dlpack(dlpack))
+
+
+def to_dlpack_for_read(data: Any) -> Any:
+    """The array itself, computed: it has ``__dlpack__``."""
+    data.wait_to_read()
+    return data
+
+
+to_dlpack_for_write = to_dlpack_for_read
+
+
+# -- an array or a number on each side --------------------------------------------------------------------------------
+
+
+def _either(both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], Any], doc: str) -> Any:
+    arrays, right, left = TABLE[both], TABLE[scalar], TABLE[reflected]
+
+    def function(lhs: Any, rhs: Any) -> Any:
+        ours, theirs = isinstance(lhs, Handle), isinstance(rhs, Handle)
+        if ours and theirs:
+            return as_nd(arrays.rule(arrays.parse({}), lhs, rhs))
+        if ours:
+            return as_nd(right.rule(right.parse({"scalar": rhs}), lhs))
+        if theirs:
+            return as_nd(left.rule(left.parse({"scalar": lhs}), rhs))
+        return plain(lhs, rhs)
+
+    function.__doc__ = doc
+    return function
+
+
+def _named(name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _symmetric(name: str, word: str, plain: Any, doc: str, opposite: str = "") -> Any:
+    made = _either(f"broadcast_{word}", f"_{word}_scalar", f"_{opposite or word}_scalar", plain, doc)
+    return _named(name, made)
+
+
+add = _named("add", _either("broadcast_add", "_plus_scalar", "_plus_scalar", lambda x, y: x + y, "The sum."))
+subtract = _named(
+    "subtract", _either("broadcast_sub", "_minus_scalar", "_rminus_scalar", lambda x, y: x - y, "The difference.")
+)
+multiply = _named(
+    "multiply", _either("broadcast_mul", "_mul_scalar", "_mul_scalar", lambda x, y: x * y, "The product.")
+)
+divide = _named("divide", _either("broadcast_div", "_div_scalar", "_rdiv_scalar", lambda x, y: x / y, "The quotient."))
+true_divide = divide
+modulo = _named("modulo", _either("broadcast_mod", "_mod_scalar", "_rmod_scalar", lambda x, y: x % y, "The remainder."))
+power = _named("power", _either("broadcast_power", "_power_scalar", "_rpower_scalar", lambda x, y: x**y, "The power."))
+maximum = _symmetric("maximum", "maximum", max, "The larger, elementwise.")
+minimum = _symmetric("minimum", "minimum", min, "The smaller, elementwise.")
+equal = _symmetric("equal", "equal", lambda x, y: float(x == y), "1 where equal, else 0.")
+not_equal = _symmetric("not_equal", "not_equal", lambda x, y: float(x != y), "1 where not equal, else 0.")
+greater = _symmetric("greater", "greater", lambda x, y: float(x > y), "1 where greater, else 0.", "lesser")
+greater_equal = _symmetric(
+    "greater_equal", "greater_equal", lambda x, y: float(x >= y), "1 where not less, else 0.", "lesser_equal"
+)
+lesser = _symmetric("lesser", "lesser", lambda x, y: float(x < y), "1 where less, else 0.", "greater")
+lesser_equal = _symmetric(
+    "lesser_equal", "lesser_equal", lambda x, y: float(x <= y), "1 where not greater, else 0.", "greater_equal"
+)
+logical_and = _symmetric("logical_and", "logical_and", lambda x, y: float(bool(x) and bool(y)), "1 where both hold.")
+logical_or = _symmetric("logical_or", "logical_or", lambda x, y: float(bool(x) or bool(y)), "1 where one holds.")
+logical_xor = _symmetric(
+    "logical_xor", "logical_xor", lambda x, y: float(bool(x) != bool(y)), "1 where just one holds."
+)
+
+
+# -- joining, splitting ------------------------------------------------------------------------------------------------
+
+
+def concatenate(arrays: Sequence[Any], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """The arrays one behind the other."""
+    return as_nd(core("concatenate", *arrays, axis=axis))
+
+
+def moveaxis(tensor: Any, source: Any, destination: Any) -> NDArray:
+    """The array with some axes at other places."""
+    return as_nd(core("moveaxis", tensor, source=source, destination=destination))
+
+
+def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+    """The array cut into equal parts, or at places; a list, or the array itself where it stays whole."""
+    sections = indices_or_sections
+    if not isinstance(sections, int):
+        sections = tuple([int(n) for n in sections])
+    parts = core("split", ary, indices_or_sections=sections, axis=axis)
+    if squeeze_axis:
+        parts = [core("squeeze", p, axis=axis) for p in parts]
+    return as_nd(list(parts) if len(parts) > 1 else parts[0])
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """How many elements fall between the edges, and the edges."""
+    counts, edges = np.histogram(a, bins, range)
+    return as_nd([np.astype(counts, a.dtype), edges])
+
+
+def onehot_encode(indices: Any, out: Any) -> Any:
+    """Rows of `out` with 1 at the places that `indices` name, 0 elsewhere."""
+    out[:] = TABLE["_onehot_encode"](indices, out)
+    return out
+
+
+def cast(data: Any, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """The values in another dtype."""
+    return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), kwargs.get("out"))
+
+
+def waitall() -> None:
+    """Compute what is pending and wait for all devices."""
+    from gluonx.engine import waitall as wait
+
+    wait()
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def save(fname: str | os.PathLike[str], data: Any) -> None:
+    """Write an array, a list of them or a dict of them in MXNet's own format.
+
+    Raises
+    ------
+    TypeError
+        If `data` is none of these.
+    """
+    if isinstance(data, Handle):
+        data = [data]
+    if isinstance(data, dict):
+        named = {str(k): onp.asarray(v) for k, v in data.items()}
+    elif isinstance(data, (list, tuple)) and all(isinstance(v, Handle) for v in data):
+        named = [onp.asarray(v) for v in data]
+    else:
+        raise TypeError(f"nd.save: an NDArray, or a list or dict of them, was expected, got {type(data).__name__}.")
+    serialize.save_ndarrays(fname, named)
+
+
+def load(fname: str | os.PathLike[str]) -> Any:
+    """What `save` or MXNet wrote: a list of arrays, or a dict where they have names.
+
+    Raises
+    ------
+    FormatError
+        If the file is of no known kind.
+    """
+    return _wrapped(serialize.load_ndarrays(fname))
+
+
+def load_frombuffer(buf: bytes) -> Any:
+    """What `load` gives, from bytes."""
+    return _wrapped(serialize.load_ndarrays(buf))
+
+
+def _wrapped(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: as_nd(np.array(value, dtype=value.dtype)) for name, value in found.items()}
+    return [as_nd(np.array(value, dtype=value.dtype)) for value in found]
+
+
+def _dense(stype: Any) -> None:
+    if stype not in (None, "default"):
+        from gluonx.compat.nd import sparse
+
+        sparse.refuse(f"an array of stype {stype!r}")

@@ -1,0 +1,429 @@
+"""NDArray: the array with MXNet 1's meaning of its methods and operators.
+
+It is the same handle as ``gluonx.np.ndarray``, with the same values, gradients and laziness; the class says only what
+``x.sum()``, ``x == y`` or ``x.reshape(0, -1)`` mean:
+
+- there are no arrays without axes: reductions and single elements have shape ``(1,)``;
+- comparisons give ones and zeros in the array's own dtype;
+- ``reshape`` knows the codes 0 and -1 to -4, ``flatten`` keeps the batch, places (``argmax``, ``topk``) are float32;
+- integers stay integers in arithmetic with scalars.
+
+Functions of ``mx.nd`` give NDArrays. What ``gluonx.np`` and layers give is of the class that `use_nd_arrays` chose.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as onp
+
+from gluonx.compat.mode import Mode
+from gluonx.compat.nd.scalar_types import scalar_type
+from gluonx.compat.operators.table import TABLE
+from gluonx.deferred import core as engine
+from gluonx.deferred.core import Handle, set_handle_class
+from gluonx.errors import ShapeError
+from gluonx.np.handle import Detached, View, is_readable, ndarray
+
+__all__ = ["NDArray", "as_nd", "as_np", "uses_nd_arrays", "use_nd_arrays"]
+
+
+class _Kind(type):
+    """Makes every array an instance of NDArray, as every ``mx.np.ndarray`` was one of MXNet's."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, ndarray) if cls is NDArray else type.__instancecheck__(cls, instance)
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, onp.generic))
+
+
+NUMPY_KINDS: set[type] = set()  # classes of np arrays in a program whose arrays are NDArrays; filled by `kinds`
+
+
+def _numpy_wins(other: Any) -> bool:
+    """Whether an operator of an NDArray and `other` is one of np arrays, as in MXNet 2 (MXNet 1 refuses both)."""
+    kind = type(other)
+    return kind in NUMPY_KINDS or (Mode.numpy and kind in _SWITCH)
+
+
+def _binary(both: str, scalar: str, reflected: str = "") -> Any:
+    arrays, right, left = TABLE[both], TABLE[scalar], TABLE[reflected or scalar]
+
+    def direct(self: Any, other: Any) -> Any:
+        if _scalar(other):
+            return as_nd(right.rule(right.parse({"scalar": other}), self))
+        if isinstance(other, onp.ndarray):
+            other = from_host(other, self.dtype)
+        elif _numpy_wins(other):
+            return _as_numpy(both, self, other)
+        return as_nd(arrays.rule(arrays.parse({}), self, other)) if isinstance(other, Handle) else NotImplemented
+
+    def reflection(self: Any, other: Any) -> Any:
+        if _scalar(other):
+            return as_nd(left.rule(left.parse({"scalar": other}), self))
+        if isinstance(other, onp.ndarray):
+            other = from_host(other, self.dtype)
+        elif _numpy_wins(other):
+            return _as_numpy(both, other, self)
+        return as_nd(arrays.rule(arrays.parse({}), other, self)) if isinstance(other, Handle) else NotImplemented
+
+    def in_place(self: Any, other: Any) -> Any:
+        return self._become(direct(self, as_nd(_twin(other, ndarray)) if _numpy_wins(other) else other))
+
+    return direct, reflection, in_place
+
+
+_OPERATORS = {
+    "broadcast_add": operator.add,
+    "broadcast_sub": operator.sub,
+    "broadcast_mul": operator.mul,
+    "broadcast_div": operator.truediv,
+    "broadcast_mod": operator.mod,
+    "broadcast_power": operator.pow,
+    "broadcast_equal": operator.eq,
+    "broadcast_not_equal": operator.ne,
+    "broadcast_lesser": operator.lt,
+    "broadcast_lesser_equal": operator.le,
+    "broadcast_greater": operator.gt,
+    "broadcast_greater_equal": operator.ge,
+}
+
+
+def _as_numpy(name: str, left: Any, right: Any) -> Any:
+    """Python's operator on two arrays, both taken as np arrays."""
+    return _OPERATORS[name](as_np(left), as_np(right))
+
+
+def from_host(value: Any, dtype: Any) -> Any:
+    """An array of a NumPy array's values in `dtype`."""
+    from gluonx import np
+
+    return np.array(value, dtype=dtype)
+
+
+def _compare(name: str) -> Any:
+    direct = _binary(f"broadcast_{name}", f"_{name}_scalar")[0]
+    missing = {"equal": False, "not_equal": True}.get(name, NotImplemented)
+
+    def compare(self: Any, other: Any) -> Any:
+        found = direct(self, other)
+        return missing if found is NotImplemented else found
+
+    return compare
+
+
+def _unary(name: str) -> Any:
+    op = TABLE[name]
+    none = op.parse({})
+    return lambda self: as_nd(op.rule(none, self))
+
+
+_NEGATIVE = _unary("negative")
+
+
+class NDArray(ndarray, metaclass=_Kind):
+    """MXNet 1's array; made by ``mx.nd.array`` and its like."""
+
+    __slots__ = ()
+    cuts_when_attached = True
+
+    __add__, __radd__, __iadd__ = _binary("broadcast_add", "_plus_scalar")
+    __sub__, __rsub__, __isub__ = _binary("broadcast_sub", "_minus_scalar", "_rminus_scalar")
+    __mul__, __rmul__, __imul__ = _binary("broadcast_mul", "_mul_scalar")
+    __truediv__, __rtruediv__, __itruediv__ = _binary("broadcast_div", "_div_scalar", "_rdiv_scalar")
+    __mod__, __rmod__, __imod__ = _binary("broadcast_mod", "_mod_scalar", "_rmod_scalar")
+    __pow__, __rpow__, _ipow = _binary("broadcast_power", "_power_scalar", "_rpower_scalar")
+    __eq__ = _compare("equal")  # type: ignore[assignment]
+    __ne__ = _compare("not_equal")  # type: ignore[assignment]
+    __lt__, __le__ = _compare("lesser"), _compare("lesser_equal")
+    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
+    __abs__ = _unary("abs")
+    __div__, __rdiv__ = __truediv__, __rtruediv__
+
+    def __neg__(self) -> Any:
+        return self * -1 if self.dtype == bool else _NEGATIVE(self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return as_nd(super().__floordiv__(other))
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size == 1:
+            return bool(self.item())
+        raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
+
+    def __repr__(self) -> str:
+        text = onp.array2string(onp.asarray(self._read())) if is_readable(self) else "<no value here>"
+        return f"\n{text}\n<NDArray {'x'.join(map(str, self.shape))} @{self.context}>"
+
+    __str__ = __repr__
+
+    def __getitem__(self, key: Any) -> Any:
+        return as_nd(super().__getitem__(_legacy_key(key, self.shape)))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(_legacy_key(key, self.shape), value)
+
+    # -- shapes --------------------------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """The same elements in another shape, by MXNet 1's codes (0, -1 to -4)."""
+        codes = kwargs.pop("shape", None)
+        codes = (shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape) if shape else codes
+        return _call("Reshape", self, shape=codes, reverse=kwargs.pop("reverse", False), **kwargs)
+
+    reshape_view = reshape
+
+    def transpose(self, *axes: Any, **kwargs: Any) -> Any:
+        """The array with its axes permuted (reversed, if none are given)."""
+        axes = kwargs.pop("axes", axes)
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        return _call("transpose", self, axes=tuple(order))
+
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Any:
+        """The array without axes of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
+        if not inplace:
+            return _call_front("squeeze", self, axis, **kwargs)
+        ndim = len(self.shape)
+        wanted = range(ndim) if axis is None else [axis] if _is_int(axis) else axis
+        gone = {a % ndim for a in wanted if axis is not None or self.shape[a] == 1}
+        if any(self.shape[a] != 1 for a in gone):
+            raise ShapeError(f"squeeze: an axis of {axis} has another length than 1 in {self.shape}.")
+        gone = gone if len(gone) < ndim else gone - {0}
+        key = tuple([0 if a in gone else slice(None) for a in range(ndim)])
+        return as_nd(ndarray.__getitem__(self, key))
+
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Any:
+        """The array with a new axis of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
+        if not inplace:
+            return _call_front("expand_dims", self, axis, **kwargs)
+        place = axis % (len(self.shape) + 1)
+        return as_nd(ndarray.__getitem__(self, (*[slice(None)] * place, None)))
+
+    def flatten(self, **kwargs: Any) -> Any:
+        """All axes but the first as one."""
+        return _call("Flatten", self)
+
+    def split(self, *args: Any, **kwargs: Any) -> Any:
+        """``num_outputs`` parts along `axis`."""
+        return _call_front("SliceChannel", self, *args, **kwargs)
+
+    def broadcast_to(self, *shape: Any, **kwargs: Any) -> Any:
+        """The array repeated to `shape`."""
+        target = kwargs.get("shape", shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        return _call("broadcast_to", self, shape=target)
+
+    def tile(self, reps: Any, **kwargs: Any) -> Any:
+        """The array repeated as a tile."""
+        return _call("tile", self, reps=reps)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype: a ``numpy.dtype``, or on `gluonx.compat` NumPy's type, which can be called, as in MXNet."""
+        found = super().dtype
+        return scalar_type(found) if Mode.aliased else found
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    def asscalar(self) -> Any:
+        """The one element, as a NumPy scalar; ValueError if there are more."""
+        if self.size != 1:
+            raise ValueError("The current array is not a scalar")
+        return self.asnumpy().reshape(-1)[0]
+
+    def tostype(self, stype: str) -> Any:
+        """The array itself as dense; GluonxError for sparse storage, which gluonx does not have."""
+        from gluonx.compat.nd import sparse
+
+        return self if stype == "default" else sparse.refuse(f"tostype({stype!r})")
+
+    def as_np_ndarray(self) -> Any:
+        """The same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
+        from gluonx.compat import kinds
+
+        return kinds.shared_np(self)
+
+    def as_nd_ndarray(self) -> Any:
+        """Itself."""
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> Any:
+        """The array with another dtype."""
+        return as_nd(super().astype(dtype, copy=copy))
+
+    def copy(self, order: str = "C") -> Any:
+        """A new array of the same value."""
+        return as_nd(super().copy())
+
+    def copyto(self, other: Any) -> Any:
+        """Writes this value into an array, or makes a copy on a device."""
+        return as_nd(super().copyto(other)) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
+
+    def to_device(self, device: Any) -> Any:
+        """The array on another device; itself where it is there already."""
+        return as_nd(super().to_device(device))
+
+    def as_in_context(self, context: Any) -> Any:
+        """`to_device`, by its name in MXNet 1."""
+        return as_nd(super().to_device(context))
+
+    def as_in_ctx(self, ctx: Any) -> Any:
+        """`to_device`, by its name in MXNet 1.6."""
+        return as_nd(super().to_device(ctx))
+
+    def detach(self) -> Any:
+        """The same value, through which no gradient flows."""
+        return as_nd(super().detach())
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes reversed."""
+        return self.transpose()
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the last backward left here."""
+        found = super().grad
+        return None if found is None else as_nd(found)
+
+
+class _NDView(View, NDArray):
+    """A basic slice of an NDArray."""
+
+    __slots__ = ()
+
+
+_NDView.__name__ = _NDView.__qualname__ = "NDArray"  # a user sees one kind of array
+
+
+class _NDDetached(Detached, NDArray):
+    """The result of ``detach()`` of an NDArray."""
+
+    __slots__ = ()
+
+
+_NDDetached.__name__ = _NDDetached.__qualname__ = "NDArray"
+_SWITCH = {ndarray: NDArray, View: _NDView, Detached: _NDDetached}
+ND_KINDS: set[type] = {*_SWITCH.values()}
+
+
+def as_nd(value: Any) -> Any:
+    """Arrays (in lists and tuples too) as NDArray: the same objects, their class changed."""
+    kind = type(value)
+    if kind in _SWITCH:
+        value.__class__ = _SWITCH[kind]
+    elif kind is list or kind is tuple:
+        for item in value:
+            as_nd(item)
+    return value
+
+
+def as_np(value: Any) -> Any:
+    """Twins of arrays (in lists, tuples and dicts too) as ``gluonx.np.ndarray``, on the same values and gradients."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([as_np(v) for v in value])
+    if isinstance(value, dict):
+        return {k: as_np(v) for k, v in value.items()}
+    return _twin(value, ndarray) if type(value) in ND_KINDS else value
+
+
+def nd_twin(value: Any) -> Any:
+    """The converse of `as_np`: twins of arrays as NDArray; NDArrays as they are."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([nd_twin(v) for v in value])
+    return _twin(value, NDArray) if type(value) in _SWITCH else value
+
+
+def _twin(array: Any, cls: type) -> Any:
+    twin = object.__new__(cls)
+    twin.value, twin.aval, twin.tape, twin.variable = array.value, array.aval, array.tape, array.variable
+    return twin
+
+
+def use_nd_arrays(active: bool = True) -> bool:
+    """Chooses the class of the arrays that layers and ``gluonx.np`` give, for the whole process.
+
+    Returns
+    -------
+    bool
+        What was chosen before.
+
+    Examples
+    --------
+    >>> before = use_nd_arrays(True)
+    >>> from gluonx import np
+    >>> np.ones(3).sum().shape
+    (1,)
+    >>> use_nd_arrays(before)
+    True
+    """
+    before = uses_nd_arrays()
+    set_handle_class(NDArray if active else ndarray)
+    return before
+
+
+def uses_nd_arrays() -> bool:
+    """Whether the arrays that layers give are NDArrays."""
+    return engine.array_class is NDArray
+
+
+def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
+    """An index that leaves at least one axis, with positions as arrays of NumPy's kind."""
+    items = key if isinstance(key, tuple) else (key,)
+    items = tuple([_positions(item) for item in items])
+    if len(items) == len(shape) and items and not Mode.shape and all(_is_int(item) for item in items):
+        n, last = shape[-1], int(items[-1])
+        if -n <= last < n:
+            last = last % n
+            items = (*items[:-1], slice(last, last + 1))
+    return items if isinstance(key, tuple) else items[0]
+
+
+def _is_int(item: Any) -> bool:
+    return isinstance(item, (int, onp.integer)) and not isinstance(item, (bool, onp.bool_))
+
+
+def _positions(item: Any) -> Any:
+    return as_np(item) if isinstance(item, ndarray) else item
+
+
+def _call(name: str, *inputs: Any, **attrs: Any) -> Any:
+    op = TABLE[name]
+    return as_nd(op.rule(op.parse(attrs), *inputs))
+
+
+def _call_front(name: str, *args: Any, **kwargs: Any) -> Any:
+    from gluonx.compat import nd
+
+    return getattr(nd, name)(*args, **kwargs)
+
+
+# Methods that are the function of the same name with the array in front.
+_METHODS = (
+    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort batch_dot broadcast_axes "
+    "broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag dot exp expm1 fix flip floor log "
+    "log10 log1p log2 log_sigmoid log_softmax max mean min mish nanprod nansum norm one_hot ones_like pad pick prod "
+    "radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array "
+    "slice slice_axis slice_like softmax softmin sort space_to_depth split_v2 sqrt square sum swapaxes take "
+    "tan tanh topk trunc zeros_like slice_assign slice_assign_scalar cumsum"
+)
+
+
+def _method(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _call_front(name, self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
+    method.__doc__ = f"``mx.nd.{name}`` of this array."
+    return method
+
+
+for _name in _METHODS.split():
+    setattr(NDArray, _name, _method(_name))

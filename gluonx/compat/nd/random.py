@@ -1,0 +1,151 @@
+"""``mx.nd.random`` and ``mx.random``: draws with numbers, or with arrays of parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx.compat.nd.names import lookup
+from gluonx.compat.nd.ndarray import as_nd
+from gluonx.compat.operators.calling import write_out
+from gluonx.compat.operators.table import TABLE
+from gluonx.deferred.core import Handle
+from gluonx.ops.prng import seed as seed
+
+__all__ = [
+    "binomial",
+    "categorical",
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
+
+
+def _draw(
+    name: str, names: tuple[str, ...], values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any
+) -> Any:
+    shape = out.shape if shape is None and isinstance(out, Handle) and not isinstance(values[0], Handle) else shape
+    given = {"shape": () if shape is None else shape}
+    if dtype is not None and dtype != "None":
+        given["dtype"] = dtype
+    if any(isinstance(v, Handle) for v in values):
+        arrays = [v for v in values if isinstance(v, Handle)]
+        if len(arrays) < len(values):
+            like = arrays[0]
+            values = tuple([v if isinstance(v, Handle) else TABLE["ones_like"](like) * v for v in values])
+        result = TABLE[f"_sample_{name}"](*values, **given)
+    else:
+        result = TABLE[f"_random_{name}"](**given, **dict(zip(names, values, strict=True)))
+    if ctx is not None:
+        result = result.to_device(ctx)
+    return write_out(as_nd(result), out)
+
+
+def uniform(
+    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """Numbers spread evenly over ``[low, high)``."""
+    return _draw("uniform", ("low", "high"), (low, high), shape, dtype, kw.get("device", ctx), out)
+
+
+def normal(
+    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """The normal distribution."""
+    return _draw("normal", ("loc", "scale"), (loc, scale), shape, dtype, kw.get("device", ctx), out)
+
+
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kw: Any) -> Any:
+    """The normal distribution, the shape given as arguments."""
+    return normal(loc, scale, shape or (1,), dtype, kw.get("device", ctx), kw.get("out"))
+
+
+def gamma(
+    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """The gamma distribution of shape parameter `alpha` and scale `beta`."""
+    return _draw("gamma", ("alpha", "beta"), (alpha, beta), shape, dtype, kw.get("device", ctx), out)
+
+
+def exponential(
+    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """The exponential distribution of mean `scale`."""
+    return _draw("exponential", ("lam",), (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
+
+
+def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any) -> Any:
+    """The Poisson distribution of rate `lam`, as floats."""
+    return _draw("poisson", ("lam",), (lam,), shape, dtype, kw.get("device", ctx), out)
+
+
+def binomial(
+    n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """How many of `n` trials succeed."""
+    return _draw("binomial", ("n", "p"), (n, p), shape, dtype, kw.get("device", ctx), out)
+
+
+def negative_binomial(
+    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """How many trials fail before `k` succeed."""
+    return _draw("negative_binomial", ("k", "p"), (k, p), shape, dtype, kw.get("device", ctx), out)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """The negative binomial distribution of mean `mu` and dispersion `alpha`."""
+    return _draw(
+        "generalized_negative_binomial", ("mu", "alpha"), (mu, alpha), shape, dtype, kw.get("device", ctx), out
+    )
+
+
+def multinomial(
+    data: Any = None, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **kw: Any
+) -> Any:
+    """Class numbers by the probabilities in the last axis of `data`.
+
+    As in MXNet 2, ``multinomial(n, p)`` with an array for `p` gives the counts of the classes in `n` trials.
+    """
+    p = kw.pop("p", shape if isinstance(shape, Handle) else None)
+    if p is not None:
+        from gluonx.npx import random as counts
+
+        drawn = counts.multinomial(kw.pop("n", data), p, kw.get("size"), dtype="float32" if dtype == "int32" else dtype)
+        return write_out(as_nd(drawn), out)
+    given = {"shape": () if shape is None else shape, "get_prob": get_prob, "dtype": dtype}
+    result = TABLE["_sample_multinomial"](data, **given)
+    return write_out(as_nd(list(result) if isinstance(result, tuple) else result), out)
+
+
+categorical = multinomial
+
+
+def randint(
+    low: int, high: int, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+) -> Any:
+    """Whole numbers from `low` to below `high`."""
+    shape = out.shape if shape is None and out is not None else shape
+    given = {"low": low, "high": high, "shape": () if shape is None else shape, "dtype": dtype}
+    result = TABLE["_random_randint"](**given)
+    return write_out(as_nd(result if ctx is None else result.to_device(ctx)), out)
+
+
+def shuffle(data: Any, **kwargs: Any) -> Any:
+    """The rows in random order."""
+    return write_out(as_nd(TABLE["_shuffle"](data)), kwargs.get("out"))
+
+
+def __getattr__(name: str) -> Any:
+    found = globals()[name] = lookup(name, "random")
+    return found

@@ -1,0 +1,293 @@
+"""``mx.operator``: operators that users write in Python, and ``mx.nd.Custom``, which runs them.
+
+The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. In a
+hybridized block, and in a symbol, the program that XLA runs calls back to them (``jax.pure_callback``), with shapes
+from ``infer_shape`` and element types from ``infer_type``; auxiliary states are outputs of the call and are written
+back. What it does beside computing (printing, counting) may then happen more or less often. A call back costs some
+0.1 ms and XLA cannot see through it: an operator that is hot is better written in JAX, with ``gluonx.from_jax``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as onp
+
+from gluonx import autograd, engine, np
+from gluonx.block.functional import from_jax
+from gluonx.compat.nd.ndarray import as_nd, nd_twin
+from gluonx.deferred.core import Handle, current_state
+from gluonx.device import current_device
+from gluonx.dtype import canonical
+from gluonx.errors import ShapeError
+
+__all__ = [
+    "CustomOp",
+    "CustomOpProp",
+    "custom",
+    "get_all_registered_operators",
+    "prop_of",
+    "register",
+    "run",
+]
+
+_REGISTRY: dict[str, type[CustomOpProp]] = {}
+
+
+class CustomOp:
+    """What computes; `CustomOpProp.create_operator` makes one for each call."""
+
+    def forward(
+        self, is_train: bool, req: Sequence[str], in_data: Sequence[Any], out_data: Sequence[Any], aux: Sequence[Any]
+    ) -> None:
+        """Writes the outputs into `out_data`, with `assign`."""
+        raise TypeError(f"{type(self).__name__} must define forward(self, is_train, req, in_data, out_data, aux)")
+
+    def backward(
+        self,
+        req: Sequence[str],
+        out_grad: Sequence[Any],
+        in_data: Sequence[Any],
+        out_data: Sequence[Any],
+        in_grad: Sequence[Any],
+        aux: Sequence[Any],
+    ) -> None:
+        """Writes the gradients of the inputs into `in_grad`; leaves them zero by default."""
+
+    def assign(self, dst: Any, req: str, src: Any) -> None:
+        """Writes `src` into `dst` as `req` says: ``'write'``, ``'inplace'``, ``'add'`` or ``'null'``."""
+        if req in ("write", "inplace"):
+            dst[:] = src
+        elif req == "add":
+            dst[:] += src
+
+
+class CustomOpProp:
+    """What an operator is like: its arguments, outputs and shapes.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Accepted for ported code.
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def list_arguments(self) -> list[str]:
+        """The names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """The names of the states, which come after the inputs."""
+        return []
+
+    def infer_shape(self, in_shape: list[Any]) -> Any:
+        """Shapes of inputs, outputs and states; all outputs have the first input's by default."""
+        return in_shape, [in_shape[0]] * len(self.list_outputs()), []
+
+    def infer_type(self, in_type: list[Any]) -> Any:
+        """Element types of inputs, outputs and states; the first input's by default."""
+        return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
+
+    def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+        """What computes."""
+        return CustomOp()
+
+    def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
+        """Accepted for ported code: backward always sees everything."""
+        return [*out_grad, *in_data, *out_data]
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """A decorator that makes a `CustomOpProp` known as ``op_type=reg_name``."""
+
+    def decorate(prop: type[CustomOpProp]) -> type[CustomOpProp]:
+        _REGISTRY[reg_name] = prop
+        return prop
+
+    return decorate
+
+
+def get_all_registered_operators() -> list[str]:
+    """The names of all legacy operators, those that users registered included."""
+    from gluonx.compat.operators.table import TABLE
+
+    return sorted({*TABLE, *_REGISTRY})
+
+
+class _Call(autograd.Function):
+    """One call of an operator on the tape."""
+
+    def __init__(self, op: CustomOp, outs: list[tuple[Any, Any]], aux: list[Any]) -> None:
+        super().__init__()
+        self.op, self.outs, self.aux = op, outs, aux
+
+    def forward(self, *inputs: Any) -> Any:
+        self.inputs = [nd_twin(x) for x in inputs]
+        self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
+        return tuple(self.results)
+
+    def backward(self, *output_grads: Any) -> Any:
+        given = [nd_twin(g) for g in output_grads]
+        return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
+
+
+def _forward(op: CustomOp, training: bool, inputs: list[Any], outs: list[tuple[Any, Any]], aux: list[Any]) -> list[Any]:
+    results = [as_nd(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
+    op.forward(training, ["write"] * len(results), inputs, results, aux)
+    return results
+
+
+def _backward(op: CustomOp, given: list[Any], inputs: list[Any], results: list[Any], aux: list[Any]) -> list[Any]:
+    grads = [as_nd(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
+    op.backward(["write"] * len(grads), given, inputs, results, grads, aux)
+    return grads
+
+
+class _Host:
+    """Runs operators for a program, in threads of their own: there nothing is recorded, traced or being flushed."""
+
+    _threads: ThreadPoolExecutor | None = None
+
+    @classmethod
+    def call(cls, fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
+        if cls._threads is None:
+            cls._threads = ThreadPoolExecutor(thread_name_prefix="gluonx-custom")
+        values = [onp.asarray(x) for x in arrays]  # here, where they are ready
+        return cls._threads.submit(cls._run, fn, values).result()
+
+    @staticmethod
+    def _run(fn: Callable[..., list[Any]], values: list[onp.ndarray]) -> tuple[onp.ndarray, ...]:
+        with engine.mode("naive"):
+            return tuple([x.asnumpy() for x in fn([as_nd(np.array(v, dtype=v.dtype)) for v in values])])
+
+
+def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
+    """The operator as a JAX function: `count` inputs, then states, to the outputs and the states afterwards."""
+
+    def forward(arrays: list[Any]) -> list[Any]:
+        inputs, aux = arrays[:count], arrays[count:]
+        return [*_forward(op, training, inputs, outs, aux), *aux]
+
+    def backward(arrays: list[Any]) -> list[Any]:
+        inputs, rest = arrays[:count], arrays[count:]
+        results, grads, aux = rest[: len(outs)], rest[len(outs) : 2 * len(outs)], rest[2 * len(outs) :]
+        return _backward(op, grads, inputs, results, aux)
+
+    @jax.custom_vjp
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
+        return jax.pure_callback(lambda *xs: _Host.call(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
+
+    def run_and_keep(*arrays: Any) -> Any:
+        results = run(*arrays)
+        return results, (arrays[:count], results)
+
+    def pull(kept: Any, given: Any) -> Any:
+        inputs, results = kept
+        aux = results[len(outs) :]
+        wanted = tuple(map(_struct, inputs))
+        given = [jax.numpy.zeros_like(r) if _is_whole(r) else g for r, g in zip(results, given, strict=True)]
+        grads = jax.pure_callback(
+            lambda *xs: _Host.call(backward, xs), wanted, *inputs, *results[: len(outs)], *given[: len(outs)], *aux
+        )
+        return tuple(
+            [onp.zeros(x.shape, jax.dtypes.float0) if _is_whole(x) else g for x, g in zip(inputs, grads, strict=True)]
+            + [onp.zeros(x.shape, jax.dtypes.float0) if _is_whole(x) else jax.numpy.zeros_like(x) for x in aux]
+        )
+
+    run.defvjp(run_and_keep, pull)
+    return run
+
+
+def _is_whole(x: Any) -> bool:
+    return not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact)
+
+
+def _struct(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
+    """``mx.nd.Custom``: runs the operator that was registered as `op_type`.
+
+    Parameters
+    ----------
+    *data : NDArray
+        Inputs, then states; they may also be named.
+    **kwargs
+        What the `CustomOpProp` takes, as strings.
+
+    Raises
+    ------
+    KeyError
+        If no operator has the name.
+    ShapeError
+        If the inputs' number or shapes are not what the operator says.
+
+    Examples
+    --------
+    >>> from gluonx import nd
+    >>> class Twice(CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], in_data[0] * 2)
+    >>> @register("twice_in_the_docs")
+    ... class TwiceProp(CustomOpProp):
+    ...     def create_operator(self, ctx, shapes, dtypes):
+    ...         return Twice()
+    >>> nd.Custom(nd.ones((2,)), op_type="twice_in_the_docs").sum().asscalar()
+    np.float32(4.0)
+    """
+    arrays = {key: value for key, value in kwargs.items() if isinstance(value, Handle)}
+    prop = prop_of(op_type, {key: value for key, value in kwargs.items() if key not in arrays})
+    names, states = list(prop.list_arguments()), list(prop.list_auxiliary_states())
+    rest = [n for n in [*names, *states] if n not in arrays]
+    if len(rest) != len(data):
+        raise ShapeError(f"Custom: '{op_type}' takes the arrays {[*names, *states]}, but {len(data)} came for {rest}.")
+    arrays.update(zip(rest, data, strict=True))
+    results = run(prop, op_type, [arrays[n] for n in names], [arrays[n] for n in states])
+    return as_nd(results[0] if len(results) == 1 else results)
+
+
+def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
+    """What the operator that was registered as `op_type` is like, with these settings.
+
+    Raises
+    ------
+    KeyError
+        If no operator has the name.
+    """
+    if op_type not in _REGISTRY:
+        known = ", ".join(sorted(_REGISTRY)) or "none"
+        raise KeyError(f"Custom: no operator is registered as op_type='{op_type}' (registered: {known}).")
+    make: Any = _REGISTRY[op_type]
+    return make(**{key: str(value) for key, value in settings.items()})
+
+
+def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> list[Any]:
+    """Compute what the operator `op_type` makes of arrays and auxiliary states."""
+    trace = current_state().trace
+    if trace is not None and trace.transparent:
+        return trace.outside(run, prop, op_type, inputs, aux)
+    in_shapes, out_shapes, *_ = prop.infer_shape([list(x.shape) for x in inputs])
+    for given, wanted, key in zip(inputs, in_shapes, prop.list_arguments(), strict=True):
+        if tuple(given.shape) != tuple(wanted):
+            raise ShapeError(f"Custom: '{op_type}' needs '{key}' of shape {tuple(wanted)}, but {given.shape} came.")
+    in_types, out_types, *_ = prop.infer_type([onp.dtype(x.dtype).type for x in inputs])
+    op = prop.create_operator(current_device(), in_shapes, in_types)
+    outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
+    if trace is None:
+        results = _Call(op, outs, [nd_twin(x) for x in aux])(*inputs)
+        return list(results) if isinstance(results, (tuple, list)) else [results]
+    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
+    for state, after in zip(aux, found[len(outs) :], strict=True):
+        state[...] = after
+    return list(found[: len(outs)])

@@ -1,0 +1,369 @@
+"""Legacy operators of nets: layers, softmax and its kin, losses as outputs, dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import np, npx
+from gluonx.compat.operators.reduce import at_least_1d
+from gluonx.compat.operators.row import core, row
+from gluonx.errors import ShapeError
+
+__all__: list[str] = []
+
+_HAS_BIAS = {"bias": lambda a: not a.no_bias}
+_CONV = (
+    "kernel: shape, stride: shape=(), dilate: shape=(), pad: shape=(), {extra}num_filter: int, num_group: int=1, "
+    "workspace: int={workspace}, no_bias: bool={no_bias}, cudnn_tune: str?=None, cudnn_off: bool=False, "
+    "layout: str?=None"
+)
+_CONV_ATTRS = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "no_bias", "layout")
+
+
+def _given(a: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """These attributes, empty tuples as None."""
+    return {name: None if a[name] == () else a[name] for name in names}
+
+
+def _convolution(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
+    return core("convolution", data, weight, None if a.no_bias else bias, **_given(a, _CONV_ATTRS))
+
+
+for _name in ("Convolution", "Convolution_v1"):
+    row(
+        f"{_name}(data, weight, bias?; {_CONV.format(extra='', workspace=1024, no_bias=False)})",
+        _convolution,
+        via="convolution",
+        needs=_HAS_BIAS,
+    )
+
+
+@row(
+    "Deconvolution(data, weight, bias?; "
+    + _CONV.format(extra="adj: shape=(), target_shape: shape=(), ", workspace=512, no_bias=True)
+    + ")",
+    via="deconvolution",
+    needs=_HAS_BIAS,
+)
+def _deconvolution(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
+    attrs = _given(a, (*_CONV_ATTRS, "adj", "target_shape"))
+    return core("deconvolution", data, weight, None if a.no_bias else bias, **attrs)
+
+
+@row(
+    "FullyConnected(data, weight, bias?; num_hidden: int, no_bias: bool=False, flatten: bool=True)",
+    via="fully_connected",
+    needs=_HAS_BIAS,
+)
+def _fully_connected(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
+    return core("fully_connected", data, weight, None if a.no_bias else bias, **a)
+
+
+for _name in ("Embedding", "_contrib_SparseEmbedding"):
+    row(
+        f"{_name}(data, weight; input_dim: int, output_dim: int, dtype: dtype=float32, sparse_grad: bool=False)",
+        lambda a, data, weight: core("embedding", data, weight, input_dim=a.input_dim, output_dim=a.output_dim),
+        via="embedding",
+    )
+
+_POOL = (
+    "kernel: shape=(), pool_type: {avg lp max sum}=max, global_pool: bool=False, cudnn_off: bool=False, "
+    "pooling_convention: {full same valid}=valid, stride: shape=(), pad: shape=(), p_value: int?=None, "
+    "count_include_pad: bool?=None, layout: str?=None"
+)
+_POOL_ATTRS = (
+    "kernel",
+    "pool_type",
+    "global_pool",
+    "pooling_convention",
+    "stride",
+    "pad",
+    "p_value",
+    "count_include_pad",
+    "layout",
+)
+for _name in ("Pooling", "Pooling_v1"):
+    row(
+        f"{_name}(data; {_POOL})",
+        lambda a, data: core("pooling", data, **_given(a, _POOL_ATTRS)),
+        via="pooling",
+    )
+# MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
+row(
+    f"_contrib_AdaptiveAvgPooling2D(data; output_size: shape?=(), {_POOL})",
+    lambda a, data: core("adaptive_avg_pooling", data, output_size=a.output_size or 1, layout=a.layout),
+    via="adaptive_avg_pooling",
+)
+
+# -- normalization ----------------------------------------------------------------------------------------------------
+
+_BN = (
+    "eps: float=0.001, momentum: float=0.9, fix_gamma: bool=True, use_global_stats: bool=False, "
+    "output_mean_var: bool=False"
+)
+_STATES = "data, gamma, beta, moving_mean!, moving_var!"
+_CALIB = "axis: int=1, cudnn_off: bool=False, min_calib_range: float?=None, max_calib_range: float?=None"
+
+
+def _batch_norm(a: Any, *inputs: Any) -> Any:
+    attrs = {name: a[name] for name in ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var")}
+    out = npx.batch_norm(*inputs, **attrs, axis=a.get("axis", 1))
+    return tuple(out) if isinstance(out, (list, tuple)) else out
+
+
+def _three(a: Any) -> int:
+    return 3 if a.output_mean_var else 1
+
+
+row(f"BatchNorm({_STATES}; {_BN}, {_CALIB})", _batch_norm, via="batch_norm", nout=_three)
+row(f"BatchNorm_v1({_STATES}; {_BN})", _batch_norm, via="batch_norm", nout=_three)
+row(f"_contrib_SyncBatchNorm({_STATES}; {_BN}, ndev: int=1, key: str='')", _batch_norm, via="batch_norm", nout=_three)
+
+
+@row(f"_contrib_BatchNormWithReLU({_STATES}; {_BN}, {_CALIB})", via="batch_norm relu", nout=_three)
+def _batch_norm_relu(a: Any, *inputs: Any) -> Any:
+    out = _batch_norm(a, *inputs)
+    return (core("relu", out[0]), *out[1:]) if isinstance(out, tuple) else core("relu", out)
+
+
+row(
+    "LayerNorm(data, gamma, beta; axis: int=-1, eps: float=1e-05, output_mean_var: bool=False)",
+    lambda a, *x: core("layer_norm", *x, **a),
+    via="layer_norm",
+    nout=_three,
+)
+row(
+    "InstanceNorm(data, gamma, beta; eps: float=0.001)",
+    lambda a, *x: core("instance_norm", *x, **a),
+    via="instance_norm",
+)
+row(
+    "GroupNorm(data, gamma, beta; num_groups: int=1, eps: float=1e-05, output_mean_var: bool=False)",
+    lambda a, *x: core("group_norm", *x, **a),
+    via="group_norm",
+    nout=_three,
+)
+row(
+    "L2Normalization(data; eps: float=1e-10, mode: {channel instance spatial}=instance)",
+    lambda a, data: core("l2_normalization", data, **a),
+    via="l2_normalization",
+)
+row(
+    "LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: int)",
+    lambda a, data: core("lrn", data, **a),
+    via="lrn",
+)
+
+# -- activations ------------------------------------------------------------------------------------------------------
+
+row(
+    "Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})",
+    lambda a, data: core("activation", data, act_type=a.act_type),
+    via="activation",
+)
+
+
+@row(
+    "LeakyReLU(data, gamma?; act_type: {elu gelu gelu_erf gelu_tanh leaky prelu rrelu selu}=leaky, slope: float=0.25, "
+    "lower_bound: float=0.125, upper_bound: float=0.334)",
+    via="leaky_relu",
+    needs={"gamma": lambda a: a.act_type == "prelu"},
+)
+def _leaky_relu(a: Any, data: Any, gamma: Any = None) -> Any:
+    return core("leaky_relu", data, gamma, **a)
+
+
+row(
+    "Dropout(data; p: float=0.5, mode: {always training}=training, axes: shape=(), cudnn_off: bool?=False)",
+    lambda a, data: core("dropout", data, p=a.p, mode=a.mode, axes=a.axes),
+    via="dropout",
+)
+
+_SOFT = "axis: int=-1, temperature: float?=None, dtype: dtype?=None, use_length: bool?=False"
+
+
+def _softmax_row(name: str) -> None:
+    def rule(a: Any, data: Any, length: Any = None) -> Any:
+        use = bool(a.use_length)
+        return core(name, data, length if use else None, a.temperature, axis=a.axis, dtype=a.dtype, use_length=use)
+
+    row(f"{name}(data, length?; {_SOFT})", rule, via=name, needs={"length": lambda a: bool(a.use_length)})
+
+
+_softmax_row("softmax")
+_softmax_row("log_softmax")
+row(
+    f"softmin(data; {_SOFT})",
+    lambda a, data: core("softmin", data, a.temperature, axis=a.axis, dtype=a.dtype),
+    via="softmin",
+)
+for _name in ("masked_softmax", "masked_log_softmax"):
+    row(
+        f"{_name}(data, mask; axis: int=-1, temperature: float?=None, normalize: bool?=True)",
+        lambda a, data, mask, name=_name: core(
+            name, data, mask, 1.0 if a.temperature is None else a.temperature, axis=a.axis
+        ),
+        via=_name,
+    )
+
+
+@row("SoftmaxActivation(data; mode: {channel instance}=instance)", via="softmax")
+def _softmax_activation(a: Any, data: Any) -> Any:
+    return core("softmax", data, axis=1 if a.mode == "channel" else -1)
+
+
+# -- losses as outputs ------------------------------------------------------------------------------------------------
+
+row(
+    "SoftmaxOutput(data, label; grad_scale: float=1.0, ignore_label: float=-1.0, multi_output: bool=False, "
+    "use_ignore: bool=False, preserve_shape: bool=False, normalization: {batch null valid}=null, "
+    "out_grad: bool=False, smooth_alpha: float=0.0)",
+    lambda a, data, label: core("softmax_output", data, label, **a),
+    via="softmax_output",
+    alias="Softmax",
+)
+for _name, _via in (
+    ("LinearRegressionOutput", "linear_regression_output"),
+    ("LogisticRegressionOutput", "logistic_regression_output"),
+    ("MAERegressionOutput", "mae_regression_output"),
+):
+    row(
+        f"{_name}(data, label; grad_scale: float=1.0)",
+        lambda a, data, label, via=_via: core(via, data, label, grad_scale=a.grad_scale),
+        via=_via,
+    )
+row(
+    "SVMOutput(data, label; margin: float=1.0, regularization_coefficient: float=1.0, use_linear: bool=False)",
+    lambda a, data, label: core("svm_output", data, label, **a),
+    via="svm_output",
+)
+row(
+    "MakeLoss(data; grad_scale: float=1.0, valid_thresh: float=0.0, normalization: {batch null valid}=null)",
+    lambda a, data: core("make_loss", data, **a),
+    via="make_loss",
+)
+
+
+@row("softmax_cross_entropy(data, label)", via="log_softmax pick sum")
+def _softmax_cross_entropy(a: Any, data: Any, label: Any) -> Any:
+    picked = core("pick", core("log_softmax", data), label)
+    return core("reshape", core("negative", core("sum", picked)), newshape=(1,))
+
+
+@row(
+    "CTCLoss(data, label, data_lengths?, label_lengths?; use_data_lengths: bool=False, use_label_lengths: bool=False, "
+    "blank_label: {first last}=first)",
+    via="ctc_batch_loss",
+    alias="ctc_loss _contrib_CTCLoss _contrib_ctc_loss",
+    needs={"data_lengths": lambda a: a.use_data_lengths, "label_lengths": lambda a: a.use_label_lengths},
+)
+def _ctc_loss(a: Any, data: Any, label: Any, *lengths: Any) -> Any:
+    given = [length for length in lengths if length is not None]
+    data_lengths = given.pop(0) if a.use_data_lengths else None
+    label_lengths = given.pop(0) if a.use_label_lengths else None
+    return npx.ctc_loss(data, label, data_lengths, label_lengths, **a)
+
+
+# -- resizing by convolution ------------------------------------------------------------------------------------------
+
+
+@row(
+    "UpSampling(*data; scale: int, num_filter: int=0, sample_type: {bilinear nearest}, "
+    "multi_input_mode: {concat sum}=concat, workspace: int=512)",
+    via="repeat deconvolution concatenate add_n",
+)
+def _up_sampling(a: Any, data: Any, *others: Any) -> Any:
+    if a.sample_type == "bilinear":
+        if len(others) != 1:
+            raise ShapeError("UpSampling: sample_type='bilinear' takes two inputs, the data and the weight.")
+        filters = a.num_filter or data.shape[1]
+        kernel, pad = 2 * a.scale - a.scale % 2, (a.scale - 1 + 1) // 2
+        return core(
+            "deconvolution",
+            data,
+            others[0],
+            kernel=(kernel, kernel),
+            stride=(a.scale, a.scale),
+            pad=(pad, pad),
+            num_filter=filters,
+            num_group=filters,
+            no_bias=True,
+        )
+    height = data.shape[2] * a.scale
+    grown = [_nearest(x, height // x.shape[2]) for x in (data, *others)]
+    if len(grown) == 1:
+        return grown[0]
+    return core("add_n", *grown) if a.multi_input_mode == "sum" else core("concatenate", *grown, axis=1)
+
+
+def _nearest(x: Any, scale: int) -> Any:
+    return core("repeat", core("repeat", x, repeats=scale, axis=2), repeats=scale, axis=3)
+
+
+# -- attention over interleaved projections ---------------------------------------------------------------------------
+
+
+@row("_contrib_div_sqrt_dim(data)", via="multiply")
+def _div_sqrt_dim(a: Any, data: Any) -> Any:
+    return core("multiply", data, float(data.shape[-1]) ** -0.5)
+
+
+for _name, _inputs in (
+    ("selfatt_qk", "queries_keys_values"),
+    ("selfatt_valatt", "queries_keys_values, attention"),
+    ("encdec_qk", "queries, keys_values"),
+    ("encdec_valatt", "keys_values, attention"),
+):
+    row(
+        f"_contrib_interleaved_matmul_{_name}({_inputs}; heads: int)",
+        lambda a, *x, via=f"interleaved_matmul_{_name}": core(via, *x, heads=a.heads),
+        via=f"interleaved_matmul_{_name}",
+    )
+for _name, _inputs in (
+    ("score", "query, key, dilation"),
+    ("mask_like", "score, dilation, valid_length"),
+    ("context", "score, value, dilation"),
+):
+    row(
+        f"_contrib_sldwin_atten_{_name}({_inputs}; w: int, symmetric: bool)",
+        lambda a, *x, via=f"sldwin_atten_{_name}": core(via, *x, **a),
+        via=f"sldwin_atten_{_name}",
+    )
+
+
+@row("_contrib_allclose(a, b; rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=True)", via="isclose all")
+def _allclose(attrs: Any, a: Any, b: Any) -> Any:
+    close = core("all", np.isclose(a, b, rtol=attrs.rtol, atol=attrs.atol, equal_nan=attrs.equal_nan))
+    return core("cast", at_least_1d(close), dtype="uint8")
+
+
+# -- bytes for real numbers --------------------------------------------------------------------------------------------
+
+_CALIBRATED = "min_calib_range: float?=None, max_calib_range: float?=None"
+for _name, _via, _words in (
+    ("_contrib_quantize", "contrib_quantize", "data, min_range, max_range; out_type: {int8 uint8}=uint8"),
+    ("_contrib_quantize_v2", "contrib_quantize_v2", f"data; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}"),
+    (
+        "_contrib_requantize",
+        "requantize",
+        f"data, min_range, max_range; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}",
+    ),
+    ("_contrib_dequantize", "dequantize", "data, min_range, max_range; out_type: {float32}=float32"),
+):
+    row(
+        f"{_name}({_words})",
+        lambda a, *x, via=_via: core(via, *x, **a),
+        via=_via,
+        nout=1 if _via == "dequantize" else 3,
+    )
+
+
+@row("all_finite(data; init_output: bool=True)", via="isfinite all")
+def _all_finite(a: Any, data: Any) -> Any:
+    return core("cast", at_least_1d(core("all", core("isfinite", data))), dtype="float32")
+
+
+@row("multi_all_finite(*data; num_arrays: int=1, init_output: bool=True)", via="isfinite all")
+def _multi_all_finite(a: Any, *data: Any) -> Any:
+    each = [at_least_1d(core("all", core("isfinite", d))) for d in data]
+    return core("cast", core("all", core("concatenate", *each, axis=0), keepdims=True), dtype="float32")

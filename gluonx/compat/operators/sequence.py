@@ -1,0 +1,126 @@
+"""Legacy operators that index and that work on sequences, and the fused recurrent one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonx import np
+from gluonx.compat.operators.elementwise import kept
+from gluonx.compat.operators.row import core, row
+from gluonx.errors import ShapeError
+
+__all__: list[str] = []
+
+row(
+    "take(a, indices; axis: int=0, mode: {clip raise wrap}=clip)",
+    lambda a, data, indices: core("take", data, indices, axis=a.axis, mode=a.mode),
+    via="take",
+)
+row("batch_take(a, indices)", lambda a, data, indices: core("pick", data, indices, axis=-1), via="pick")
+row(
+    "pick(data, index; axis: int?=-1, keepdims: bool=False, mode: {clip wrap}=clip)",
+    lambda a, data, index: core("pick", data, index, **a),
+    via="pick",
+    alias="choose_element_0index",
+)
+row(
+    "one_hot(indices; depth: int, on_value: float=1.0, off_value: float=0.0, dtype: dtype=float32)",
+    lambda a, indices: core("one_hot", indices, **a),
+    via="one_hot",
+)
+row("gather_nd(data, indices)", lambda a, data, indices: core("gather_nd", data, indices), via="gather_nd")
+row(
+    "scatter_nd(data, indices; shape: shape)",
+    lambda a, data, indices: core("scatter_nd", data, indices, shape=a.shape),
+    via="scatter_nd",
+)
+row(
+    "_scatter_set_nd(lhs, rhs, indices; shape: shape)",
+    lambda a, lhs, rhs, indices: core("index_update", lhs, indices, rhs),
+    via="index_update",
+)
+row(
+    "_contrib_index_copy(old_tensor, index_vector, new_tensor)",
+    lambda a, old, index, new: core("index_copy", old, index, new),
+    via="index_copy",
+)
+
+
+@row("_contrib_boolean_mask(data, index; axis: int=0)", via="compress")
+def _boolean_mask(a: Any, data: Any, index: Any) -> Any:
+    if index.shape != data.shape[a.axis :][:1]:
+        raise ShapeError(
+            f"boolean_mask: the index has shape {index.shape}, but data of shape {data.shape} needs one element for "
+            f"each place along axis {a.axis}."
+        )
+    return np.compress(core("not_equal", index, 0), data, axis=a.axis)
+
+
+@row("_ravel_multi_index(data; shape: shape?=None)", via="multiply sum", alias="ravel_multi_index")
+def _ravel(a: Any, data: Any) -> Any:
+    rest = core("slice_axis", data, axis=0, begin=0, end=1)
+    for i, n in enumerate(a.shape[1:], 1):
+        rest = core("add", core("multiply", rest, n), core("slice_axis", data, axis=0, begin=i, end=i + 1))
+    return core("squeeze", rest, axis=0)
+
+
+@row("_unravel_index(data; shape: shape?=None)", via="floor_divide mod stack", alias="unravel_index")
+def _unravel(a: Any, data: Any) -> Any:
+    found: list[Any] = []
+    rest = data
+    for n in a.shape[:0:-1]:
+        found.insert(0, core("mod", rest, n))
+        rest = core("floor_divide", rest, n)
+    return core("stack", rest, *found, axis=0)
+
+
+@row("fill_element_0index(lhs, mhs, rhs)", via="where one_hot")
+def _fill_element(a: Any, lhs: Any, mhs: Any, rhs: Any) -> Any:
+    hit = core("one_hot", rhs, depth=lhs.shape[1])
+    return core("where", hit, core("expand_dims", mhs, axis=1), lhs)
+
+
+@row("_onehot_encode(lhs, rhs)", via="one_hot")
+def _onehot_encode(a: Any, lhs: Any, rhs: Any) -> Any:
+    return kept(core("one_hot", lhs, depth=rhs.shape[1]), rhs)
+
+
+# -- sequences --------------------------------------------------------------------------------------------------------
+
+_USES_LENGTH = {"sequence_length": lambda a: a.use_sequence_length}
+
+
+def _sequence(name: str, via: str, extra: str) -> None:
+    def rule(a: Any, data: Any, sequence_length: Any = None) -> Any:
+        return core(via, data, sequence_length if a.use_sequence_length else None, **a)
+
+    row(
+        f"{name}(data, sequence_length?; use_sequence_length: bool=False, {extra}axis: int=0)",
+        rule,
+        via=via,
+        needs=_USES_LENGTH,
+    )
+
+
+_sequence("SequenceLast", "sequence_last", "")
+_sequence("SequenceReverse", "sequence_reverse", "")
+_sequence("SequenceMask", "sequence_mask", "value: float=0.0, ")
+
+
+# -- recurrence -------------------------------------------------------------------------------------------------------
+
+
+@row(
+    "RNN(data, parameters, state, state_cell?, sequence_length?; state_size: int, num_layers: int, "
+    "bidirectional: bool=False, mode: {gru lstm rnn_relu rnn_tanh}, p: float=0.0, state_outputs: bool=False, "
+    "projection_size: int?=None, lstm_state_clip_min: float?=None, lstm_state_clip_max: float?=None, "
+    "lstm_state_clip_nan: bool=False, use_sequence_length: bool=False)",
+    via="rnn",
+    needs={"state_cell": lambda a: a.mode == "lstm", **_USES_LENGTH},
+    nout=lambda a: 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2,
+)
+def _rnn(a: Any, data: Any, parameters: Any, state: Any, *others: Any) -> Any:
+    given = [x for x in others if x is not None]
+    cell = given.pop(0) if a.mode == "lstm" and given else None
+    lengths = given.pop(0) if a.use_sequence_length and given else None
+    return core("rnn", data, parameters, state, cell, lengths, **a)

@@ -1,0 +1,80 @@
+"""Shapes of inputs that nobody declared, found by running a legacy operator on shapes alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred.core import current_state, new_handle
+from gluonx.deferred.shapes import Unknown
+from gluonx.deferred.tracing import infer
+from gluonx.errors import DeferredInitializationError
+
+__all__ = ["complete_shapes"]
+
+Shape = tuple[int, ...]
+
+
+class _Blank:
+    """Stands where a parameter of unknown shape would, and learns the shape from the operator that meets it."""
+
+    takes_batch = True  # a symbol's shape may come from another operand, as in MXNet 1
+
+    def __init__(self, name: str, shape: Shape | None, seed: Any) -> None:
+        self.name = self._path = name
+        self.shape = None if shape is None else tuple([n if n > 0 else -1 for n in shape])
+        self.dtype = np.dtype(np.float32)
+        self.seed = seed
+        self.handle = self._handle = new_handle(Unknown(self))
+
+    def _resolve_shape(self, shape: Sequence[int]) -> None:
+        self.shape = tuple(shape)
+        trace = current_state().trace
+        assert trace is not None, "shapes are found in a trace"
+        self.handle.value = jnp.broadcast_to(trace.value(self.seed), self.shape)
+
+    def _deferred_error(self) -> DeferredInitializationError:
+        return DeferredInitializationError(f"the shape of '{self.name}' is not known yet")
+
+
+def _known(shape: Shape | None) -> bool:
+    return shape is not None and all(isinstance(n, int) and n > 0 for n in shape)
+
+
+def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list[Shape | None]:
+    """The input shapes of the legacy operator `op`, completed as far as its core operators can tell.
+
+    Parameters
+    ----------
+    op : LegacyOp
+    shapes : sequence of tuple or None
+        None where nothing is known; 0 or -1 in place of an unknown dimension.
+    attrs : Attrs
+
+    Raises
+    ------
+    ShapeError
+        If what is known contradicts itself.
+    """
+    blanks: list[Any] = [None] * len(shapes)
+
+    def forward(seed: Any, *known: Any) -> None:
+        rest, inputs = list(known), []
+        for i, shape in enumerate(shapes):
+            if _known(shape):
+                inputs.append(rest.pop(0))
+            else:
+                blanks[i] = _Blank(op.input_names(attrs)[i] if not op.variadic else f"arg{i}", shape, seed)
+                inputs.append(blanks[i].handle)
+        op.run(inputs, attrs)
+
+    structs = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes if s is not None and _known(s)]
+    # An input that no operator can tell ends the run; what was learned before is all that there is to know.
+    with contextlib.suppress(DeferredInitializationError):
+        infer(forward, [jax.ShapeDtypeStruct((), np.float32), *structs])
+    return [s if b is None else b.shape for s, b in zip(shapes, blanks, strict=True)]

@@ -1,0 +1,328 @@
+"""Optimizers, metrics and losses as MXNet 1 had them, where MXNet 2 changed a default or what is averaged.
+
+While a program runs on `gluonx.compat` and has not called ``set_np()``, these stand in the registries (so that
+``Trainer(params, 'nag')`` and ``metric.create('rmse')`` find them) and under ``mx.optimizer`` and ``mx.metric``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as onp
+
+from gluonx import loss, metric, ops, optimizer
+from gluonx.metric import base
+from gluonx.ops.updates import average, bias_correction
+from gluonx.optimizer.optimizer import complete
+from gluonx.optimizer.rules import clipped, decayed, preprocess
+
+__all__ = ["LOSSES", "METRICS", "OPTIMIZERS", "use_legacy_registries"]
+
+# -- optimizers -------------------------------------------------------------------------------------------------------
+
+
+def _optimizer(klass: type, defaults: dict[str, Any] | None = None, renamed: dict[str, str] | None = None) -> type:
+    """`klass` with MXNet 1's defaults and names of keywords. A rate of None is 0.01, or a scheduler's."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        for old, new in (renamed or {}).items():
+            if old in kwargs:
+                kwargs[new] = kwargs.pop(old)
+        super(made, self).__init__(*args, **{**(defaults or {}), **kwargs})
+
+    docs = f"`gluonx.optimizer.{klass.__name__}` with the defaults of MXNet 1: {defaults or 'the same'}."
+    made = type(klass.__name__, (klass,), {"__init__": __init__, "__doc__": docs})
+    return made
+
+
+def _clips_decay(klass: Any) -> type:
+    """`klass` as MXNet 1 computed it: the gradient is clipped when the weight decay has been added."""
+
+    def formula(self: Any) -> Any:
+        bound, self.clip_gradient = self.clip_gradient, None
+        try:
+            inner = klass._formula(self)
+        finally:
+            self.clip_gradient = bound
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            return inner(weight, clipped(decayed(grad, at.wd, weight), bound), leaves, at._replace(wd=0.0))
+
+        return step
+
+    docs = f"`gluonx.optimizer.{klass.__name__}`; it clips gradients with the weight decay in them, as in MXNet 1."
+    return type(klass.__name__, (klass,), {"_formula": formula, "__doc__": docs})
+
+
+class _NAG(optimizer.NAG):
+    """NAG by MXNet 1's defaults; its momentum remembers the decay of the weight that the step has made already."""
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(momentum=momentum, **{"learning_rate": None, **kwargs})
+
+    def _formula(self) -> Any:
+        momentum, clip, inner = self.momentum, self.clip_gradient, super()._formula()
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            change, new = inner(weight, grad, leaves, at)
+            if leaves:
+                velocity = momentum * leaves[0] - at.lr * preprocess(weight + change, grad, at.wd, clip)
+                new = (velocity,)
+            return change, new
+
+        return step
+
+
+class _DCASGD(optimizer.DCASGD):
+    """DCASGD as MXNet 1 computed it: the compensation does not see the weight decay."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"learning_rate": None, **kwargs})
+
+    def _formula(self) -> Any:
+        inner = super()._formula()
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            if len(leaves) > 1:
+                return inner(weight, grad, leaves, at)  # MXNet 1 refuses a momentum here
+            change, new = inner(weight, grad, leaves, at._replace(wd=0.0))
+            return decayed(change, at.wd, weight, -at.lr), new
+
+        return step
+
+
+@_clips_decay
+class _Adamax(optimizer.Adamax):
+    """Adamax as MXNet 1 computed it: nothing is added to the maximum that it divides by."""
+
+    def _formula(self) -> Any:
+        beta1, beta2 = self.beta1, self.beta2
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            mean = average(leaves[0], grad, beta1)
+            top = jnp.maximum(beta2 * leaves[1], jnp.abs(grad))
+            return -(at.lr / bias_correction(beta1, at.t)) * mean / top, (mean, top)
+
+        return step
+
+
+class _AdaGrad(optimizer.AdaGrad):
+    """AdaGrad as MXNet 1 computed it: `eps` under the root, the weight decay outside of the sum of squares."""
+
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+        super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
+
+    def _formula(self) -> Any:
+        epsilon, clip = self.epsilon, self.clip_gradient
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            grad = preprocess(weight, grad, jnp.zeros_like(at.wd), clip)
+            history = leaves[0] + jnp.square(grad)
+            return -at.lr * (grad / jnp.sqrt(history + epsilon) + weight * at.wd), (history,)
+
+        return step
+
+
+class _AdaDelta(optimizer.AdaDelta):
+    """AdaDelta as MXNet 1 computed it: no learning rate, the weight decay beside the step."""
+
+    def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(rho=rho, epsilon=epsilon, **{"learning_rate": None, **kwargs})
+
+    def _formula(self) -> Any:
+        rho, epsilon, clip = self.rho, self.epsilon, self.clip_gradient
+
+        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            grad = preprocess(weight, grad, jnp.zeros_like(at.wd), clip)
+            of_grad = average(leaves[0], jnp.square(grad), rho)
+            change = jnp.sqrt(leaves[1] + epsilon) / jnp.sqrt(of_grad + epsilon) * grad
+            of_change = average(leaves[1], jnp.square(change), rho)
+            return -(change + at.wd * weight), (of_grad, of_change)
+
+        return step
+
+
+@_clips_decay
+class _RMSProp(optimizer.RMSProp):
+    """RMSProp by its former keywords, `epsilon` under the root."""
+
+    def __init__(self, learning_rate: float = 0.001, gamma1: float = 0.9, gamma2: float = 0.9, **kwargs: Any) -> None:
+        super().__init__(learning_rate=learning_rate, **{"rho": gamma1, "momentum": gamma2, **kwargs})
+
+    def _plain(self) -> Any:
+        rho, epsilon = self.rho, self.epsilon
+
+        def change(grad: Any, leaves: Any, at: Any) -> Any:
+            var = average(leaves[0], jnp.square(grad), rho)
+            return -at.lr * grad / jnp.sqrt(var + epsilon), (var,)
+
+        return change
+
+
+for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD):
+    _klass.__name__ = _klass.__name__.removeprefix("_")
+_NO_RATE = {"learning_rate": None}
+OPTIMIZERS: dict[str, type] = {
+    "SGD": _optimizer(optimizer.SGD, _NO_RATE),
+    "NAG": _NAG,
+    "SGLD": _optimizer(optimizer.SGLD, _NO_RATE),
+    "DCASGD": _DCASGD,
+    "FTML": _clips_decay(_optimizer(optimizer.FTML, _NO_RATE)),
+    "Adam": _clips_decay(optimizer.Adam),
+    "Adamax": _Adamax,
+    "Nadam": _clips_decay(optimizer.Nadam),
+    "LARS": _optimizer(optimizer.LARS, {**_NO_RATE, "epsilon": 0.0}, {"eps": "epsilon"}),
+    "AdaDelta": _AdaDelta,
+    "RMSProp": _RMSProp,
+    "AdaGrad": _AdaGrad,
+    "GroupAdaGrad": _optimizer(optimizer.GroupAdaGrad, {**_NO_RATE, "epsilon": 1e-5}, {"eps": "epsilon"}),
+}
+for _klass in OPTIMIZERS.values():
+    complete(_klass)
+
+# -- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def _error(klass: Any, power: int, root: bool) -> type:
+    """An error that is averaged over calls of ``update``, not over samples."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        super(made, self).__init__(*args, **kwargs)
+        self._op = ops.metric_error.bind(power=power, whole=True, root=root)
+
+    body = {
+        "__init__": __init__,
+        "__doc__": f"`gluonx.metric.{klass.__name__}`, averaged over calls of ``update`` as in MXNet 1.",
+        "_count": lambda self, label, pred: 1,
+        "get": lambda self: base.EvalMetric.get(self),
+    }
+    made = type(klass.__name__, (klass,), body)
+    return made
+
+
+def _averaged(klass: Any) -> type:
+    """A score of MXNet 1: by default (``average='macro'``) the mean of the scores of single batches."""
+
+    def __init__(self: Any, *args: Any, average: str = "macro", **kwargs: Any) -> None:
+        self._batches = []
+        super(made, self).__init__(*args, **kwargs)
+        self._by_batch = average == "macro"
+        self._kwargs["average"] = average
+
+    def reset(self: Any) -> None:
+        self._batches = []
+        klass.reset(self)
+
+    def update(self: Any, labels: Any, preds: Any) -> None:
+        if not self._by_batch:
+            return klass.update(self, labels, preds)
+        self._batches.append(klass())
+        self._batches[-1].update(labels, preds)
+
+    def get(self: Any) -> tuple[str, float]:
+        if not self._by_batch:
+            return klass.get(self)
+        scores = [batch.get()[1] for batch in self._batches]
+        return self.name, math.fsum(scores) / len(scores) if scores else math.nan
+
+    doc = f"`gluonx.metric.{klass.__name__}`; with ``average='macro'`` the mean over batches, as in MXNet 1."
+    body = {"__init__": __init__, "reset": reset, "update": update, "get": get, "__doc__": doc}
+    made = type(klass.__name__, (klass,), body)
+    return made
+
+
+class _CustomMetric(metric.CustomMetric):
+    """The mean of what a function of NumPy arrays says about each batch."""
+
+    def update(self, labels: Any, preds: Any) -> None:
+        labels, preds = ([onp.asarray(x) for x in base.as_list(xs)] for xs in (labels, preds))
+        super().update(labels, preds)
+
+
+_CustomMetric.__name__ = "CustomMetric"
+
+
+class NegativeLogLikelihood(metric.CrossEntropy):
+    """The mean negative log-likelihood of the labels; `CrossEntropy` by another name."""
+
+    def __init__(self, eps: float = 1e-12, name: str = "nll-loss", output_names: Any = None, label_names: Any = None):
+        super().__init__(eps=eps, name=name, output_names=output_names, label_names=label_names)
+
+
+class Caffe(metric.Loss):
+    """`Loss` by an older name."""
+
+    def __init__(self, name: str = "caffe", output_names: Any = None, label_names: Any = None) -> None:
+        super().__init__(name, output_names, label_names)
+
+
+METRICS: dict[str, type] = {
+    "MAE": _error(metric.MAE, 1, False),
+    "MSE": _error(metric.MSE, 2, False),
+    "RMSE": _error(metric.RMSE, 2, True),
+    "F1": _averaged(metric.F1),
+    "MCC": _averaged(metric.MCC),
+    "PearsonCorrelation": _averaged(metric.PearsonCorrelation),
+    "CustomMetric": _CustomMetric,
+    "NegativeLogLikelihood": NegativeLogLikelihood,
+    "Caffe": Caffe,
+}
+# -- losses -----------------------------------------------------------------------------------------------------------
+
+
+class _KLDivLoss(loss.KLDivLoss):
+    """The Kullback-Leibler divergence, summed over a sample, where MXNet 2 takes the mean."""
+
+    def __init__(
+        self, from_logits: bool = True, axis: int = -1, weight: float | None = None, batch_axis: int = 0
+    ) -> None:
+        super().__init__(from_logits, axis, weight, batch_axis)
+        self._bind(ops.losses.kl_div_loss, from_logits=from_logits, axis=axis, summed=True)
+
+
+class _PoissonNLLLoss(loss.PoissonNLLLoss):
+    """The negative log-likelihood of a Poisson distribution; one number for the whole batch."""
+
+    def forward(self, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
+        return super().forward(pred, target, sample_weight, epsilon).mean()
+
+
+LOSSES: dict[str, type] = {"KLDivLoss": _KLDivLoss, "PoissonNLLLoss": _PoissonNLLLoss}
+for _name, _klass in LOSSES.items():
+    _klass.__name__ = _name
+
+_FURTHER_NAMES = {"PearsonCorrelation": "pearsonr", "NegativeLogLikelihood": "nll_loss"}
+
+_before: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+
+def use_legacy_registries(on: bool) -> None:
+    """Whether names of optimizers and metrics mean MXNet 1's.
+
+    Examples
+    --------
+    >>> use_legacy_registries(True)
+    >>> optimizer.create("nag").momentum
+    0.0
+    >>> use_legacy_registries(False)
+    >>> optimizer.create("nag").momentum
+    0.9
+    """
+    optimizers, metrics = optimizer.Optimizer.opt_registry, base._REGISTRY
+    if on and not _before:
+        mine = {name.lower(): klass for name, klass in OPTIMIZERS.items()}
+        mine["ccsgd"] = mine["sgd"]
+        theirs = {name.lower(): klass for name, klass in METRICS.items()}
+        theirs.update({other: METRICS[name] for name, other in _FURTHER_NAMES.items()})
+        _before.append(({n: optimizers.get(n) for n in mine}, {n: metrics.get(n) for n in theirs}))
+        optimizers.update(mine)
+        metrics.update(theirs)
+    elif not on and _before:
+        for table, old in zip((optimizers, metrics), _before.pop(), strict=True):
+            for name, klass in old.items():
+                if klass is None:
+                    table.pop(name, None)
+                else:
+                    table[name] = klass

@@ -1,0 +1,418 @@
+"""Names of blocks as MXNet 1 made them: prefixes, name scopes, and parameters that blocks share by name.
+
+A block's *prefix* begins the names of its parameters: ``'dense0_weight'``. It is given (``prefix='fc_'``), or made of
+the class's hint and a number, counted within the name scope in which the block is made. Blocks of gluonx are named by
+their attributes and know nothing of this until somebody asks: while `Naming.active`, or inside a ``with
+block.name_scope():``, every new block gets its prefix at once; so does one with a ``hybrid_forward``; any other gets
+it when ``prefix`` or ``name_scope`` is first used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import copy
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from gluonx.block.block import Block
+from gluonx.block.names import Names
+from gluonx.block.parameter import Parameter
+from gluonx.compat import hybrid_forward
+from gluonx.compat.parameter_dict import ParameterDict
+
+__all__ = [
+    "Naming",
+    "Prefixes",
+    "Scope",
+    "activate",
+    "adopt",
+    "attribute",
+    "collect",
+    "defines_hybrid_forward",
+    "enter",
+    "is_named",
+    "reserve",
+    "reset_names",
+    "scope_of",
+    "structured_names",
+    "takes_keywords",
+    "undecided",
+    "wants_scope",
+]
+
+
+class Naming:
+    """The process-wide switch and counters: whether all blocks get prefixes, and how often each hint was used.
+
+    Attributes
+    ----------
+    active : bool
+        Whether all blocks get their prefix when they are made, and names of parameters begin with it.
+    undecided : bool
+        Whether blocks only reserve a prefix, since the program may be one for MXNet 1 or for 2: names are
+        structured, until a feature of MXNet 1 is used.
+    used : callable
+        Called when a feature of MXNet 1 is used (a prefix, a name scope, ``params.get``, a ``hybrid_forward``).
+    """
+
+    active = False
+    undecided = False
+    counters: ClassVar[dict[str, int]] = {}
+    used: ClassVar[Any] = staticmethod(lambda: None)
+
+
+_current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("gluonx_name_scope", default=None)
+_HINTS = (
+    (re.compile(r"^Conv[123]D(Transpose)?$"), "conv"),
+    (re.compile(r"^(Global)?(Max|Avg)Pool[123]D$"), "pool"),
+    (re.compile(r"^Conv[123]D(RNN|LSTM|GRU)Cell$"), r"conv_\1"),
+    (re.compile(r"^(RNN|LSTM|GRU|Dropout|Zoneout|Modifier)Cell$"), r"\1"),
+)
+
+
+def reset_names() -> None:
+    """Count anew from 0 outside of name scopes."""
+    Naming.counters.clear()
+
+
+class Scope:
+    """The name scope of one block; ``with block.name_scope():`` enters it.
+
+    Attributes
+    ----------
+    prefix : str
+    params : ParameterDict
+        The block's own parameters by full name.
+    """
+
+    def __init__(self, prefix: str, params: ParameterDict, empty: bool) -> None:
+        self.prefix, self.params, self.empty = prefix, params, empty
+        self.counters: dict[str, int] = {}
+        self._tokens: list[Any] = []
+
+    def __enter__(self) -> Scope:
+        self._tokens.append(None if self.empty else _current.set(self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        token = self._tokens.pop()
+        if token is not None:
+            _current.reset(token)
+
+    def __deepcopy__(self, memo: Any) -> Scope:
+        twin = Scope(self.prefix, copy.deepcopy(self.params, memo), self.empty)
+        twin.counters = dict(self.counters)
+        return twin
+
+    def __reduce__(self) -> Any:
+        return Scope, (self.prefix, self.params, self.empty)
+
+
+def _hint(block: Any) -> str:
+    alias = getattr(block, "_alias", None)
+    if callable(alias):
+        return str(alias())
+    name = type(block).__name__
+    if name == "Activation":  # named by what it computes
+        return str(block.__dict__.get("_act_type", "activation"))
+    for pattern, hint in _HINTS:
+        if pattern.match(name):
+            return pattern.sub(hint, name).lower()
+    return name.lower()
+
+
+def _numbered(counters: dict[str, int], hint: str) -> str:
+    count = counters.get(hint, 0)
+    counters[hint] = count + 1
+    return f"{hint}{count}_"
+
+
+def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
+    """Gives a block its scope: its prefix, and the dict of its own parameters."""
+    outer = _current.get()
+    given = prefix
+    reserved = block.__dict__.pop("_reserved", None)
+    if not Naming.active:
+        Naming.used()
+    if prefix is None:
+        prefix = (
+            str(reserved) if reserved else _numbered(Naming.counters if outer is None else outer.counters, _hint(block))
+        )
+    if outer is not None:
+        prefix_full, shared = outer.prefix + prefix, outer.params._shared
+    else:
+        prefix_full, shared = prefix, None
+    own = ParameterDict(prefix_full, shared)
+    if params is not None:
+        if not isinstance(params, ParameterDict):
+            raise TypeError(f"params= takes the .params of another block, got {type(params).__name__}.")
+        own = ParameterDict(params.prefix, params)
+    scope = block.__dict__["_scope"] = Scope(prefix_full, own, given == "")
+    for name, param in block._reg_params.items():
+        adopt(block, param, name)
+    return scope
+
+
+def reserve(block: Any) -> None:
+    """Count a block whose prefix may be asked for later."""
+    block.__dict__["_reserved"] = _numbered(Naming.counters, _hint(block))
+
+
+def wants_scope() -> bool:
+    """Return whether a block that is made now gets its prefix at once."""
+    return Naming.active or _current.get() is not None
+
+
+def is_named(block: Any) -> bool:
+    """Return whether names of this block's parameters are MXNet 1's."""
+    return Naming.active or "_scope" in block.__dict__
+
+
+def adopt(block: Any, param: Parameter, name: str) -> Parameter:
+    """The parameter that an attribute of `block` is to hold: `param` under its full name, or the shared one."""
+    scope: Scope | None = block.__dict__.get("_scope")
+    if scope is None or any(param is own for own in scope.params.values()):
+        return param
+    full = scope.params.prefix + param.name
+    found = scope.params.find(full)
+    if found is None:
+        scope.params[full] = param
+        if param.name in (name, "weight", "const") or not param.name.startswith(scope.params.prefix):
+            param._name, param._prefixed = full, True
+        return param
+    if param.shape is not None:
+        found.shape = param.shape
+    return found
+
+
+def collect(block: Any, select: str | None) -> ParameterDict:
+    """All parameters of `block` and those below, by full names."""
+    scope = block.__dict__.get("_scope") or enter(block)
+    found = ParameterDict(scope.params.prefix)
+    found.update(scope.params if select is None else scope.params.select(select))
+    for child in block._children.values():
+        found.update(collect(child, select))
+    return found
+
+
+class Undecided(ParameterDict):
+    """The parameters of a block, by structured name, in a program that may be one for MXNet 1 or for 2.
+
+    What only MXNet 1's dict has says that the program is one for MXNet 1 (`Naming.used`), and works. So do names with
+    a prefix.
+
+    Parameters
+    ----------
+    block : Block
+    params : dict of str to Parameter
+        What is in it.
+    named : callable
+        Gives the same of MXNet 1, by full names.
+    """
+
+    def __init__(self, block: Any, params: Mapping[str, Parameter], named: Callable[[], ParameterDict]) -> None:
+        super().__init__()
+        dict.update(self, params)
+        self._block, self._named = block, named
+
+    @property
+    def prefix(self) -> str:
+        """Return the prefix of the names that `get` is given."""
+        return self._named().prefix
+
+    def __repr__(self) -> str:
+        return dict.__repr__(self)
+
+    def __missing__(self, name: str) -> Any:
+        if not any(name.startswith(child) for child in _prefixes(self._block)):
+            raise KeyError(name)
+        return self._named()[name]
+
+    def get(self, name: str, default: Any = None, **kwargs: Any) -> Any:
+        """The parameter of this name, or `default`; with options, or without `default` in ``__init__``, a new one."""
+        if name in self and not kwargs:
+            return self[name]
+        if kwargs or (default is None and not self):
+            return self._named().get(name, default, **kwargs)
+        with contextlib.suppress(KeyError):
+            return self.__missing__(name)
+        return default
+
+    def get_constant(self, name: str, value: Any = None) -> Any:
+        """The constant of this name, made of `value` if there is none."""
+        return self._named().get_constant(name, value)
+
+    def find(self, full: str) -> Any:
+        """The parameter of this full name."""
+        return self[full] if full in self else self._named().find(full)
+
+    def update(self, other: Any = (), **kwargs: Any) -> None:
+        """Take over parameters. Where two have one structured name, all go by the full names of MXNet 1."""
+        new = dict(other, **kwargs)
+        if any(name in self and self[name] is not param for name, param in new.items()):
+            dict.clear(self)
+            dict.update(self, self._named())
+            new = dict(other._named() if isinstance(other, Undecided) else other, **kwargs)
+        dict.update(self, new)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _OF_MXNET_1:
+            Naming.used()
+        return super().__getattribute__(name)
+
+
+Undecided.__name__ = Undecided.__qualname__ = "ParameterDict"  # which it is, as far as a program can see
+_OF_MXNET_1 = frozenset(["initialize", "zero_grad", "reset_ctx", "list_ctx", "setattr", "save", "load", "get_constant"])
+
+
+def _prefixes(block: Any) -> list[str]:
+    found = block.__dict__.get("_reserved")
+    own = [found] if found else [block.__dict__["_scope"].prefix] if "_scope" in block.__dict__ else []
+    return [*own, *[prefix for child in block._children.values() for prefix in _prefixes(child)]]
+
+
+def undecided(block: Any, params: Mapping[str, Parameter], own: bool = False, select: str | None = None) -> Undecided:
+    """`params` of `block` (its `own`, or those below too) for a program of either version."""
+    if own:
+        return Undecided(block, params, lambda: scope_of(block).params)
+    return Undecided(block, params, lambda: collect(block, select))
+
+
+def structured_names(block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
+    """The arrays of a file that MXNet 1 wrote under full names, with or without the block's prefix, by structured name.
+
+    Arrays under other names, and those for a block without a prefix, come back as they are.
+    """
+    if "_scope" not in block.__dict__ or any("." in name or name in params for name in arrays):
+        return arrays
+    prefix = block.__dict__["_scope"].prefix
+    known = {param.name.removeprefix(prefix): name for name, param in params.items()}
+    known.update({param.name: name for name, param in params.items()})
+    return {known.get(name, name): value for name, value in arrays.items()}
+
+
+# -- what blocks ask ---------------------------------------------------------------------------------------------------
+
+
+class Prefixes(Names):
+    """MXNet 1's way, in the place of ``Block._block_names``; see :func:`activate`."""
+
+    def defined(self, cls: type) -> None:
+        """Have a new class take ``prefix`` and ``params``, and run its ``hybrid_forward`` if it has one."""
+        _take_keywords(cls)
+        if "hybrid_forward" not in vars(cls):
+            return
+        Naming.used()
+        type.__setattr__(cls, "_has_hybrid_forward", True)
+        if "forward" not in vars(cls):
+            type.__setattr__(cls, "forward", hybrid_forward.forward)
+            type.__setattr__(cls, "_runs_hybrid_forward", True)
+
+    def begin(self, block: Any, prefix: str | None, params: Any) -> None:
+        """Give a block its scope at once, reserve a prefix, or do nothing."""
+        if "_asked" in block.__dict__:
+            prefix, params = block.__dict__.pop("_asked")
+        if prefix is not None or params is not None or wants_scope() or getattr(block, "_runs_hybrid_forward", False):
+            enter(block, prefix, params)
+        elif Naming.undecided:
+            reserve(block)
+
+    def adopt(self, block: Any, param: Parameter, name: str) -> Parameter:
+        """Return the parameter that an attribute is to hold; see :func:`adopt`."""
+        return adopt(block, param, name)
+
+    def own(self, block: Any) -> Any:
+        """Return a block's own parameters, where they are made: ``self.params.get('weight', shape=...)``."""
+        if is_named(block):
+            return scope_of(block).params
+        return undecided(block, block._reg_params, own=True) if Naming.undecided else block._reg_params
+
+    def collected(self, block: Any, select: str | None) -> Any:
+        """Return all parameters by full name, or those of a program that may be of either version."""
+        if is_named(block):
+            return collect(block, select)
+        if Naming.undecided:
+            return undecided(block, block._structured_params(select, True), select=select)
+        return None
+
+    def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
+        """Return the arrays of a file of MXNet 1 by structured name."""
+        return structured_names(block, arrays, params)
+
+    def file_format(self) -> str:
+        """Return MXNet 1's list for a program of MXNet 1, which reads nothing else."""
+        return "mxnet" if Naming.active else "npz"
+
+
+def activate() -> None:
+    """Have blocks take prefixes from now on, those of classes that are there already too."""
+    if isinstance(Block._block_names, Prefixes):
+        return
+    Block._block_names = Prefixes()
+    hybrid_forward.activate()
+    waiting: list[type] = [Block]
+    while waiting:
+        cls = waiting.pop()
+        _take_keywords(cls)
+        waiting += cls.__subclasses__()
+
+
+def defines_hybrid_forward(cls: type) -> None:
+    """Answer to a class that defines ``hybrid_forward``."""
+    activate()
+    Block._block_names.defined(cls)
+
+
+def takes_keywords(cls: type) -> None:
+    """Answer to a constructor that is given ``prefix`` or ``params``."""
+    activate()
+    _take_keywords(cls)
+
+
+def attribute(block: Any, name: str) -> Any:
+    """Answer to ``block.prefix``, ``block.name``, ``block.name_scope`` and their private forms."""
+    activate()
+    if name == "name_scope":
+        return lambda: scope_of(block)
+    if name == "_params":
+        return block.params
+    prefix = scope_of(block).prefix
+    return prefix.removesuffix("_") if name == "name" else prefix
+
+
+def scope_of(block: Any) -> Scope:
+    """Return the scope of a block; one that has none gets it now."""
+    return block.__dict__.get("_scope") or enter(block)
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def _take_keywords(cls: type) -> None:
+    """Make a class of blocks take ``prefix`` and ``params``."""
+    init: Any = cls.__init__
+    if hasattr(init, "takes_scope"):  # of this class, or of a mixin that is no block
+        return
+    kinds = inspect.signature(init).parameters
+    if "prefix" not in kinds and not any(p.kind is p.VAR_KEYWORD for p in kinds.values()):
+        type.__setattr__(cls, "__init__", _taking_scope(init, cls.__name__ == "Activation"))
+        type.__setattr__(cls, "_also_takes", frozenset({"prefix", "params"}))
+
+
+def _taking_scope(init: Callable[..., None], named_by_argument: bool) -> Callable[..., None]:
+    """``__init__`` that takes ``prefix`` and ``params`` beside what it takes."""
+
+    @functools.wraps(init)
+    def taking(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "prefix" in kwargs or "params" in kwargs:
+            self.__dict__["_asked"] = (kwargs.pop("prefix", None), kwargs.pop("params", None))
+        if named_by_argument and (args or "activation" in kwargs):
+            self.__dict__["_act_type"] = args[0] if args else kwargs["activation"]
+        init(self, *args, **kwargs)
+
+    taking.takes_scope = True  # type: ignore[attr-defined]
+    return taking

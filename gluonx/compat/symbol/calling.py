@@ -1,0 +1,192 @@
+"""A block called with symbols: ``net(mx.sym.var('data'))`` gives the symbol of its forward.
+
+The forward is recorded on shapes, as for an export, and the symbols that came stand in the place of its inputs. A
+symbol whose shape is not known is tried with several: what comes out counts if it is the same graph for all shapes that
+the forward takes, so that no size is left in it. Else the shape has to be given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jax
+import numpy as np
+
+from gluonx.compat import name as names
+from gluonx.compat import prefixes as naming
+from gluonx.compat.mode import Mode
+from gluonx.compat.symbol import files
+from gluonx.compat.symbol.emit import symbol_of
+from gluonx.compat.symbol.front import var
+from gluonx.compat.symbol.graph import Node, variables, walk
+from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
+from gluonx.compat.symbol.symbol import Symbol
+from gluonx.deferred.shapes import Unknown
+from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
+from gluonx.export.record import record_forward
+
+__all__ = ["call_with_symbols", "symbol_of_parameter"]
+
+_UNKNOWN = (
+    "{cls} was called with a symbol of unknown shape, and its graph is not the same for every shape{why}. Give the "
+    "shape: mx.sym.var('data', shape=(1, 3, 224, 224))."
+)
+_NOT_READY = (
+    "{cls} was called with a symbol, but its parameter '{path}' has no value yet. Call initialize(), and the net once "
+    "on an array where shapes are not given (in_units, in_channels)."
+)
+_SIZES = ({"N": 2, "T": 11, "D": 21, "H": 23, "W": 27}, {"N": 3, "T": 13, "D": 25, "H": 29, "W": 31})
+_FORMS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}  # what a layer takes whose weight has so many axes
+_MOST = 3  # symbols of unknown shape in one call
+
+
+def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
+    """The outputs of ``block(*args)`` as symbols, nested as the forward gives them.
+
+    Raises
+    ------
+    UninitializedError
+        If a parameter has no value yet.
+    ShapeError
+        If the shape of a symbol matters and is not known.
+    GraphError
+        If the forward does what MXNet has no operator for.
+    """
+    if block._children and getattr(block, "_active", False):  # its blocks, one by one, ask less of the shapes
+        with contextlib.suppress(Exception):
+            return block._run_forward(*args)
+    leaves, tree = jax.tree.flatten(args, is_leaf=lambda x: isinstance(x, Symbol) or hasattr(x, "shape"))
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Symbol)]
+    shapes = [_shape_of(leaves[i]) for i in places]
+    handles = _handles(block)
+
+    def forward(*arrays: Any) -> Any:
+        full = list(leaves)
+        for i, array in zip(places, arrays, strict=True):
+            full[i] = array
+        return block._run_forward(*jax.tree.unflatten(tree, full))
+
+    def graph(sizes: Any) -> Any:
+        inputs = {f"\0{k}": jax.ShapeDtypeStruct(size, np.float32) for k, size in enumerate(sizes)}
+        program, out_tree = record_forward(forward, handles, inputs)
+        entries, constants = symbol_of(program)
+        if constants:
+            raise GraphError(
+                f"{type(block).__name__} was called with a symbol, but its forward makes arrays that are no parameters"
+            )
+        return entries, out_tree
+
+    entries, out_tree = graph(shapes) if all(shapes) else _for_any_shape(block, shapes, graph)
+    _name(block, entries, handles)
+    new = {f"\0{k}": leaves[i] for k, i in enumerate(places)}
+    result = Symbol(entries, modern=not naming.Naming.active)
+    found = {node.name for node in variables(walk(entries))}
+    result = result(**{name: symbol for name, symbol in new.items() if name in found})
+    return jax.tree.unflatten(out_tree, [result[i] for i in range(len(entries))])
+
+
+_of_parameters: WeakKeyDictionary[Any, tuple[str, Symbol]] = WeakKeyDictionary()
+
+
+def symbol_of_parameter(param: Any) -> Symbol | None:
+    """Return the variable that stands for `param` in what a block called with symbols gives; None outside of MXNet."""
+    if not (Mode.aliased or naming.Naming.active):
+        return None
+    name = param.name if naming.Naming.active else param._structured_name
+    known = _of_parameters.get(param)
+    if known is None or known[0] != name:  # a block that takes it in gives it its name
+        shape = None if param.shape is None else [max(n, 0) for n in param.shape]
+        made = var(name, shape=shape, lr_mult=param.lr_mult, wd_mult=param.wd_mult, dtype=param.dtype)
+        known = _of_parameters[param] = (name, made)
+    return known[1]
+
+
+def _shape_of(symbol: Symbol) -> tuple[int, ...] | None:
+    if len(symbol._entries) != 1:
+        raise TypeError(f"a block takes symbols of one output each, got {symbol!r}")
+    shape = symbol.infer_shape_partial()[1][0]
+    return tuple(shape) if shape and complete(shape) else None
+
+
+def _handles(block: Any) -> dict[str, Any]:
+    """The arrays of the parameters by the names that their variables get."""
+    found: dict[str, Any] = {}
+    for name, param in block.collect_params().items():
+        if param._handle is None or isinstance(param._handle.value, Unknown):
+            raise UninitializedError(_NOT_READY.format(cls=type(block).__name__, path=param._path))
+        if not any(param._handle is other for other in found.values()):
+            found[name if naming.is_named(block) else param._structured_name] = param._handle
+    return found
+
+
+def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
+    """The graph, if it is the same for all shapes that the forward takes."""
+    first, text, why = None, None, ""
+    if known.count(None) > _MOST:
+        raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=""))
+    served: set[Any] = set()
+    for forms, pair in _tried(block, known):
+        if forms in served:
+            continue
+        try:
+            both = [graph(sizes) for sizes in pair]
+        except (UninitializedError, GraphError):
+            raise
+        except (GluonxError, TypeError, ValueError, IndexError, ZeroDivisionError, AttributeError) as error:
+            why = f" (for {pair[0]}: {str(error).partition(chr(10))[0][:200]})"
+            continue
+        texts = [files.dump(entries, True) + str(tree) for entries, tree in both]
+        if texts[0] != texts[1] or text not in (None, texts[0]):
+            raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=""))
+        first, text = both[0], texts[0]
+        served.add(forms)
+    if first is None:
+        raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=why))
+    return first
+
+
+def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
+    """Pairs of shapes for all symbols, the same but for the sizes that a net is not made for."""
+    params = block._unique_params()[:2]
+    widths = [n for p in params for n in (p.shape[1:2] + p.shape[:1] + p.shape[-1:])]
+    images = len(params[0].shape) if params else 0
+    several = known.count(None) > 1
+    kinds = (_FORMS[images],) if images > 2 and not several else ("NC", "NCHW", "NTC", "NCW", "N")
+    states = [info["shape"][1:] for info in block.state_info()] if hasattr(block, "state_info") else []
+    for width in dict.fromkeys([*widths, 12]):
+        if states and len(known) == 1 + len(states):  # a recurrent cell
+            yield "cell", [[(s["N"], width), *[(s["N"], *state) for state in states]] for s in _SIZES]
+            continue
+        for forms in itertools.product(kinds, repeat=known.count(None)):
+            pair = []
+            for sizes in _SIZES:
+                unknown = iter(forms)
+                pair.append([shape or tuple({**sizes, "C": width}[n] for n in next(unknown)) for shape in known])
+            yield forms, pair
+
+
+def _name(block: Any, entries: list[Any], handles: dict[str, Any]) -> None:
+    """Names for operators: in MXNet 1's way after the block, else counted; shapes and dtypes for parameters."""
+    nodes = [node for node in walk(entries) if node.op is not None]
+    for node in variables(walk(entries)):
+        if node.name in handles:
+            array = handles[node.name]
+            node.attrs["__shape__"] = str(tuple(array.shape))
+            node.attrs["__dtype__"] = str(DTYPE_NUMBERS.index(array.dtype.name))
+    last = [node for node, _ in entries]
+    for number, node in enumerate(nodes):
+        hint = type(block).__name__.lower()
+        if naming.is_named(block):
+            own = f"{block.name}_fwd"
+            node.name = own if node in last[:1] else f"{own}_{_short(node)}{number}"
+        else:
+            node.name = names.current().get(None, hint)
+
+
+def _short(node: Node) -> str:
+    assert node.op is not None, "variables have names"
+    return node.op.name.strip("_").lower()

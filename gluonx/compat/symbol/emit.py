@@ -1,0 +1,183 @@
+"""From what ran to a symbol of MXNet 2: the core operators by their names there.
+
+:func:`symbol_of` turns a :class:`~gluonx.export.record.Program` into nodes. `RULES` (filled by
+`gluonx.compat.symbol.rules`) says for each core operator what it becomes: a function ``rule(emit, step)`` that makes
+nodes with ``emit.node(...)`` and returns the entries of its outputs. An operator without a rule is named in the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.compat.symbol import table
+from gluonx.compat.symbol.compose import as_text
+from gluonx.compat.symbol.graph import Entry, Node
+from gluonx.compat.symbol.infer import DTYPE_NUMBERS
+from gluonx.errors import GraphError
+from gluonx.export.record import Program, Ref, Step, into
+
+__all__ = ["RULES", "Emit", "Rule", "rule", "symbol_of"]
+
+Rule = Callable[["Emit", Step], Any]
+RULES: dict[str, Rule] = {}
+"""What each core operator becomes, by its name."""
+
+rule = into(RULES)
+"""Makes the decorated function the rule of these operators."""
+
+_DERIVED = frozenset(["cast", "gather", "power", "read"])
+
+
+class Emit:
+    """Makes the nodes of one graph.
+
+    Attributes
+    ----------
+    constants : dict of str to numpy.ndarray
+        Arrays that the graph needs beside parameters and inputs: variables of these names.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.entries: dict[Ref, Entry] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self.leaves: dict[int, Entry] = {}
+        self.named: set[str] = set()  # names of nodes that are those of layers
+        self.count = 0
+
+    def node(self, op: str, *inputs: Any, nout: int | None = None, **attrs: Any) -> Any:
+        """A node; its entry, or a list of entries where `nout` is given.
+
+        Parameters
+        ----------
+        op : str
+            MXNet's registered name.
+        *inputs : (Node, int)
+        nout : int, optional
+        **attrs
+            Those that MXNet is to be told; None is left away.
+        """
+        row = table.get(op)
+        texts = {name: as_text(value) for name, value in attrs.items() if value is not None}
+        if row.variadic:
+            texts["num_args"] = str(len(inputs))
+        node = Node(self._name(inputs), row, inputs, texts)
+        self.count += 1
+        return (node, 0) if nout is None else [(node, i) for i in range(nout)]
+
+    def _name(self, inputs: Sequence[Entry]) -> str:
+        """A layer's main operator is called after its weight, ``dense0_fwd``, so that a net can be cut there."""
+        for source, _ in inputs:
+            stem = source.name.removesuffix("weight").removesuffix("gamma")
+            name = f"{stem[:-1].replace('.', '_')}_fwd"
+            if source.op is None and stem != source.name and stem[-1:] in ("_", ".") and name not in self.named:
+                self.named.add(name)
+                return name
+        return f"node_{self.count}"
+
+    def array(self, value: Any) -> Entry:
+        """The entry of an argument that must be an array; a number becomes a constant."""
+        if isinstance(value, Ref):
+            return self.entries[value] if value.step is not None else self.leaf(value.index)
+        if value is None:
+            raise GraphError("an array is missing")
+        whole = not isinstance(value, float | np.floating)
+        return self.node(
+            "_npi_full",
+            shape=(),
+            dtype="int32" if whole else "float32",
+            double_value=float(value),
+            int_value=int(value) if whole else 0,
+            uint_value=0,
+            value_type=0 if whole else 2,
+        )
+
+    def leaf(self, index: int) -> Entry:
+        """The variable of a leaf."""
+        found = self.leaves.get(index)
+        if found is None:
+            name, value = self.program.leaves[index]
+            marks: dict[str, str] = {}
+            if name is None:
+                value = np.asarray(value)
+                made = self.made(value)
+                if made is not None:
+                    self.leaves[index] = made
+                    return made
+                name = f"constant{len(self.constants)}"
+                self.constants[name] = value
+                marks = {"__shape__": str(value.shape), "__dtype__": str(DTYPE_NUMBERS.index(value.dtype.name))}
+            found = self.leaves[index] = (Node(name, None, (), marks), 0)
+        return found
+
+    def made(self, value: np.ndarray) -> Entry | None:
+        """An array that is one number throughout, as a node that makes it."""
+        if value.size == 0 or value.dtype.kind not in "f" or (value != value.flat[0]).any():
+            return None
+        if value.flat[0] == 0:
+            return self.node("_npi_zeros", shape=value.shape, dtype=value.dtype.name)
+        ones = self.node("_npi_ones", shape=value.shape, dtype=value.dtype.name)
+        return self.node("_npi_multiply_scalar", ones, scalar=float(value.flat[0]), is_int=False)
+
+
+def symbol_of(program: Program) -> tuple[list[Entry], dict[str, np.ndarray]]:
+    """The graph of a program, and the constants it needs.
+
+    Raises
+    ------
+    GraphError
+        If MXNet has no operator for a step; all such operators are named.
+    """
+    import gluonx.compat.symbol.rules
+    import gluonx.compat.symbol.rules_loss  # noqa: F401 - both fill RULES
+
+    emit = Emit(program)
+    needed = program.needed()
+    missing = sorted({s.op.name for i, s in enumerate(program.steps) if i in needed and _rule(s) is None})
+    if missing:
+        raise GraphError(
+            f"MXNet has no operator for {', '.join(map(repr, missing))} of gluonx; this cannot be written as a symbol"
+        )
+    for number, step in enumerate(program.steps):
+        if number not in needed:
+            continue
+        rule = _rule(step)
+        assert rule is not None, "missing rules were found before"
+        try:
+            out = rule(emit, step)
+        except GraphError as error:
+            raise GraphError(f"operator '{step.op.name}' cannot be written as a symbol of MXNet: {error}") from None
+        for index, entry in enumerate(out if isinstance(out, list) else [out]):
+            emit.entries[Ref(number, index)] = entry
+    return [emit.array(ref) for ref in program.outputs], emit.constants
+
+
+def _rule(step: Step) -> Rule | None:
+    from gluonx.ops.registry import OPS
+
+    name = step.op.name
+    if getattr(step.op, "op", None) is not None:
+        rule = RULES.get(name) or (RULES.get(OPS[name].name) if name in OPS else None)
+        plain = not step.op.random and not any(isinstance(arg, Ref) for arg in step.args)
+        return _constant if rule is None and plain else rule
+    # An operator made by the engine, whatever it is called: only those that say what they are can be known.
+    kind = step.op.extra[0] if isinstance(step.op.extra, tuple) else None
+    if kind in _DERIVED:
+        return RULES[f"derived {kind}"]
+    return RULES[name] if step.op.extra is None and name in ("copy", "stop_gradient") else None
+
+
+def _constant(emit: Emit, step: Step) -> Any:
+    """What an operator without inputs gives, kept as arrays."""
+    with jax.ensure_compile_time_eval():
+        out = step.op.fn(*step.args)
+    values = [np.asarray(v) for v in (out if isinstance(out, tuple | list) else (out,))]
+    entries = []
+    for value in values:
+        emit.program.leaves.append((None, value))
+        entries.append(emit.leaf(len(emit.program.leaves) - 1))
+    return entries

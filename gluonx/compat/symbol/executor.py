@@ -1,0 +1,207 @@
+"""A symbol with arrays bound to its variables: ``forward``, ``backward``, and the gradients in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gluonx import autograd
+from gluonx import np as gnp
+from gluonx.compat.symbol.run import GraphBlock
+from gluonx.errors import GraphError, ShapeError
+from gluonx.np.handle import ndarray
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.symbol import Symbol
+
+__all__ = ["Executor"]
+
+_REQS = ("write", "add", "null")
+
+
+class Executor:
+    """What ``Symbol.bind`` and ``Symbol.simple_bind`` return.
+
+    Attributes
+    ----------
+    arg_dict, grad_dict, aux_dict : dict of str to gluonx.np.ndarray
+        By the names of the arguments and auxiliary states; ``arg_arrays``, ``grad_arrays`` and ``aux_arrays`` are the
+        lists in the symbol's order, with None for a gradient that nobody asked for.
+    outputs : list of gluonx.np.ndarray
+        Of the last :meth:`forward`.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        block: GraphBlock | None = None,
+    ) -> None:
+        self._symbol = symbol
+        self.outputs: list[ndarray] = []
+        names, aux = symbol.list_arguments(), symbol.list_auxiliary_states()
+        self.arg_dict = _by_name(args, names, "args", "argument")
+        self.aux_dict = _by_name(aux_states, aux, "aux_states", "auxiliary state")
+        reqs = _requests(grad_req, names)
+        wanted = [n for n in names if reqs[n] != "null"]
+        if args_grad is None:
+            self.grad_dict: dict[str, Any] = {}
+        elif isinstance(args_grad, Mapping):
+            self.grad_dict = {n: args_grad[n] for n in wanted if args_grad.get(n) is not None}
+        else:
+            given = list(args_grad)
+            if len(given) != len(names):
+                raise ValueError(f"args_grad must have one array for each of {len(names)} arguments, got {len(given)}")
+            self.grad_dict = {n: g for n, g in zip(names, given, strict=True) if g is not None and n in wanted}
+        for name, grad in self.grad_dict.items():
+            autograd.mark_variables([self.arg_dict[name]], [grad], [reqs[name]])
+        self._reqs = reqs
+        nodes = {node.name: node for node in symbol._variables()}
+        # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
+        self._block = block or GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
+
+    arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
+    grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
+    aux_arrays = property(lambda self: [self.aux_dict[n] for n in self._symbol.list_auxiliary_states()])
+
+    @property
+    def output_dict(self) -> dict[str, ndarray]:
+        """The outputs by name."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=False))
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[ndarray]:
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+            Whether a :meth:`backward` may follow, and whether layers behave as in training.
+        **kwargs : array
+            New values for arguments, written into the bound arrays.
+
+        Returns
+        -------
+        list of gluonx.np.ndarray
+
+        Raises
+        ------
+        ShapeError
+            If a new value has another shape than the array that is bound.
+        TypeError
+            If there is no argument of that name.
+        """
+        for name, value in kwargs.items():
+            target = self.arg_dict.get(name)
+            if target is None:
+                raise TypeError(f"forward: the symbol has no argument '{name}' (it has: {', '.join(self.arg_dict)})")
+            value = value if isinstance(value, ndarray) else gnp.array(value)
+            if value.shape != target.shape:
+                raise ShapeError(f"forward: '{name}' is bound to shape {target.shape}, but {value.shape} came")
+            target[...] = value
+        values = [*self.arg_dict.values(), *self.aux_dict.values()]
+        if is_train:
+            with autograd.record():
+                self.outputs = self._block(*values)
+        else:
+            with autograd.predict_mode():
+                self.outputs = self._block(*values)
+        return self.outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Compute the gradients of what the last ``forward(is_train=True)`` gave.
+
+        Parameters
+        ----------
+        out_grads : array or list of arrays, optional
+            The gradients of the outputs; ones by default. Loss operators (SoftmaxOutput, ...) take no notice of them.
+        is_train : bool
+            Accepted for ported code.
+
+        Raises
+        ------
+        GraphError
+            If there was no such forward.
+        """
+        if not self.outputs:
+            raise GraphError("backward: call forward(is_train=True) first")
+        grads = None if out_grads is None else list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
+        autograd.backward(self.outputs, grads)
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Write values into the bound arrays.
+
+        Raises
+        ------
+        ValueError
+            If a name is none of the symbol's, unless `allow_extra_params`.
+        """
+        for values, bound, what in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "state"),
+        ):
+            for name, value in values.items():
+                if name in bound:
+                    bound[name][...] = value
+                elif not allow_extra_params:
+                    raise ValueError(f"copy_params_from: the symbol has no {what} '{name}'")
+
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
+        """An executor for inputs of other shapes, with the same parameters.
+
+        Parameters
+        ----------
+        partial_shaping, allow_up_sizing : bool
+            Accepted for ported code.
+        **kwargs : tuple
+            The new shapes by argument.
+        """
+        shapes, _, aux = self._symbol.infer_shape(**kwargs)
+        names = self._symbol.list_arguments()
+        if shapes is None or aux is None:
+            raise ShapeError("reshape: the given shapes do not tell those of all arguments")
+        args = {}
+        for name, shape in zip(names, shapes, strict=True):
+            old = self.arg_dict[name]
+            args[name] = old if old.shape == shape else gnp.zeros(shape, dtype=old.dtype)
+        grads = {
+            n: grad if grad.shape == args[n].shape else gnp.zeros(args[n].shape, dtype=args[n].dtype)
+            for n, grad in self.grad_dict.items()
+        }
+        return Executor(self._symbol, args, grads, self._reqs, dict(self.aux_dict), self._block)
+
+
+def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:
+    if values is None:
+        values = []
+    if isinstance(values, Mapping):
+        missing = [n for n in names if n not in values]
+        given = [values[n] for n in names if n in values]
+    else:
+        given = list(values)
+        missing = list(names[len(given) :])
+        if len(given) > len(names):
+            raise ValueError(f"{argument}: {len(names)} arrays were expected, got {len(given)}")
+    if missing:
+        raise ValueError(f"{argument}: there is no array for the {what} {', '.join(map(repr, missing))}")
+    return dict(zip(names, [v if isinstance(v, ndarray) else gnp.array(v) for v in given], strict=True))
+
+
+def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
+    if isinstance(grad_req, str):
+        reqs = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, Mapping):
+        reqs = {n: grad_req.get(n, "null") for n in names}
+    else:
+        reqs = dict(zip(names, grad_req, strict=True))
+    bad = [f"'{n}': {r!r}" for n, r in reqs.items() if r not in _REQS]
+    if bad:
+        raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {bad[0]}")
+    return reqs

@@ -1,0 +1,123 @@
+"""``HybridBlock.export(path, format='mxnet')``: a block as the files that MXNet 2 reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.compat import prefixes as naming
+from gluonx.compat.symbol import files
+from gluonx.compat.symbol.emit import symbol_of
+from gluonx.compat.symbol.graph import aux_nodes, variables, walk
+from gluonx.compat.symbol.infer import DTYPE_NUMBERS
+from gluonx.compat.symbol.symbol import Symbol
+from gluonx.deferred.shapes import Unknown
+from gluonx.errors import ShapeError, UninitializedError
+from gluonx.export.record import record_forward, recorded
+from gluonx.files import save_arrays
+
+__all__ = ["NESTING", "export_mxnet", "get_symbol", "nesting_of", "symbol_of_block"]
+
+NESTING = "__nesting__"
+"""The attribute of a graph's first input that says how arguments and results are nested."""
+
+
+def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tuple[Symbol, dict[str, np.ndarray]]:
+    """The graph of a block's forward in predict mode, and all arrays that it needs beside the inputs.
+
+    Parameters
+    ----------
+    block : HybridBlock
+        With all parameters initialized and of known shape.
+    inputs : dict of str to jax.ShapeDtypeStruct
+        What goes in, by the name of the variable.
+    tree : jax.tree_util.PyTreeDef, optional
+        How the inputs are nested in the arguments of the forward; side by side by default. Where they, or the outputs,
+        are nested, an attribute of the first input says so, for :meth:`SymbolBlock.imports`.
+
+    Raises
+    ------
+    GraphError
+        If MXNet has no operator for something that the forward does.
+    """
+    params = {name: p._handle for name, p in block.collect_params().items()}
+    unique: dict[str, Any] = {}
+    for name, handle in params.items():
+        if handle is None:
+            raise UninitializedError(f"Parameter '{name}' has not been initialized; call net.initialize() first")
+        if isinstance(handle.value, Unknown):
+            continue  # no forward has reached it, nor will this one
+        if not any(handle is other for other in unique.values()):
+            unique[name] = handle
+
+    def forward(*arrays: Any) -> Any:
+        return block._run_forward(*(arrays if tree is None else jax.tree.unflatten(tree, arrays)))
+
+    program, out_tree = record_forward(forward, unique, inputs)
+    entries, constants = symbol_of(program)
+    nesting = nesting_of(tree, out_tree)
+    for node in variables(walk(entries)):
+        if nesting is not None and node.name == next(iter(inputs), None):
+            node.attrs[NESTING] = nesting
+        if node.name in unique:
+            handle = unique[node.name]
+            node.attrs.update(
+                {"__shape__": str(tuple(handle.shape)), "__dtype__": str(DTYPE_NUMBERS.index(handle.dtype.name))}
+            )
+    used = {node.name for node in variables(walk(entries))}
+    arrays = {name: handle.asnumpy() for name, handle in unique.items() if name in used}
+    return Symbol(entries, modern=True), arrays | constants
+
+
+def nesting_of(inputs: Any, outputs: Any) -> str | None:
+    """How arguments and results are nested, as text: lists and dicts of numbers; None where each is flat."""
+    both = []
+    for tree in (inputs, outputs):
+        shape = None if tree is None else jax.tree.unflatten(tree, range(tree.num_leaves))
+        row = shape if isinstance(shape, list | tuple) else [shape]
+        flat = all(isinstance(item, int) for item in row)
+        both.append(None if tree is None or flat else shape)
+    try:
+        return None if both == [None, None] else json.dumps(both)
+    except TypeError:  # nested in objects of another kind
+        return None
+
+
+def export_mxnet(block: Any, path: str | os.PathLike[str], inputs: Sequence[Any], epoch: int = 0) -> tuple[str, str]:
+    """Write ``PATH-symbol.json`` and ``PATH-NNNN.params``; see :meth:`gluonx.HybridBlock.export`."""
+    leaves, tree = jax.tree.flatten(tuple(inputs), is_leaf=lambda x: hasattr(x, "shape"))
+    structs = [_struct(x) for x in leaves]
+    names = ["data"] if len(structs) == 1 else [f"data{i}" for i in range(len(structs))]
+    symbol, arrays = symbol_of_block(block, dict(zip(names, structs, strict=True)), tree)
+    order = walk(symbol._entries)
+    aux = {node.name for node in order if id(node) in aux_nodes(order)}
+    missing = [name for name in names if name not in {node.name for node in variables(order)}]
+    if missing:
+        raise ShapeError(f"the outputs do not depend on the input '{missing[0]}', so the symbol would lack it")
+    target = os.fspath(path)
+    symbol_path, params_path = f"{target}-symbol.json", f"{target}-{epoch:04d}.params"
+    arrays = {f"{'aux' if name in aux else 'arg'}:{name}": a for name, a in arrays.items()}
+    save_arrays(params_path, arrays, "mxnet" if naming.wants_scope() else "npz")  # MXNet 1 reads its own list only
+    files.write(symbol_path, symbol._entries, True)
+    return symbol_path, params_path
+
+
+def _struct(x: Any) -> jax.ShapeDtypeStruct:
+    if any(not isinstance(n, int) for n in x.shape):
+        raise ShapeError(f"a symbol of MXNet is traced for sizes, but an input has the shape {tuple(x.shape)}")
+    return jax.ShapeDtypeStruct(tuple(x.shape), np.dtype(x.dtype))
+
+
+def get_symbol(outputs: Any, names: Sequence[str] | None = None) -> Symbol:
+    """See :func:`gluonx.deferred.get_symbol`."""
+    listed = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    program = recorded(listed)
+    given = list(names or [])
+    program.leaves = [(given[i] if i < len(given) else f"var{i}", leaf) for i, (_, leaf) in enumerate(program.leaves)]
+    entries, _ = symbol_of(program)
+    return Symbol(entries, modern=True)

@@ -1,0 +1,212 @@
+"""The functions of ``mx.sym``: variables, groups, files, and every operator by its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as _np
+
+from gluonx.compat.symbol import control as control
+from gluonx.compat.symbol import files, loops
+from gluonx.compat.symbol.compose import function, make_variable
+from gluonx.compat.symbol.symbol import Symbol
+
+__all__ = [
+    "Group",
+    "Variable",
+    "contrib",
+    "find",
+    "fromjson",
+    "image",
+    "internal",
+    "linalg",
+    "load",
+    "load_json",
+    "np",
+    "npx",
+    "random",
+    "sparse",
+    "var",
+]
+
+
+def var(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: str,
+) -> Symbol:
+    """A variable.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str, optional
+        Attributes of the user's own, called ``__name__``; also as keywords.
+    shape : tuple of int, optional
+        0 for an unknown dimension.
+    lr_mult, wd_mult : float, optional
+        Multipliers for an optimizer.
+    dtype : dtype-like, optional
+    init : Initializer or str, optional
+    stype : {'default', 'row_sparse', 'csr'}, optional
+
+    Examples
+    --------
+    >>> var("x", shape=(2, 0)).list_attr()
+    {'__shape__': '(2, 0)'}
+    """
+    return Symbol([(make_variable(name, attr, shape, lr_mult, wd_mult, dtype, init, stype, **kwargs), 0)])
+
+
+Variable = var
+
+
+def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
+    """Several symbols as one, with the outputs of all.
+
+    Raises
+    ------
+    TypeError
+        If `symbols` is empty or holds anything but symbols.
+
+    Examples
+    --------
+    >>> a, b = var("a"), var("b")
+    >>> Group([a + b, a]).list_outputs()[1:]
+    ['a']
+    """
+    listed = list(symbols)
+    if not listed or not all(isinstance(s, Symbol) for s in listed):
+        raise TypeError(f"Group takes a list of symbols, got {symbols!r}")
+    return Symbol([entry for s in listed for entry in s._entries], any(s._modern for s in listed))
+
+
+def load(fname: str | os.PathLike[str]) -> Symbol:
+    """Read a ``-symbol.json`` file of MXNet 1 or 2.
+
+    Raises
+    ------
+    FormatError
+        If it is none, or has operators or attributes that gluonx does not know; each is named with its node.
+    OSError
+        If the file cannot be opened.
+    """
+    return Symbol(*files.read(fname))
+
+
+def fromjson(json_str: str | bytes) -> Symbol:
+    """Read a symbol from JSON text; see :func:`load`.
+
+    Examples
+    --------
+    >>> net = var("a") + 1
+    >>> fromjson(net.tojson()).list_arguments()
+    ['a']
+    """
+    return Symbol(*files.parse(json_str))
+
+
+load_json = fromjson
+
+
+class Space:
+    """Operators whose registered names share prefixes: ``contrib.box_nms`` is ``_contrib_box_nms``."""
+
+    def __init__(self, name: str, *prefixes: str) -> None:
+        self.__name__ = f"gluonx.symbol.{name}"
+        self._prefixes = prefixes
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        for prefix in self._prefixes:
+            try:
+                made = function(prefix + name, name.lower())
+            except KeyError:
+                continue
+            setattr(self, name, made)
+            return made
+        raise AttributeError(f"{self.__name__} has no operator '{name}'")
+
+
+contrib: Any = Space("contrib", "_contrib_", "")
+contrib.foreach, contrib.while_loop, contrib.cond = loops.foreach, loops.while_loop, loops.cond
+linalg = Space("linalg", "_linalg_")
+random = Space("random", "_random_", "_sample_", "_")
+image = Space("image", "_image_")
+sparse = Space("sparse", "_sparse_", "")
+np = Space("np", "_npi_", "_np_", "")
+npx = Space("npx", "_npx_", "_npi_", "")
+internal = Space("_internal", "")
+
+
+def _made(op: str) -> Any:
+    make = function(op, op.strip("_"))
+
+    def from_nothing(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        return make(shape=shape, dtype=dtype or "float32", **kwargs)
+
+    from_nothing.__name__ = op.strip("_")
+    from_nothing.__doc__ = f"A symbol of {op.strip('_')}, of a shape and a dtype (float32)."
+    return from_nothing
+
+
+_EITHER = {
+    "pow": ("_power", "_power_scalar", "_rpower_scalar"),
+    "power": ("_power", "_power_scalar", "_rpower_scalar"),
+    "maximum": ("_maximum", "_maximum_scalar", "_maximum_scalar"),
+    "minimum": ("_minimum", "_minimum_scalar", "_minimum_scalar"),
+    "hypot": ("_hypot", "_hypot_scalar", "_hypot_scalar"),
+}
+"""Functions of two symbols, of a symbol and a number, and of a number and a symbol."""
+
+
+def _with_numbers(name: str) -> Any:
+    both, right, left = (function(op, name) for op in _EITHER[name])
+
+    def call(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
+        if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
+            return both(lhs, rhs, **kwargs)
+        if isinstance(lhs, Symbol):
+            return right(lhs, scalar=float(rhs), **kwargs)
+        return left(rhs, scalar=float(lhs), **kwargs) if isinstance(rhs, Symbol) else getattr(_np, name)(lhs, rhs)
+
+    def of_power(base: Any, exp: Any, **kwargs: Any) -> Any:
+        return call(base, exp, **kwargs)
+
+    def of_two(left: Any, right: Any, **kwargs: Any) -> Any:
+        return call(left, right, **kwargs)
+
+    made = of_power if name in ("pow", "power") else of_two
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"{both.__doc__}\n\nOne of the two may be a number."
+    return made
+
+
+def find(name: str) -> Any:
+    """The function that makes a symbol of the operator `name`.
+
+    Raises
+    ------
+    AttributeError
+        If there is none.
+    """
+    if name in ("zeros", "ones"):
+        return _made(f"_{name}")
+    if name in _EITHER:
+        return _with_numbers(name)
+    for spelling in (name, f"_{name}"):
+        try:
+            return function(spelling, name.lower())
+        except KeyError:
+            continue
+    raise AttributeError(f"gluonx.symbol has no operator '{name}'")

@@ -1,0 +1,200 @@
+"""Shapes and dtypes of a graph's variables and outputs, from what is known of some of them.
+
+Shapes travel forwards through the graph, node by node: the operator completes the shapes of its inputs (a weight has
+its shape from the data and the attributes), and what it gives is found by running it on shapes alone. Where an input of
+unknown shape learns it from a node, nodes before are looked at again, until nothing new is learned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.compat.symbol.graph import Entry, Node, walk
+from gluonx.compat.symbol.run import run
+from gluonx.deferred.tracing import infer
+from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
+
+__all__ = ["Shape", "complete", "dtypes", "number_dtype", "shapes"]
+
+Shape = tuple[int, ...]
+
+DTYPE_NUMBERS = (
+    "float32 float64 float16 uint8 int32 int8 int64 bool int16 uint16 uint32 uint64 bfloat16".split()  # noqa: SIM905
+)
+"""What the numbers mean that MXNet keeps dtypes as in ``__dtype__``."""
+
+_ROUNDS = 4
+_NO_FLOAT = {
+    "_npi_argmax": "int64",
+    "_npi_argmin": "int64",
+    **dict.fromkeys(("_contrib_index_array", "shape_array", "size_array"), "int64"),
+}
+
+
+def number_dtype(text: str | None) -> np.dtype | None:
+    """The dtype of a ``__dtype__`` attribute: a number or a name; None where it says nothing."""
+    if text is None or text in ("-1", "None"):
+        return None
+    name = DTYPE_NUMBERS[int(text)] if text.isdecimal() and int(text) < len(DTYPE_NUMBERS) else text
+    if name not in DTYPE_NUMBERS:
+        raise GluonxError(f"'{text[:40]}' is no dtype of MXNet")
+    return jax.numpy.dtype(name)
+
+
+def complete(shape: Shape | None) -> bool:
+    """Whether all of a shape is known."""
+    return shape is not None and all(n > 0 for n in shape)
+
+
+def _merged(old: Shape | None, new: Shape | None, where: str) -> Shape | None:
+    if old is None or new is None:
+        return new if old is None else old
+    if len(old) != len(new) or any(a != b and a > 0 and b > 0 for a, b in zip(old, new, strict=True)):
+        raise ShapeError(f"{where}: its shape is {old}, but {new} is needed")
+    return tuple(max(a, b) for a, b in zip(old, new, strict=True))
+
+
+class _Search:
+    def __init__(self, entries: Sequence[Entry], known: Mapping[str, Shape], types: Mapping[int, np.dtype]) -> None:
+        self.order = walk(entries)
+        self.types = types
+        self.found: dict[tuple[int, int], Shape | None] = {}
+        self.news = False
+        for node in self.order:
+            if node.op is None:
+                shape = _declared(node)
+                given = known.get(node.name)
+                self.found[id(node), 0] = _merged(shape, given, f"variable '{node.name}'")
+
+    def go(self) -> None:
+        for _ in range(_ROUNDS):
+            self.news = False
+            for node in self.order:
+                if node.op is not None:
+                    self.visit(node)
+            if not self.news:
+                return
+
+    def learn(self, entry: Entry, shape: Shape | None, where: str) -> None:
+        key = (id(entry[0]), entry[1])
+        old = self.found.get(key)
+        new = _merged(old, None if shape is None else tuple(max(n, 0) for n in shape), where)
+        if new != old:
+            self.found[key] = new
+            self.news = True
+
+    def visit(self, node: Node) -> None:
+        assert node.op is not None
+        where = f"node '{node.name}' ({node.op.name})"
+        inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
+        if not all(map(complete, inputs)):
+            with _named(where):
+                try:
+                    completed = node.op.infer(inputs, node.parsed)
+                except DeferredInitializationError:
+                    completed = inputs
+            for entry, shape in zip(node.inputs, completed, strict=True):
+                self.learn(entry, shape, f"an input of {where}")
+            inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
+        if all(map(complete, inputs)) and not complete(self.found.get((id(node), 0))):
+            with _named(where):
+                found = self.outputs(node, inputs)
+            for index, shape in enumerate(found):
+                self.learn((node, index), shape, where)
+
+    def outputs(self, node: Node, inputs: list[Any]) -> list[Shape]:
+        """The shapes of what comes out, by running the operator on shapes."""
+        found: list[Shape] = []
+        structs = [
+            jax.ShapeDtypeStruct(shape, self.types.get(id(source), np.dtype(np.float32)))
+            for shape, (source, _) in zip(inputs, node.inputs, strict=True)
+        ]
+
+        def forward(*handles: Any) -> None:
+            stand_ins = [Node(f"input{i}") for i in range(len(handles))]
+            alone = Node(node.name, node.op, [(s, 0) for s in stand_ins], node.attrs, node.subgraphs)
+            known = {id(s): h for s, h in zip(stand_ins, handles, strict=True)}
+            outs = run([alone], [(alone, i) for i in range(node.nout)], known)
+            found.extend(tuple(out.shape) for out in outs)
+
+        infer(forward, structs)
+        return found
+
+
+@contextlib.contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Say in which node an error arose; what operators and JAX raise on impossible attributes is a ShapeError."""
+    try:
+        yield
+    except GluonxError as error:
+        error.add_note(f"In {where} of a symbol.")
+        raise
+    except Exception as error:
+        raise ShapeError(f"{where}: its shapes cannot be found ({error})") from error
+
+
+def _declared(node: Node) -> Shape | None:
+    """What a variable says of its own shape."""
+    text = node.attrs.get("__shape__")
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.strip().strip("()[]").split(",") if part.strip()]
+    with contextlib.suppress(ValueError):
+        return tuple(0 if part == "None" else max(int(part.rstrip("L")), 0) for part in parts)
+    raise ShapeError(f"variable '{node.name}' declares the shape {text[:60]!r}, which is none")
+
+
+def shapes(
+    entries: Sequence[Entry], known: Mapping[str, Shape], types: Mapping[int, np.dtype] | None = None
+) -> dict[tuple[int, int], Shape | None]:
+    """The shapes of all entries, by node id and output number; None or zeros in them where they stay unknown.
+
+    Raises
+    ------
+    ShapeError
+        If what is known contradicts itself; the message names the node.
+    """
+    search = _Search(entries, known, types or {})
+    search.go()
+    return search.found
+
+
+def dtypes(entries: Sequence[Entry], known: Mapping[str, Any]) -> dict[int, np.dtype | None]:
+    """The dtypes of all nodes by id, from those of some variables: an operator's inputs share one, as in MXNet."""
+    order = walk(entries)
+    found: dict[int, np.dtype | None] = {}
+    for node in order:
+        if node.op is None:
+            given = known.get(node.name)
+            found[id(node)] = jax.numpy.dtype(given) if given is not None else number_dtype(node.attrs.get("__dtype__"))
+    for _ in range(2):
+        for node in order:
+            if node.op is not None:
+                _type_of(node, found)
+    return found
+
+
+def _type_of(node: Node, found: dict[int, np.dtype | None]) -> None:
+    assert node.op is not None
+    sources = [id(source) for source, _ in node.inputs]
+    name, attrs = node.op.name, node.parsed
+    if name == "Embedding":  # any numbers may say which rows
+        common = found.get(sources[1]) or jax.numpy.dtype(attrs["dtype"] or "float32")
+        found.setdefault(sources[0], None)
+        found[sources[1]] = common
+    else:
+        common = next((found[s] for s in sources if found.get(s) is not None), None)
+        for s in sources:
+            if found.get(s) is None:
+                found[s] = common
+    given = attrs.get("dtype")
+    if name in _NO_FLOAT:
+        common = jax.numpy.dtype(_NO_FLOAT[name])
+    elif given is not None:
+        common = jax.numpy.dtype(given)
+    found[id(node)] = common if common is not None or sources else jax.numpy.dtype("float32")

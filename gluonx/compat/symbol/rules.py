@@ -1,0 +1,1005 @@
+"""Rules that turn core operators into a symbol of MXNet 2. See `gluonx.compat.symbol.emit`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonx.compat.symbol.emit import RULES, Emit, Rule, rule
+from gluonx.errors import GraphError
+from gluonx.export.record import Step, number
+
+__all__: list[str] = []
+
+
+# -------------------- tensors
+
+
+def _scalar(value: Any) -> dict[str, Any]:
+    whole = isinstance(value, int | np.integer | np.bool_)
+    return {"scalar": float(value), "is_int": bool(whole)}
+
+
+def _arrays(emit: Emit, step: Step) -> list[Any]:
+    return [emit.array(arg) for arg in step.args if arg is not None]
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)])
+
+
+def _no(step: Step, *names: str) -> None:
+    """Refuse attributes that MXNet has no word for."""
+    for name in names:
+        value = step.op.attrs.get(name)
+        if value is not None and value is not False and value != ():
+            raise GraphError(f"MXNet knows no {name}={value!r} here")
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------------
+
+_UNARY = """
+absolute=_npi_absolute negative=_npi_negative reciprocal=_npi_reciprocal sign=_npi_sign rint=_npi_rint ceil=_npi_ceil
+floor=_npi_floor trunc=_npi_trunc square=_npi_square sqrt=_npi_sqrt cbrt=_npi_cbrt exp=_npi_exp expm1=_npi_expm1
+log=_npi_log log10=_npi_log10 log2=_npi_log2 log1p=_npi_log1p sin=_npi_sin cos=_npi_cos tan=_npi_tan sinh=_npi_sinh
+cosh=_npi_cosh tanh=_npi_tanh arcsin=_npi_arcsin arccos=_npi_arccos arctan=_npi_arctan arcsinh=_npi_arcsinh
+arccosh=_npi_arccosh arctanh=_npi_arctanh degrees=_npi_degrees radians=_npi_radians logical_not=_npi_logical_not
+isnan=_npi_isnan isinf=_npi_isinf isfinite=_npi_isfinite isposinf=_npi_isposinf isneginf=_npi_isneginf
+bitwise_not=_npi_bitwise_not copy=_npi_copy relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish
+softsign=softsign erf=erf erfinv=erfinv gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt
+stop_gradient=BlockGrad batch_flatten=Flatten shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim
+sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste
+"""
+for _word in _UNARY.split():
+    _ours, _, _theirs = _word.partition("=")
+    RULES[_ours] = lambda emit, step, op=_theirs: emit.node(op, emit.array(step.args[0]))
+
+_BINARY = """
+add subtract multiply true_divide floor_divide mod power equal not_equal greater greater_equal less less_equal
+logical_and logical_or logical_xor copysign arctan2 hypot ldexp fmax fmin fmod logaddexp gcd lcm bitwise_and bitwise_or
+bitwise_xor left_shift=bitwise_left_shift right_shift=bitwise_right_shift
+"""
+_SWAPPED = {
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "less": "greater",
+    "less_equal": "greater_equal",
+    **dict.fromkeys(("subtract", "true_divide", "floor_divide", "mod", "power", "copysign", "arctan2"), ""),
+    **dict.fromkeys(("ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift"), ""),
+}
+"""What an operator is with its inputs in the other order; empty where it has one of its own, with an r in front."""
+
+
+def _binary(name: str) -> Rule:
+    def made(emit: Emit, step: Step) -> Any:
+        lhs, rhs = step.args
+        if number(rhs):
+            return emit.node(f"_npi_{name}_scalar", emit.array(lhs), **_scalar(rhs))
+        if number(lhs):
+            other = _SWAPPED.get(name, name) or f"r{name}"
+            return emit.node(f"_npi_{other}_scalar", emit.array(rhs), **_scalar(lhs))
+        return emit.node(f"_npi_{name}", emit.array(lhs), emit.array(rhs))
+
+    return made
+
+
+for _word in _BINARY.split():
+    _ours, _, _theirs = _word.partition("=")
+    RULES[_ours] = _binary(_theirs or _ours)
+
+
+@rule("maximum", "minimum")
+def _extremum(emit: Emit, step: Step) -> Any:
+    lhs, rhs = step.args
+    if number(lhs) or number(rhs):
+        array, scalar = (lhs, rhs) if number(rhs) else (rhs, lhs)
+        return emit.node(f"_{step.op.name}_scalar", emit.array(array), **_scalar(scalar))
+    return emit.node(f"broadcast_{step.op.name}", emit.array(lhs), emit.array(rhs))
+
+
+@rule("integer_power")
+def _integer_power(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.attrs["exponent"]))
+
+
+@rule("exp2")
+def _exp2(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False)
+
+
+@rule("where")
+def _where(emit: Emit, step: Step) -> Any:
+    condition, x, y = step.args
+    chosen = emit.array(condition)
+    if number(x) and number(y):
+        return emit.node("_npi_where_scalar2", chosen, x=float(x), y=float(y))
+    if number(y):
+        return emit.node("_npi_where_rscalar", chosen, emit.array(x), scalar=float(y))
+    if number(x):
+        return emit.node("_npi_where_lscalar", chosen, emit.array(y), scalar=float(x))
+    return emit.node("_npi_where", chosen, emit.array(x), emit.array(y))
+
+
+@rule("clip")
+def _clip(emit: Emit, step: Step) -> Any:
+    x, low, high = (*step.args, None, None)[:3]
+    if not all(v is None or number(v) for v in (low, high)):
+        out = emit.array(x)
+        if low is not None:
+            out = emit.node("broadcast_maximum", out, emit.array(low))
+        return out if high is None else emit.node("broadcast_minimum", out, emit.array(high))
+    bounds = (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
+    finite = [max(-3.4e38, min(3.4e38, b)) for b in bounds]
+    return emit.node("clip", emit.array(x), a_min=finite[0], a_max=finite[1])
+
+
+@rule("cast")
+def _cast(emit: Emit, step: Step) -> Any:
+    return emit.node("Cast", emit.array(step.args[0]), dtype=step.op.attrs["dtype"].name)
+
+
+@rule("derived cast")
+def _astype(emit: Emit, step: Step) -> Any:
+    return emit.node("Cast", emit.array(step.args[0]), dtype=np.dtype(step.outs[0].dtype).name)
+
+
+@rule("derived power")
+def _whole_power(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.extra[1]))
+
+
+@rule("around")
+def _around(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_around", emit.array(step.args[0]), decimals=step.op.attrs["decimals"])
+
+
+@rule("add_n")
+def _add_n(emit: Emit, step: Step) -> Any:
+    return emit.node("add_n", *_arrays(emit, step))
+
+
+@rule("zeros_like", "ones_like", "full_like")
+def _like(emit: Emit, step: Step) -> Any:
+    fill = {"zeros_like": 0.0, "ones_like": 1.0}.get(step.op.name)
+    if fill is None:
+        if not number(step.args[1]):
+            raise GraphError("MXNet fills with a number only")
+        fill = float(step.args[1])
+    dtype = step.op.attrs["dtype"]
+    return emit.node(
+        "_npi_full_like", emit.array(step.args[0]), fill_value=fill, dtype=None if dtype is None else dtype.name
+    )
+
+
+@rule("zeros", "ones")
+def _made(emit: Emit, step: Step) -> Any:
+    out = step.outs[0]
+    return emit.node(f"_npi_{step.op.name}", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
+
+
+@rule("full")
+def _full(emit: Emit, step: Step) -> Any:
+    out, value = step.outs[0], step.args[0]
+    if not number(value):
+        raise GraphError("MXNet fills with a number only")
+    ones = emit.node("_npi_ones", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
+    return emit.node("_npi_multiply_scalar", ones, **_scalar(value))
+
+
+@rule("arange")
+def _arange(emit: Emit, step: Step) -> Any:
+    start, pace = step.args
+    if not number(start) or not number(pace):
+        raise GraphError("its bounds must be numbers")
+    stop = start + (step.op.attrs["num"] - 0.5) * pace  # in the middle of a step, so that rounding cannot add one
+    dtype = np.dtype(step.outs[0].dtype).name
+    return emit.node("_npi_arange", start=float(start), stop=float(stop), step=float(pace), dtype=dtype)
+
+
+# -- reductions -------------------------------------------------------------------------------------------------------
+
+
+@rule("sum", "mean", "prod", "max", "min", "std", "var", "any", "all")
+def _reduce(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    axis = attrs["axis"]
+    given: dict[str, Any] = {"axis": "None" if axis is None else _axes(axis, len(step.shapes[0].shape))}
+    given["keepdims"] = attrs["keepdims"]
+    if attrs.get("dtype") is not None:
+        given["dtype"] = attrs["dtype"].name
+    if step.op.name in ("std", "var"):
+        given["ddof"] = attrs["ddof"]
+    return emit.node(f"_npi_{step.op.name.removeprefix('np.')}", emit.array(step.args[0]), **given)
+
+
+@rule("argmax", "argmin")
+def _arg(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    axis = "None" if attrs["axis"] is None else attrs["axis"]
+    return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), axis=axis, keepdims=attrs["keepdims"])
+
+
+@rule("norm")
+def _norm(emit: Emit, step: Step) -> Any:
+    attrs, x = step.op.attrs, emit.array(step.args[0])
+    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
+    given = {"axis": axis, "keepdims": attrs["keepdims"]}
+    if attrs["ord"] == 1:
+        return emit.node("_npi_sum", emit.node("_npi_absolute", x), **given)
+    return emit.node("_npi_sqrt", emit.node("_npi_sum", emit.node("_npi_square", x), **given))
+
+
+@rule("logsumexp")
+def _logsumexp(emit: Emit, step: Step) -> Any:
+    x, axis = emit.array(step.args[0]), _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
+    top = emit.node("BlockGrad", emit.node("_npi_max", x, axis=axis, keepdims=True))
+    total = emit.node("_npi_sum", emit.node("_npi_exp", emit.node("_npi_subtract", x, top)), axis=axis, keepdims=True)
+    out = emit.node("_npi_add", emit.node("_npi_log", total), top)
+    return out if step.op.attrs["keepdims"] else emit.node("_npi_squeeze", out, axis=axis)
+
+
+@rule("cumsum")
+def _cumsum(emit: Emit, step: Step) -> Any:
+    axis, dtype = step.op.attrs["axis"], step.op.attrs["dtype"]
+    name = None if dtype is None else dtype.name
+    return emit.node("_npi_cumsum", emit.array(step.args[0]), axis="None" if axis is None else axis, dtype=name)
+
+
+@rule("sort")
+def _sort(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    return emit.node("sort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=not attrs["descending"])
+
+
+@rule("argsort")
+def _argsort(emit: Emit, step: Step) -> Any:
+    attrs, dtype = step.op.attrs, np.dtype(step.outs[0].dtype).name
+    ascending = not attrs["descending"]
+    return emit.node("argsort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=ascending, dtype=dtype)
+
+
+@rule("topk")
+def _topk(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    given = {name: attrs[name] for name in ("axis", "k", "ret_typ", "is_ascend")}
+    nout = 2 if attrs["ret_typ"] == "both" else None
+    return emit.node("topk", emit.array(step.args[0]), nout=nout, dtype=attrs["dtype"].name, **given)
+
+
+# -- products ---------------------------------------------------------------------------------------------------------
+
+
+@rule("matmul", "dot")
+def _matmul(emit: Emit, step: Step) -> Any:
+    return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step))
+
+
+@rule("batch_dot")
+def _batch_dot(emit: Emit, step: Step) -> Any:
+    given = {name: step.op.attrs[name] for name in ("transpose_a", "transpose_b")}
+    return emit.node("batch_dot", *_arrays(emit, step), **given)
+
+
+@rule("einsum")
+def _einsum(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_einsum", *_arrays(emit, step), subscripts=step.op.attrs["subscripts"])
+
+
+@rule("tensordot")
+def _tensordot(emit: Emit, step: Step) -> Any:
+    axes = step.op.attrs["axes"]
+    if isinstance(axes, int):
+        return emit.node("_npi_tensordot_int_axes", *_arrays(emit, step), axes=axes)
+    left, right = ((a,) if isinstance(a, int) else a for a in axes)
+    return emit.node("_npi_tensordot", *_arrays(emit, step), a_axes_summed=left, b_axes_summed=right)
+
+
+# -- shape ------------------------------------------------------------------------------------------------------------
+
+
+@rule("reshape")
+def _reshape(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    shape = attrs["newshape"]
+    return emit.node(
+        "_npx_reshape",
+        emit.array(step.args[0]),
+        newshape=(shape,) if isinstance(shape, int) else shape,
+        reverse=attrs["reverse"],
+        order=attrs["order"],
+    )
+
+
+@rule("transpose")
+def _transpose(emit: Emit, step: Step) -> Any:
+    axes = step.op.attrs["axes"]
+    ndim = len(step.shapes[0].shape)
+    return emit.node("_npi_transpose", emit.array(step.args[0]), axes=axes or tuple(range(ndim))[::-1])
+
+
+@rule("squeeze")
+def _squeeze(emit: Emit, step: Step) -> Any:
+    axis = step.op.attrs["axis"]
+    axis = "None" if axis is None else _axes(axis, len(step.shapes[0].shape))
+    return emit.node("_npi_squeeze", emit.array(step.args[0]), axis=axis)
+
+
+@rule("expand_dims")
+def _expand_dims(emit: Emit, step: Step) -> Any:
+    out = emit.array(step.args[0])
+    for axis in sorted(_axes(step.op.attrs["axis"], len(step.outs[0].shape))):
+        out = emit.node("expand_dims", out, axis=axis)
+    return out
+
+
+@rule("swapaxes")
+def _swapaxes(emit: Emit, step: Step) -> Any:
+    one, two = (step.op.attrs[n] % len(step.shapes[0].shape) for n in ("axis1", "axis2"))
+    return emit.node("SwapAxis", emit.array(step.args[0]), dim1=one, dim2=two)
+
+
+@rule("moveaxis")
+def _moveaxis(emit: Emit, step: Step) -> Any:
+    ndim = len(step.shapes[0].shape)
+    given: Any = {n: _axes(step.op.attrs[n], ndim) for n in ("source", "destination")}
+    return emit.node("_npi_moveaxis", emit.array(step.args[0]), **given)
+
+
+@rule("flip")
+def _flip(emit: Emit, step: Step) -> Any:
+    axis = _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
+    return emit.node("_npi_flip", emit.array(step.args[0]), axis=axis)
+
+
+@rule("roll")
+def _roll(emit: Emit, step: Step) -> Any:
+    shift, axis = step.op.attrs["shift"], step.op.attrs["axis"]
+    shift = (shift,) if isinstance(shift, int) else shift
+    axis = "None" if axis is None else (axis,) if isinstance(axis, int) else axis
+    return emit.node("_npi_roll", emit.array(step.args[0]), shift=shift, axis=axis)
+
+
+@rule("broadcast_to")
+def _broadcast_to(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_broadcast_to", emit.array(step.args[0]), shape=tuple(step.outs[0].shape))
+
+
+@rule("broadcast_like")
+def _broadcast_like(emit: Emit, step: Step) -> Any:
+    given = {n: step.op.attrs[n] for n in ("lhs_axes", "rhs_axes")}
+    return emit.node("broadcast_like", *_arrays(emit, step), **given)
+
+
+@rule("concatenate")
+def _concatenate(emit: Emit, step: Step) -> Any:
+    axis = step.op.attrs["axis"]
+    return emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
+
+
+@rule("stack")
+def _stack(emit: Emit, step: Step) -> Any:
+    return emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
+
+
+@rule("split")
+def _split(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    cuts, count = attrs["indices_or_sections"], len(step.outs)
+    # MXNet's indices begin with the beginning of the first part.
+    given: Any = {"indices": (), "sections": cuts} if isinstance(cuts, int) else {"indices": (0, *cuts), "sections": 0}
+    return emit.node("_split_v2", emit.array(step.args[0]), nout=count, axis=attrs["axis"], **given)
+
+
+@rule("slice_channel")
+def _slice_channel(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    given = {n: attrs[n] for n in ("num_outputs", "axis", "squeeze_axis")}
+    return emit.node("SliceChannel", emit.array(step.args[0]), nout=len(step.outs), **given)
+
+
+@rule("repeat")
+def _repeat(emit: Emit, step: Step) -> Any:
+    repeats, axis = step.op.attrs["repeats"], step.op.attrs["axis"]
+    if not isinstance(repeats, int):
+        raise GraphError("MXNet repeats all elements equally often")
+    return emit.node("repeat", emit.array(step.args[0]), repeats=repeats, axis="None" if axis is None else axis)
+
+
+@rule("tile")
+def _tile(emit: Emit, step: Step) -> Any:
+    reps = step.op.attrs["reps"]
+    return emit.node("tile", emit.array(step.args[0]), reps=(reps,) if isinstance(reps, int) else reps)
+
+
+@rule("tril", "triu")
+def _triangle(emit: Emit, step: Step) -> Any:
+    return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), k=step.op.attrs["k"])
+
+
+@rule("pad")
+def _pad(emit: Emit, step: Step) -> Any:
+    return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0)
+
+
+def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
+    attrs, ndim = step.op.attrs, len(step.shapes[0].shape)
+    width = np.asarray(attrs["pad_width"])
+    width = np.broadcast_to(width if width.size in (1, 2) else width.reshape(-1, 2), (ndim, 2))
+    if value is not None and not number(value):
+        raise GraphError("MXNet pads with a number only")
+    pairs = tuple((int(a), int(b)) for a, b in width)
+    constant: Any = {"constant_values": float(value or 0)} if attrs["mode"] == "constant" else {}
+    return emit.node("_npi_pad", emit.array(step.args[0]), pad_width=pairs, mode=attrs["mode"], **constant)
+
+
+@rule("depth_to_space", "space_to_depth")
+def _blocks(emit: Emit, step: Step) -> Any:
+    return emit.node(step.op.name, emit.array(step.args[0]), block_size=step.op.attrs["block_size"])
+
+
+# -- indexing ---------------------------------------------------------------------------------------------------------
+
+
+@rule("slice")
+def _slice(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    return emit.node("slice", emit.array(step.args[0]), begin=attrs["begin"], end=attrs["end"], step=attrs["step"])
+
+
+@rule("derived read")
+def _read(emit: Emit, step: Step) -> Any:
+    """``x[1, 2:4]``: the engine's own operator, whose starts are inputs."""
+    _, dims, shape = step.op.extra
+    starts = [int(s) for s in step.args[1:]]
+    begin, end, pace = [], [], []
+    for start, (count, step_) in zip(starts, dims, strict=True):
+        stop: int | None = start + (1 if count is None else count * step_)
+        begin.append(start)
+        end.append(None if step_ < 0 and stop is not None and stop < 0 else stop)
+        pace.append(step_)
+    out, full = emit.array(step.args[0]), step.shapes[0].shape
+    if any(b != 0 or e != n or p != 1 for b, e, p, n in zip(begin, end, pace, full, strict=True)):
+        out = emit.node("slice", out, begin=tuple(begin), end=tuple(end), step=tuple(pace))
+    return _kept(emit, out, dims, shape)
+
+
+def _kept(emit: Emit, out: Any, dims: Sequence[Any], shape: Sequence[int]) -> Any:
+    """Without the dimensions that an integer took away, and with those that None put in."""
+    if any(count is None for count, _ in dims):
+        out = emit.node("_npx_reshape", out, newshape=tuple(-3 if count is None else -2 for count, _ in dims) or (-4,))
+    left = [count for count, _ in dims if count is not None]
+    for axis, size in enumerate(shape):
+        if size == 1 and (axis >= len(left) or left[axis] != 1 or len(left) < len(shape)):
+            out = emit.node("expand_dims", out, axis=axis)
+            left.insert(axis, 1)
+    return out
+
+
+@rule("derived gather")
+def _index(emit: Emit, step: Step) -> Any:
+    _, pattern = step.op.extra
+    places = [i for i, item in enumerate(pattern) if isinstance(item, tuple) and item[0] == "array"]
+    whole = all(
+        item is Ellipsis or item == ("slice", None, None, None) or i in places for i, item in enumerate(pattern)
+    )
+    if len(places) != 1 or not whole or Ellipsis in pattern[: places[0]]:
+        raise GraphError("MXNet's symbols index by one array beside whole dimensions only")
+    return emit.node("take", emit.array(step.args[0]), emit.array(step.args[1]), axis=places[0], mode="wrap")
+
+
+@rule("take")
+def _take(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    if attrs["axis"] is None:
+        raise GraphError("MXNet needs an axis")
+    return emit.node("take", *_arrays(emit, step), axis=attrs["axis"], mode=attrs["mode"])
+
+
+@rule("slice_axis")
+def _slice_axis(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    end = "None" if attrs["end"] is None else attrs["end"]
+    return emit.node("slice_axis", emit.array(step.args[0]), axis=attrs["axis"], begin=attrs["begin"], end=end)
+
+
+@rule("slice_like")
+def _slice_like(emit: Emit, step: Step) -> Any:
+    return emit.node("slice_like", *_arrays(emit, step), axes=step.op.attrs["axes"])
+
+
+@rule("one_hot")
+def _one_hot(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    given = {n: attrs[n] for n in ("depth", "on_value", "off_value")}
+    return emit.node("one_hot", emit.array(step.args[0]), dtype=attrs["dtype"].name, **given)
+
+
+@rule("pick")
+def _pick(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    return emit.node("pick", *_arrays(emit, step), **{n: attrs[n] for n in ("axis", "keepdims", "mode")})
+
+
+@rule("gather_nd")
+def _gather_nd(emit: Emit, step: Step) -> Any:
+    return emit.node("gather_nd", *_arrays(emit, step))
+
+
+@rule("arange_like")
+def _arange_like(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    axis = "None" if attrs["axis"] is None else attrs["axis"]
+    given = {n: attrs[n] for n in ("start", "step", "repeat")}
+    return emit.node("_contrib_arange_like", emit.array(step.args[0]), axis=axis, **given)
+
+
+@rule("index_update", "index_add")
+def _index_update(emit: Emit, step: Step) -> Any:
+    return emit.node(f"_npx_{step.op.name}", *_arrays(emit, step))
+
+
+# -------------------- layers
+
+
+def _given(step: Step, *names: str) -> dict[str, Any]:
+    """These attributes, those left away that are None."""
+    return {name: step.op.attrs[name] for name in names if step.op.attrs[name] is not None}
+
+
+def _number_of(value: Any, default: float, what: str) -> float:
+    if value is None:
+        return default
+    if not number(value):
+        raise GraphError(f"MXNet takes a number for {what}")
+    return float(value)
+
+
+@rule("fully_connected")
+def _fully_connected(emit: Emit, step: Step) -> Any:
+    units, given = step.shapes[1].shape[0], _arrays(emit, step)
+    return emit.node(
+        "FullyConnected", *given, num_hidden=units, no_bias=len(given) == 2, flatten=step.op.attrs["flatten"]
+    )
+
+
+_CONV = ("kernel", "stride", "dilate", "pad", "num_group", "layout")
+
+
+def _spatial(step: Step) -> dict[str, Any]:
+    """Attributes as MXNet wants them: tuples, and the kernel spelled out."""
+    given = _given(step, *_CONV)
+    ndim = len(step.shapes[0].shape) - 2
+    layout = given.get("layout") or "NCHW"
+    weight = step.shapes[1].shape
+    given.setdefault("kernel", weight[1:-1] if layout[-1] == "C" else weight[2:])
+    return {n: (v,) * ndim if isinstance(v, int) and n != "num_group" else v for n, v in given.items()}
+
+
+@rule("convolution")
+def _convolution(emit: Emit, step: Step) -> Any:
+    inputs = _arrays(emit, step)
+    filters = step.shapes[1].shape[0]
+    return emit.node("Convolution", *inputs, num_filter=filters, no_bias=len(inputs) == 2, **_spatial(step))
+
+
+@rule("deconvolution")
+def _deconvolution(emit: Emit, step: Step) -> Any:
+    inputs = _arrays(emit, step)
+    attrs: Any = _spatial(step) | _given(step, "adj", "target_shape")
+    channel = -1 if (attrs.get("layout") or "NCHW")[-1] == "C" else 1
+    filters = step.shapes[1].shape[channel] * attrs["num_group"]
+    return emit.node("Deconvolution", *inputs, num_filter=filters, no_bias=len(inputs) == 2, **attrs)
+
+
+@rule("pooling")
+def _pooling(emit: Emit, step: Step) -> Any:
+    names = ("kernel", "stride", "pad", "pool_type", "pooling_convention", "global_pool", "p_value", "layout")
+    ndim = len(step.shapes[0].shape) - 2
+    given: Any = _given(step, *names, "count_include_pad")
+    given = {n: (v,) * ndim if type(v) is int and n in ("kernel", "stride", "pad") else v for n, v in given.items()}
+    return emit.node("Pooling", emit.array(step.args[0]), **given)
+
+
+@rule("batch_norm")
+def _batch_norm(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    if attrs["training"]:
+        raise GraphError("it runs in training mode; a symbol decides that when it runs")
+    given = {n: attrs[n] for n in ("eps", "momentum", "fix_gamma", "use_global_stats", "axis")}
+    if attrs["output_mean_var"]:
+        outs = emit.node("BatchNorm", *_arrays(emit, step), nout=3, output_mean_var=True, **given)
+        return [*outs, emit.array(step.args[3]), emit.array(step.args[4])]
+    return emit.node("BatchNorm", *_arrays(emit, step), **given)
+
+
+@rule("layer_norm")
+def _layer_norm(emit: Emit, step: Step) -> Any:
+    nout = 3 if step.op.attrs["output_mean_var"] else None
+    return emit.node("LayerNorm", *_arrays(emit, step), nout=nout, **_given(step, "axis", "eps", "output_mean_var"))
+
+
+@rule("group_norm")
+def _group_norm(emit: Emit, step: Step) -> Any:
+    if step.op.attrs["output_mean_var"]:
+        raise GraphError("output_mean_var is not supported here")
+    return emit.node("GroupNorm", *_arrays(emit, step), **_given(step, "num_groups", "eps"))
+
+
+@rule("instance_norm")
+def _instance_norm(emit: Emit, step: Step) -> Any:
+    return emit.node("InstanceNorm", *_arrays(emit, step), eps=step.op.attrs["eps"])
+
+
+@rule("rms_norm")
+def _rms_norm(emit: Emit, step: Step) -> Any:
+    x, gamma = step.args
+    axis = step.op.attrs["axis"] % len(step.shapes[0].shape)
+    if axis != len(step.shapes[0].shape) - 1:
+        raise GraphError("its axis must be the last one")
+    data = emit.array(x)
+    mean = emit.node("_npi_mean", emit.node("_npi_square", data), axis=(axis,), keepdims=True)
+    scale = emit.node("_npi_sqrt", emit.node("_npi_add_scalar", mean, scalar=step.op.attrs["eps"], is_int=False))
+    out = emit.node("_npi_true_divide", data, scale)
+    return out if gamma is None else emit.node("_npi_multiply", out, emit.array(gamma))
+
+
+@rule("l2_normalization")
+def _l2_normalization(emit: Emit, step: Step) -> Any:
+    return emit.node("L2Normalization", emit.array(step.args[0]), **_given(step, "eps", "mode"))
+
+
+@rule("lrn")
+def _lrn(emit: Emit, step: Step) -> Any:
+    return emit.node("LRN", emit.array(step.args[0]), **_given(step, "alpha", "beta", "knorm", "nsize"))
+
+
+@rule("activation")
+def _activation(emit: Emit, step: Step) -> Any:
+    return emit.node("Activation", emit.array(step.args[0]), act_type=step.op.attrs["act_type"])
+
+
+@rule("softrelu")
+def _softrelu(emit: Emit, step: Step) -> Any:
+    return emit.node("Activation", emit.array(step.args[0]), act_type="softrelu")
+
+
+@rule("hard_sigmoid")
+def _hard_sigmoid(emit: Emit, step: Step) -> Any:
+    return emit.node("hard_sigmoid", emit.array(step.args[0]), **_given(step, "alpha", "beta"))
+
+
+@rule("leaky_relu")
+def _leaky_relu(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    kind = attrs["act_type"]
+    if kind == "gelu_tanh":
+        return _tanh_gelu(emit, emit.array(step.args[0]))
+    inputs = _arrays(emit, step)[: 2 if kind == "prelu" else 1]
+    given = _given(step, "slope", "lower_bound", "upper_bound")
+    return emit.node("LeakyReLU", *inputs, act_type="gelu" if kind == "gelu_erf" else kind, **given)
+
+
+@rule("elu")
+def _elu(emit: Emit, step: Step) -> Any:
+    return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="elu", slope=step.op.attrs["alpha"])
+
+
+@rule("selu")
+def _selu(emit: Emit, step: Step) -> Any:
+    return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="selu")
+
+
+@rule("gelu")
+def _gelu(emit: Emit, step: Step) -> Any:
+    x = emit.array(step.args[0])
+    return _tanh_gelu(emit, x) if step.op.attrs["approximate"] else emit.node("LeakyReLU", x, act_type="gelu")
+
+
+def _tanh_gelu(emit: Emit, x: Any) -> Any:
+    """MXNet 2.0.0b1 has the exact function only."""
+
+    def scaled(value: Any, by: float) -> Any:
+        return emit.node("_npi_multiply_scalar", value, scalar=by, is_int=False)
+
+    cubed = scaled(emit.node("_npi_power_scalar", x, scalar=3.0, is_int=False), 0.044715)
+    inner = emit.node("_npi_tanh", scaled(emit.node("_npi_add", x, cubed), 0.7978845608028654))
+    return scaled(emit.node("_npi_multiply", x, emit.node("_npi_add_scalar", inner, scalar=1.0, is_int=False)), 0.5)
+
+
+@rule("silu", "swish")
+def _swish(emit: Emit, step: Step) -> Any:
+    x, beta = emit.array(step.args[0]), step.op.attrs.get("beta", 1.0)
+    inner = x if beta == 1 else emit.node("_npi_multiply_scalar", x, scalar=float(beta), is_int=False)
+    return emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", inner))
+
+
+@rule("swiglu")
+def _swiglu(emit: Emit, step: Step) -> Any:
+    x, gate = _arrays(emit, step)
+    return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
+
+
+@rule("dropout")
+def _dropout(emit: Emit, step: Step) -> Any:
+    return emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes"))
+
+
+@rule("embedding")
+def _embedding(emit: Emit, step: Step) -> Any:
+    rows, width = step.shapes[1].shape
+    dtype = step.shapes[1].dtype.name
+    return emit.node("Embedding", *_arrays(emit, step), input_dim=rows, output_dim=width, dtype=dtype)
+
+
+@rule("softmax", "log_softmax")
+def _softmax(emit: Emit, step: Step) -> Any:
+    x, length, temperature = (*step.args, None, None)[:3]
+    attrs = step.op.attrs
+    inputs = [emit.array(x)] + ([] if length is None else [emit.array(length)])
+    given: dict[str, Any] = {"axis": attrs["axis"], "use_length": length is not None}
+    if temperature is not None:
+        given["temperature"] = _number_of(temperature, 1.0, "temperature")
+    if attrs["dtype"] is not None:
+        given["dtype"] = attrs["dtype"].name
+    return emit.node(step.op.name, *inputs, **given)
+
+
+@rule("softmin")
+def _softmin(emit: Emit, step: Step) -> Any:
+    x, temperature = (*step.args, None)[:2]
+    negative = emit.node("_npi_negative", emit.array(x))
+    warmth = None if temperature is None else _number_of(temperature, 1.0, "temperature")
+    return emit.node("softmax", negative, axis=step.op.attrs["axis"], temperature=warmth)
+
+
+@rule("masked_softmax", "masked_log_softmax")
+def _masked(emit: Emit, step: Step) -> Any:
+    x, mask, temperature = (*step.args, None)[:3]
+    given = {"axis": step.op.attrs["axis"], "temperature": _number_of(temperature, 1.0, "temperature")}
+    return emit.node(step.op.name, emit.array(x), emit.array(mask), **given)
+
+
+@rule("smooth_l1")
+def _smooth_l1(emit: Emit, step: Step) -> Any:
+    return emit.node("smooth_l1", emit.array(step.args[0]), scalar=step.op.attrs["scalar"])
+
+
+_SEQUENCE = {"sequence_mask": "SequenceMask", "sequence_last": "SequenceLast", "sequence_reverse": "SequenceReverse"}
+
+
+@rule(*_SEQUENCE)
+def _sequence(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    given = {n: attrs[n] for n in ("use_sequence_length", "axis", "value") if n in attrs}
+    return emit.node(_SEQUENCE[step.op.name], *_arrays(emit, step), **given)
+
+
+def _state(emit: Emit, step: Step, state: Any) -> Any:
+    """The begin state; zeros where none is given, of the batch size that was traced."""
+    if state is not None:
+        return emit.array(state)
+    attrs, data = step.op.attrs, step.shapes[0]
+    shape = (attrs["num_layers"] * (2 if attrs["bidirectional"] else 1), data.shape[1], attrs["state_size"])
+    return emit.node("_npi_zeros", shape=shape, dtype=data.dtype.name)
+
+
+@rule("rnn")
+def _rnn(emit: Emit, step: Step) -> Any:
+    names = ("state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "use_sequence_length")
+    clips = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
+    nout = len(step.outs) if len(step.outs) > 1 else None
+    data, parameters, state, cell, lengths = (*step.args, None, None, None)[:5]
+    states = [state, cell] if step.op.attrs["mode"] == "lstm" else [state]
+    inputs = [emit.array(data), emit.array(parameters), *[_state(emit, step, s) for s in states]]
+    if step.op.attrs["use_sequence_length"]:
+        inputs.append(emit.array(lengths))
+    return emit.node("RNN", *inputs, nout=nout, **_given(step, *names, *clips))
+
+
+@rule("adaptive_avg_pooling")
+def _adaptive(emit: Emit, step: Step) -> Any:
+    size = step.op.attrs["output_size"] or 1
+    size = (size, size) if isinstance(size, int) else size
+    return emit.node("_contrib_AdaptiveAvgPooling2D", emit.array(step.args[0]), output_size=size)
+
+
+@rule("bilinear_resize")
+def _resize(emit: Emit, step: Step) -> Any:
+    given = _given(step, "height", "width", "align_corners")
+    return emit.node("_contrib_BilinearResize2D", emit.array(step.args[0]), mode="size", **given)
+
+
+@rule("roi_align")
+def _roi_align(emit: Emit, step: Step) -> Any:
+    given = _given(step, "pooled_size", "spatial_scale", "sample_ratio", "position_sensitive", "aligned")
+    return emit.node("_contrib_ROIAlign", *_arrays(emit, step), **given)
+
+
+@rule("box_nms")
+def _box_nms(emit: Emit, step: Step) -> Any:
+    return emit.node("_contrib_box_nms", *_arrays(emit, step), **dict(step.op.attrs))
+
+
+@rule("multibox_prior")
+def _multibox_prior(emit: Emit, step: Step) -> Any:
+    given = _given(step, "sizes", "ratios", "clip", "steps", "offsets")
+    return emit.node("_contrib_MultiBoxPrior", *_arrays(emit, step), **given)
+
+
+@rule("multibox_detection")
+def _multibox_detection(emit: Emit, step: Step) -> Any:
+    return emit.node("_contrib_MultiBoxDetection", *_arrays(emit, step), **dict(step.op.attrs))
+
+
+for _name in ("selfatt_qk", "selfatt_valatt", "encdec_qk", "encdec_valatt"):
+    RULES[f"interleaved_matmul_{_name}"] = lambda emit, step, name=_name: emit.node(
+        f"_contrib_interleaved_matmul_{name}", *_arrays(emit, step), heads=step.op.attrs["heads"]
+    )
+
+
+# -------------------- functions of np, where they are given more than the core operator of the name knows
+
+
+def _only(step: Step, count: int) -> None:
+    """Refuse arrays beyond the first `count`: ``where=``, ``initial=`` and their like."""
+    if any(arg is not None for arg in step.args[count:]):
+        raise GraphError("MXNet knows no where= or initial= here")
+
+
+def _dtype(step: Step) -> dict[str, Any]:
+    dtype = step.op.attrs.get("dtype")
+    return {} if dtype is None else {"dtype": np.dtype(dtype).name}
+
+
+@rule("np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.amax", "np.amin", "np.var", "np.std")
+def _np_reduce(emit: Emit, step: Step) -> Any:
+    _only(step, 1)
+    attrs, name = step.op.attrs, step.op.name.removeprefix("np.").removeprefix("a")
+    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
+    given: dict[str, Any] = {"axis": axis, "keepdims": attrs["keepdims"], **_dtype(step)}
+    if name in ("var", "std"):
+        given["ddof"] = int(attrs["correction"])
+    return emit.node(f"_npi_{name}", emit.array(step.args[0]), **given)
+
+
+RULES["np.matmul"] = lambda emit, step: emit.node("_npi_matmul", *_arrays(emit, step))
+RULES["np.dot"] = lambda emit, step: emit.node("_npi_dot", *_arrays(emit, step))
+RULES["np.einsum"] = RULES["einsum"]
+RULES["np.tensordot"] = RULES["tensordot"]
+RULES["np.sort"] = RULES["sort"]
+RULES["np.argsort"] = RULES["argsort"]
+RULES["np.copy"] = RULES["copy"]
+RULES["kron"] = lambda emit, step: emit.node("_npi_kron", *_arrays(emit, step))
+RULES["linalg_solve"] = lambda emit, step: emit.node("_npi_solve", *_arrays(emit, step))
+RULES["linalg_cholesky"] = lambda emit, step: emit.node("_npi_cholesky", *_arrays(emit, step))
+RULES["linalg_inv"] = lambda emit, step: emit.node("_linalg_inverse", *_arrays(emit, step))
+RULES["linalg_det"] = lambda emit, step: emit.node("_linalg_det", *_arrays(emit, step))
+
+
+@rule("np.concatenate", "np.concat")
+def _np_concatenate(emit: Emit, step: Step) -> Any:
+    axis = step.op.attrs["axis"]
+    out = emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
+    return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
+
+
+@rule("np.stack")
+def _np_stack(emit: Emit, step: Step) -> Any:
+    out = emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
+    return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
+
+
+@rule("hstack", "vstack", "dstack", "column_stack")
+def _joined(emit: Emit, step: Step) -> Any:
+    if _dtype(step):
+        raise GraphError("MXNet knows no dtype= here")
+    ndim, name = len(step.shapes[0].shape), step.op.name
+    if name == "hstack":
+        return emit.node("Concat", *_arrays(emit, step), dim=0 if ndim == 1 else 1)
+    wanted = {"vstack": 2, "dstack": 3, "column_stack": 2}[name]
+    if ndim < wanted:
+        raise GraphError(f"arrays of {ndim} dimensions must be given their {wanted} dimensions first")
+    return emit.node("Concat", *_arrays(emit, step), dim={"vstack": 0, "dstack": 2, "column_stack": 1}[name])
+
+
+@rule("np.pad")
+def _np_pad(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    _only(step, 2)
+    if attrs["stat_length"] is not None or attrs["reflect_type"] not in (None, "even"):
+        raise GraphError("MXNet knows no stat_length= and no odd reflection")
+    return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else None)
+
+
+@rule("np.roll")
+def _np_roll(emit: Emit, step: Step) -> Any:
+    shift, axis = step.args[1], step.op.attrs["axis"]
+    if not number(shift):
+        raise GraphError("MXNet shifts by numbers only")
+    axis = "None" if axis is None else (axis,) if isinstance(axis, int) else axis
+    return emit.node("_npi_roll", emit.array(step.args[0]), shift=(int(shift),), axis=axis)
+
+
+@rule("rot90")
+def _rot90(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_rot90", emit.array(step.args[0]), k=step.op.attrs["k"], axes=step.op.attrs["axes"])
+
+
+@rule("diag")
+def _diag(emit: Emit, step: Step) -> Any:
+    return emit.node("_npi_diag", emit.array(step.args[0]), k=step.op.attrs["k"])
+
+
+@rule("diagonal", "trace")
+def _diagonal(emit: Emit, step: Step) -> Any:
+    given = {n: step.op.attrs[n] for n in ("offset", "axis1", "axis2")}
+    if _dtype(step):
+        raise GraphError("MXNet knows no dtype= here")
+    return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), **given)
+
+
+@rule("nan_to_num")
+def _nan_to_num(emit: Emit, step: Step) -> Any:
+    words = dict(zip(("nan", "posinf", "neginf"), step.args[1:], strict=False))
+    if not all(v is None or number(v) for v in words.values()):
+        raise GraphError("MXNet replaces by numbers only")
+    given: Any = {n: float(v) for n, v in words.items() if v is not None}
+    return emit.node("_npi_nan_to_num", emit.array(step.args[0]), **given)
+
+
+@rule("average")
+def _average(emit: Emit, step: Step) -> Any:
+    attrs, inputs = step.op.attrs, _arrays(emit, step)
+    if attrs["keepdims"]:
+        raise GraphError("MXNet knows no keepdims= here")
+    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
+    nout = 2 if attrs["returned"] else None
+    return emit.node(
+        "_npi_average", *inputs, nout=nout, axis=axis, returned=attrs["returned"], weighted=len(inputs) > 1
+    )
+
+
+@rule("cross")
+def _cross(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    given = {n: attrs[n] if attrs["axis"] is None else attrs["axis"] for n in ("axisa", "axisb", "axisc")}
+    return emit.node("_npi_cross", *_arrays(emit, step), **given)
+
+
+@rule("diff")
+def _diff(emit: Emit, step: Step) -> Any:
+    _only(step, 1)
+    return emit.node("_npi_diff", emit.array(step.args[0]), n=step.op.attrs["n"], axis=step.op.attrs["axis"])
+
+
+@rule("atleast_1d", "atleast_2d", "atleast_3d")
+def _atleast(emit: Emit, step: Step) -> Any:
+    return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step), nout=len(step.args))
+
+
+@rule("linalg_norm")
+def _np_norm(emit: Emit, step: Step) -> Any:
+    attrs = step.op.attrs
+    order: Any = attrs["ord"]
+    axis = attrs["axis"]
+    axes = "None" if axis is None else (axis,) if isinstance(axis, int) else axis
+    flag = -2 if order is None and axis is None else 1 if order in (None, "fro") else 2 if order == "nuc" else -1
+    given: Any = {"ord": order if flag == -1 else 2.0, "keepdims": attrs["keepdims"], "flag": flag}
+    return emit.node("_npi_norm", emit.array(step.args[0]), axis=axes, **given)
+
+
+@rule("random_uniform", "random_normal")
+def _random(emit: Emit, step: Step) -> Any:
+    names = ("low", "high") if step.op.name == "random_uniform" else ("loc", "scale")
+    if not all(number(v) for v in step.args):
+        raise GraphError("its parameters must be numbers")
+    out = step.outs[0]
+    given: Any = {n: float(v) for n, v in zip(names, step.args, strict=False)}
+    return emit.node(
+        f"_npi_{step.op.name.removeprefix('random_')}", size=tuple(out.shape), dtype=np.dtype(out.dtype).name, **given
+    )

@@ -1,0 +1,498 @@
+"""The class of symbols."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonx import np as gnp
+from gluonx._frames import warn
+from gluonx.block.tools import FOREIGN_INPUTS
+from gluonx.compat.symbol import files, infer
+from gluonx.compat.symbol.compose import create, function
+from gluonx.compat.symbol.executor import Executor
+from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, variables, walk
+from gluonx.compat.symbol.run import GraphBlock
+from gluonx.compat.symbol.table import get
+from gluonx.errors import ShapeError
+from gluonx.np.handle import ndarray
+
+__all__ = ["Symbol"]
+
+# operator of Python: (with a symbol, with a number, with the number first), and what MXNet calls the results
+_ARITHMETIC = {
+    "add": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar"), ("_plus_scalar", "_plusscalar")),
+    "sub": (("elemwise_sub", "_minus"), ("_minus_scalar", "_minusscalar"), ("_rminus_scalar", "_rminusscalar")),
+    "mul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar"), ("_mul_scalar", "_mulscalar")),
+    "truediv": (("elemwise_div", "_div"), ("_div_scalar", "_divscalar"), ("_rdiv_scalar", "_rdivscalar")),
+    "mod": (("_mod", "_mod"), ("_mod_scalar", "_modscalar"), ("_rmod_scalar", "_rmodscalar")),
+    "pow": (("_power", "_power"), ("_power_scalar", "_powerscalar"), ("_rpower_scalar", "_rpowerscalar")),
+    "eq": (("_equal", "_equal"), ("_equal_scalar", "_equal_scalar"), None),
+    "ne": (("_not_equal", "_not_equal"), ("_not_equal_scalar", "_not_equal_scalar"), None),
+    "gt": (("_greater", "_greater"), ("_greater_scalar", "_greater_scalar"), None),
+    "ge": (("_greater_equal", "_greater_equal"), ("_greater_equal_scalar", "_greater_equal_scalar"), None),
+    "lt": (("_lesser", "_lesser"), ("_lesser_scalar", "_lesser_scalar"), None),
+    "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar"), None),
+}
+
+_METHODS = """
+    abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort astype broadcast_axes
+    broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix
+    flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick
+    prod radians rcbrt reciprocal relu repeat reshape reshape_like rint round rsqrt shape_array sigmoid sign sin
+    sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split split_v2 sqrt square
+    squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
+"""
+_FLUENT = frozenset(_METHODS.split())
+_CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
+
+
+_BIND_HINTS = frozenset(["group2ctx", "shared_arg_names", "shared_buffer", "shared_exec", "stype_dict"])
+
+
+class Symbol:
+    """One or several outputs of a graph; :mod:`gluonx.symbol` tells what symbols are.
+
+    Examples
+    --------
+    >>> from gluonx import symbol as sym
+    >>> data = sym.var("data")
+    >>> net = sym.FullyConnected(data, num_hidden=3, name="fc")
+    >>> net.list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
+    >>> net.infer_shape(data=(2, 5))
+    ([(2, 5), (3, 5), (3,)], [(2, 3)], [])
+    """
+
+    __slots__ = ("__weakref__", "_entries", "_modern", "_runner")
+    __hash__ = object.__hash__
+
+    def __init__(self, entries: Sequence[Entry], modern: bool = False) -> None:
+        self._entries = list(entries)
+        self._modern = modern
+        self._runner: Any = None
+
+    # ---------------------------------------------------------------- what it is made of
+
+    def _walk(self) -> list[Node]:
+        return walk(self._entries)
+
+    def _variables(self) -> list[Node]:
+        return variables(self._walk())
+
+    @property
+    def name(self) -> str | None:
+        """The name of the node; None for a group of several."""
+        nodes = {id(node): node for node, _ in self._entries}
+        return next(iter(nodes.values())).name if len(nodes) == 1 else None
+
+    def list_inputs(self) -> list[str]:
+        """The names of all variables, in the order in which they are met."""
+        return [node.name for node in self._variables()]
+
+    def list_arguments(self) -> list[str]:
+        """The names of the variables that are no auxiliary states."""
+        order = self._walk()
+        aux = aux_nodes(order)
+        return [node.name for node in variables(order) if id(node) not in aux]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """The names of the variables that operators write to, such as moving averages."""
+        order = self._walk()
+        aux = aux_nodes(order)
+        return [node.name for node in variables(order) if id(node) in aux]
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return [entry_name(entry) for entry in self._entries]
+
+    @property
+    def num_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (self[i] for i in range(len(self._entries)))
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        """One output, by number or name, or several by a slice.
+
+        Raises
+        ------
+        ValueError, IndexError
+            If there is no such output, or several of that name.
+        """
+        if isinstance(index, str):
+            found = [i for i, name in enumerate(self.list_outputs()) if name == index]
+            if len(found) != 1:
+                what = "has no output" if not found else f"has {len(found)} outputs"
+                raise ValueError(f"the symbol {what} called '{index}'; list_outputs() names them all")
+            index = found[0]
+        if isinstance(index, slice):
+            return Symbol(self._entries[index], self._modern)
+        if not -len(self._entries) <= index < len(self._entries):
+            raise IndexError(f"the symbol has {len(self._entries)} outputs; there is no number {index}")
+        return Symbol([self._entries[index]], self._modern)
+
+    def get_internals(self) -> Symbol:
+        """All outputs of all nodes below, as one symbol: ``net.get_internals()['fc1_output']`` cuts a net there."""
+        return Symbol([(node, i) for node in self._walk() for i in range(node.nout)], self._modern)
+
+    def get_children(self) -> Symbol | None:
+        """The inputs of the node, as one symbol; None for a variable."""
+        entries = [entry for node in dict.fromkeys(n for n, _ in self._entries) for entry in node.inputs]
+        return Symbol(entries, self._modern) if entries else None
+
+    def __repr__(self) -> str:
+        if self.name is not None:
+            return f"<Symbol {self.name}>"
+        return f"<Symbol group [{', '.join(node.name for node, _ in self._entries)}]>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a symbol has no value to test; compare names, or evaluate it")
+
+    def __copy__(self) -> Symbol:
+        return Symbol(self._entries, self._modern)
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return Symbol(_copied(self._entries, {}), self._modern)
+
+    # ---------------------------------------------------------------- attributes
+
+    def attr(self, key: str) -> str | None:
+        """The attribute `key` of the node as text; None where there is none."""
+        return self.list_attr().get(key)
+
+    def list_attr(self) -> dict[str, str]:
+        """All attributes of the node, hidden ones (``__lr_mult__``) under both spellings."""
+        if self.name is None:
+            return {}
+        return _both(self._entries[0][0].attrs)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """The attributes of every node that has some, by its name."""
+        return {node.name: _both(node.attrs) for node in self._walk() if node.attrs}
+
+    def _set_attr(self, **kwargs: str) -> None:
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"attributes must be strings, but '{key}' is {value!r}")
+            self._entries[0][0].attrs[key] = value
+
+    # ---------------------------------------------------------------- composing
+
+    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
+        """Compose: the graph with symbols in the place of variables: by position of the arguments, or by name.
+
+        Raises
+        ------
+        TypeError
+            If both are given, or something else than symbols.
+        ValueError
+            If there is no variable of a name.
+        """
+        kwargs.pop("name", None)
+        if args and kwargs:
+            raise TypeError("compose a symbol by position or by name, not by both")
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise TypeError(f"the symbol has {len(names)} arguments, got {len(args)}")
+        given = dict(zip(names, args, strict=False)) or kwargs
+        for key, value in given.items():
+            if not isinstance(value, Symbol) or len(value) != 1:
+                raise TypeError(f"a symbol of one output was expected for '{key}', got {value!r}")
+            if key not in self.list_inputs():
+                raise ValueError(f"the symbol has no variable '{key}' (it has: {', '.join(self.list_inputs())})")
+        new = {id(node): given[node.name]._entries[0] for node in self._variables() if node.name in given}
+        return Symbol(_copied(self._entries, new), self._modern)
+
+    def _operate(self, kind: str, other: Any, swap: bool = False) -> Symbol:
+        both, scalar, reversed_ = _ARITHMETIC[kind]
+        if isinstance(other, Symbol):
+            name, hint = both
+            return Symbol(create(get(name), hint, (other, self) if swap else (self, other), {}))
+        if not isinstance(other, int | float | np.number):
+            return NotImplemented
+        name, hint = reversed_ if swap and reversed_ else scalar
+        return Symbol(create(get(name), hint, (self,), {"scalar": float(other)}))
+
+    def __neg__(self) -> Symbol:
+        return self._operate("mul", -1.0)
+
+    def __abs__(self) -> Symbol:
+        return function("abs")(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _FLUENT:
+            make = function(_CALLED.get(name, name), name)
+            return lambda *args, **kwargs: make(self, *_method_args(name, args), **kwargs)
+        raise AttributeError(f"a Symbol has no attribute '{name}'")
+
+    def as_np_ndarray(self) -> Symbol:
+        """Itself: symbols are of one kind here."""
+        return self
+
+    as_nd_ndarray = as_np_ndarray
+
+    # ---------------------------------------------------------------- shapes and types
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """The shapes of arguments, outputs and auxiliary states, from those of some arguments.
+
+        Parameters
+        ----------
+        *args : tuple or None
+            Shapes by position of the arguments.
+        **kwargs : tuple
+            Shapes by name; 0 in one is an unknown dimension.
+
+        Returns
+        -------
+        arg_shapes, out_shapes, aux_shapes : lists of tuple
+            All None, with a warning, where not all of them can be told.
+
+        Raises
+        ------
+        ShapeError
+            If shapes contradict each other; the message names the node.
+        """
+        found = self._shapes(args, kwargs)
+        unknown = [n for n, s in zip(self.list_inputs(), found[3], strict=True) if not infer.complete(s) and s != ()]
+        outs_known = all(s is not None and all(n > 0 for n in s) for s in found[1])
+        if unknown or not outs_known:
+            told = "\n\t".join(unknown[:10]) or "the outputs"
+            warn(f"Cannot decide the shapes of:\n\t{told}\nGive the shapes of more inputs.")
+            return None, None, None
+        return found[0], found[1], found[2]
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """As :meth:`infer_shape`, with ``()`` for what is unknown, and 0 for single unknown dimensions."""
+        arguments, outputs, aux, _ = self._shapes(args, kwargs)
+
+        def plain(shapes: list[Any]) -> list[Any]:
+            return [() if shape is None else shape for shape in shapes]
+
+        return plain(arguments), plain(outputs), plain(aux)
+
+    def _known(self, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise TypeError(f"{what}: the symbol has {len(names)} arguments, got {len(args)}")
+        known = {n: v for n, v in zip(names, args, strict=False) if v is not None}
+        strange = [n for n in kwargs if n not in self.list_inputs()]
+        if strange:
+            raise ValueError(f"{what}: the symbol has no variable '{strange[0]}' (it has: {', '.join(names)})")
+        return {**known, **{n: v for n, v in kwargs.items() if v is not None}}
+
+    def _shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], ...]:
+        known = {n: tuple(max(int(d), 0) for d in s) for n, s in self._known(args, kwargs, "infer_shape").items()}
+        types = {i: t for i, t in infer.dtypes(self._entries, {}).items() if t is not None}
+        found = infer.shapes(self._entries, known, types)
+        order = self._walk()
+        aux = aux_nodes(order)
+        nodes = variables(order)
+        return (
+            [found[id(n), 0] for n in nodes if id(n) not in aux],
+            [found.get((id(n), i)) for n, i in self._entries],
+            [found[id(n), 0] for n in nodes if id(n) in aux],
+            [found[id(n), 0] for n in nodes],
+        )
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """The dtypes of arguments, outputs and auxiliary states, from those of some arguments.
+
+        Returns
+        -------
+        arg_types, out_types, aux_types : lists of NumPy scalar types
+            All None where not all of them can be told.
+        """
+        found = self.infer_type_partial(*args, **kwargs)
+        return (None, None, None) if any(t is None for part in found for t in part) else found
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """As :meth:`infer_type`, with None for what is unknown."""
+        found = infer.dtypes(self._entries, self._known(args, kwargs, "infer_type"))
+        order = self._walk()
+        aux = aux_nodes(order)
+
+        def kind(node: Node) -> Any:
+            dtype = found.get(id(node))
+            return None if dtype is None else dtype.type
+
+        nodes = variables(order)
+        return (
+            [kind(n) for n in nodes if id(n) not in aux],
+            [kind(n) for n, _ in self._entries],
+            [kind(n) for n in nodes if id(n) in aux],
+        )
+
+    # ---------------------------------------------------------------- files
+
+    def tojson(self, remove_amp_cast: bool = True, modern: bool | None = None) -> str:
+        """The graph as the JSON of ``-symbol.json`` files.
+
+        Parameters
+        ----------
+        remove_amp_cast : bool
+            Accepted for ported code.
+        modern : bool, optional
+            Whether as MXNet 2 in NumPy mode writes it, or as MXNet 1; by default as the operators in it ask for.
+        """
+        return files.dump(self._entries, self._is_modern() if modern is None else modern)
+
+    def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True, modern: bool | None = None) -> None:
+        """Write :meth:`tojson` to a file, atomically."""
+        files.write(fname, self._entries, self._is_modern() if modern is None else modern)
+
+    def _is_modern(self) -> bool:
+        return self._modern or any(n.op is not None and n.op.name.startswith("_np") for n in self._walk())
+
+    def debug_str(self) -> str:
+        """A line for each node: what it is, and what goes in."""
+        lines = []
+        for node in self._walk():
+            if node.op is None:
+                lines.append(f"Variable:{node.name}")
+            else:
+                inputs = ", ".join(entry_name(entry) for entry in node.inputs)
+                lines.append(f"{node.op.name}, Name={node.name}, Inputs: {inputs}")
+        return "\n".join(lines)
+
+    # ---------------------------------------------------------------- running
+
+    def eval(self, ctx: Any = None, **kwargs: Any) -> list[ndarray]:
+        """Compute the outputs for these values of the variables, as one program.
+
+        Parameters
+        ----------
+        ctx : Device, optional
+            Accepted for ported code.
+        **kwargs : array
+            By the variables' names.
+
+        Raises
+        ------
+        ValueError
+            If a variable has no value; all of them are named.
+        """
+        names = self.list_inputs()
+        missing = [n for n in names if n not in kwargs]
+        if missing:
+            raise ValueError(f"eval: there is no value for {', '.join(map(repr, missing))}")
+        if self._runner is None:
+            self._runner = GraphBlock(self._entries, self._variables())
+        return self._runner(*[v if isinstance(v, ndarray) else gnp.array(v) for v in (kwargs[n] for n in names)])
+
+    def bind(
+        self,
+        ctx: Any = None,
+        args: Any = None,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        group2ctx: Any = None,
+        shared_exec: Any = None,
+    ) -> Executor:
+        """Put arrays to the variables.
+
+        Parameters
+        ----------
+        ctx, group2ctx, shared_exec
+            Accepted for ported code.
+        args, aux_states : list or dict of arrays
+            Values of the arguments and auxiliary states; :meth:`Executor.forward` writes to the latter in training.
+        args_grad : list or dict of arrays, optional
+            Where gradients go.
+        grad_req : {'write', 'add', 'null'}, or list or dict of them
+
+        Returns
+        -------
+        Executor
+        """
+        return Executor(self, args, args_grad, grad_req, aux_states)
+
+    def simple_bind(
+        self, ctx: Any = None, grad_req: Any = "write", type_dict: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> Executor:
+        """Put zeros to all variables, their shapes found from those that are given, and bind them.
+
+        Raises
+        ------
+        ShapeError
+            If the given shapes do not tell all others.
+        """
+        inputs = self.list_inputs()
+        strange = [n for n in kwargs if n not in inputs and n not in _BIND_HINTS]
+        if strange:
+            raise ValueError(f"simple_bind: the symbol has no variable '{strange[0]}' (it has: {', '.join(inputs)})")
+        shapes = {n: s for n, s in kwargs.items() if n in inputs}
+        arguments, _, aux = self.infer_shape(**shapes)
+        if arguments is None or aux is None:
+            raise ShapeError("simple_bind: the given shapes do not tell those of all arguments")
+        types = infer.dtypes(self._entries, type_dict or {})
+        dtype = {node.name: types.get(id(node)) or np.dtype(np.float32) for node in self._variables()}
+
+        def zeros(names: list[str], shapes: list[Any]) -> dict[str, Any]:
+            return {n: gnp.zeros(s, dtype=dtype[n]) for n, s in zip(names, shapes, strict=True)}
+
+        names = self.list_arguments()
+        args, states = zeros(names, arguments), zeros(self.list_auxiliary_states(), aux)
+        grads = {n: g for n, g in zeros(names, arguments).items() if dtype[n].kind not in "iub"}
+        reqs = grad_req if not isinstance(grad_req, str) else {n: grad_req if n in grads else "null" for n in names}
+        return Executor(self, args, grads, reqs, states)
+
+    _bind, _simple_bind = bind, simple_bind
+
+
+def _both(attrs: Mapping[str, str]) -> dict[str, str]:
+    """MXNet lists what is hidden under both of its names."""
+    plain = {k.strip("_"): v for k, v in attrs.items() if k in ("__lr_mult__", "__wd_mult__", "__ctx_group__")}
+    return {**attrs, **plain}
+
+
+def _method_args(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``x.reshape(2, 3)`` and ``x.transpose(1, 0)`` mean the tuples."""
+    numbers = args and all(isinstance(a, int) for a in args)
+    return (args,) if name in ("reshape", "transpose", "broadcast_to", "tile") and numbers else args
+
+
+def _copied(entries: Sequence[Entry], replaced: Mapping[int, Entry]) -> list[Entry]:
+    """The graph anew, with entries in the place of some nodes."""
+    new: dict[int, Node] = {}
+
+    def moved(entry: Entry) -> Entry:
+        node, index = entry
+        return replaced.get(id(node)) or (new[id(node)], index)
+
+    for node in walk(entries):
+        if id(node) not in replaced:
+            new[id(node)] = Node(node.name, node.op, [moved(e) for e in node.inputs], node.attrs, node.subgraphs)
+    return [moved(entry) for entry in entries]
+
+
+def _method(kind: str, swap: bool) -> Callable[[Symbol, Any], Symbol]:
+    def operate(self: Symbol, other: Any) -> Symbol:
+        return self._operate(kind, other, swap)
+
+    return operate
+
+
+for _kind in _ARITHMETIC:
+    setattr(Symbol, f"__{_kind}__", _method(_kind, False))
+    if _ARITHMETIC[_kind][2] is not None:
+        setattr(Symbol, f"__r{_kind}__", _method(_kind, True))
+
+
+def _call_block(block: Any, args: tuple[Any, ...]) -> Any:
+    from gluonx.compat.symbol.calling import call_with_symbols  # it builds on this module
+
+    return call_with_symbols(block, args)
+
+
+FOREIGN_INPUTS[Symbol] = _call_block

@@ -1,0 +1,44 @@
+"""Which operators a symbol can be made of: those of MXNet 1 (`gluonx.compat.operators.table`) and those of MXNet 2."""
+
+from __future__ import annotations
+
+import difflib
+
+from gluonx.compat.operators.row import LegacyOp
+from gluonx.compat.operators.table import TABLE as LEGACY
+from gluonx.compat.symbol.custom import CUSTOM
+from gluonx.compat.symbol.ops2 import TABLE as MODERN
+
+__all__ = ["OUTPUT_NAMES", "find", "get", "names"]
+
+OUTPUT_NAMES = {
+    "BatchNorm": ("output", "mean", "var"),
+    "LayerNorm": ("output", "mean", "std"),
+    "RNN": ("output", "state", "state_cell"),
+}
+"""What the outputs of an operator are called, where that is not ``output`` or ``output0``, ``output1``."""
+
+
+def find(name: str) -> LegacyOp | None:
+    """The operator of this name or alias, or None."""
+    return MODERN.get(name) or LEGACY.get(name) or (CUSTOM if name == CUSTOM.name else None)
+
+
+def get(name: str) -> LegacyOp:
+    """The operator of this name or alias.
+
+    Raises
+    ------
+    KeyError
+        If there is none; the message names the nearest spelling.
+    """
+    found = find(name)
+    if found is None:
+        near = difflib.get_close_matches(name, names(), 1)
+        raise KeyError(f"there is no operator '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    return found
+
+
+def names() -> list[str]:
+    """Every name and alias."""
+    return sorted({*MODERN, *LEGACY, CUSTOM.name})

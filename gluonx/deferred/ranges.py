@@ -1,0 +1,272 @@
+"""Indices out of range: which of them are looked at before an operator runs.
+
+A compiled program cannot raise: there a read out of range takes the nearest element, and a write is dropped. So an
+index is looked at on the way to the operator, where its value is known without waiting for a device:
+
+- Python numbers, lists and NumPy arrays always are;
+- arrays on the CPU whose value is there are, for the operators that MXNet lets raise (``x[i]``, ``take``,
+  ``gather_nd`` ...). Classes and labels in arrays are clipped, as in MXNet;
+- everything is, also what is pending or on an accelerator, while the switch is on (``GLUONX_CHECK=1``, or
+  ``gluonx.engine.check()``). Pending values are computed for it, and hybridized blocks run un-hybridized.
+
+An operator that takes indices has a rule here by its name. The engine asks for it where the operator is not plain, so
+other operators pay nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import ref
+
+import jax
+import numpy as np
+
+from gluonx.deferred import where
+from gluonx.deferred.core import Handle, Pending, Tracer, current_state
+from gluonx.errors import BadIndexError
+
+__all__ = ["RULES", "Switch", "check", "is_near", "look"]
+
+
+class Switch:
+    """True if indices on the device are looked at too."""
+
+    on = os.environ.get("GLUONX_CHECK", "") not in ("", "0")
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+
+
+def _along(what: str, args: Any, axis: int | None, index: Any, counted: bool, strict: bool) -> None:
+    """Look at indices along an axis of the first operand (None: of all its elements); `counted` may be negative."""
+    shape = _shape(args[0])
+    if axis is None:
+        size = math.prod(shape)
+    elif -len(shape) <= axis < len(shape):
+        size = shape[axis]
+    else:
+        return  # which the operator refuses
+    look(what, index, size, axis, -size if counted else 0, strict)
+
+
+def _columns(what: str, shape: tuple[int, ...], index: Any) -> None:
+    """Look at coordinates: each row of `index` goes along one axis."""
+    found = _known(index, True, True)
+    if found is None or len(found) > len(shape):
+        return
+    for axis, ends in enumerate(found):
+        _compare(what, ends, lambda axis=axis: _host(index)[axis], shape[axis], axis, -shape[axis])
+
+
+def _take(op: Any, args: Any) -> None:
+    if op.attrs["mode"] == "raise":
+        _along("take", args, op.attrs["axis"], args[1], True, True)
+
+
+def _take_along(op: Any, args: Any) -> None:
+    if op.attrs.get("mode") is None:
+        _along(op.name, args, op.attrs["axis"], args[1], True, True)
+
+
+def _put(op: Any, args: Any) -> None:
+    if op.attrs["mode"] is None:
+        _along("put", args, None, args[1], True, True)
+
+
+def _pick(op: Any, args: Any) -> None:
+    if op.attrs["mode"] == "clip":
+        _along("pick", args, op.attrs["axis"], args[1], False, False)
+
+
+def _labels(op: Any, args: Any) -> None:
+    if op.attrs["sparse_label"]:
+        _along(op.name, args, op.attrs["axis"], args[1], False, False)
+
+
+def _outputs(op: Any, args: Any) -> None:
+    """Labels of the operators that are an output and a loss at once, where they are classes and none is left out."""
+    if len(_shape(args[1])) == len(_shape(args[0])) - 1 and not op.attrs.get("use_ignore"):
+        _along(op.name, args, 1 if op.attrs.get("multi_output") else -1, args[1], False, False)
+
+
+def _embedding(op: Any, args: Any) -> None:
+    rows = op.attrs["input_dim"] or (_shape(args[1]) or (0,))[0]
+    look("embedding", args[0], rows, 0, 0, False)
+
+
+def _coordinates(op: Any, args: Any) -> None:
+    _columns(op.name, _shape(args[0]), args[1])
+
+
+def _updated(op: Any, args: Any) -> None:
+    if len(_shape(args[1])) < 2:  # rows
+        _along(op.name, args, 0, args[1], True, True)
+    else:
+        _coordinates(op, args)
+
+
+def _scattered(op: Any, args: Any) -> None:
+    _columns("scatter_nd", tuple(op.attrs["shape"]), args[1])
+
+
+def _copied(op: Any, args: Any) -> None:
+    _along("index_copy", args, 0, args[1], True, True)
+
+
+def _flattened(op: Any, args: Any) -> None:
+    """Coordinates of `ravel_multi_index`, one operand an axis."""
+    dims = op.attrs["dims"]
+    if op.attrs["mode"] == "raise" and isinstance(dims, tuple) and len(dims) == len(args):
+        for axis, (index, size) in enumerate(zip(args, dims, strict=True)):
+            look("ravel_multi_index", index, size, axis, 0)
+
+
+def _parted(op: Any, args: Any) -> None:
+    shape = op.attrs["shape"]
+    look("unravel_index", args[0], math.prod(shape) if isinstance(shape, tuple) else shape, None, 0)
+
+
+class Rule(NamedTuple):
+    """How an operator's indices are looked at: which operand they are, whether arrays are looked at, and by what."""
+
+    operand: int
+    strict: bool
+    look: Callable[[Any, Any], None]
+
+
+RULES: dict[str, Rule] = {
+    "embedding": Rule(0, False, _embedding),
+    "gather_nd": Rule(1, True, _coordinates),
+    "index_add": Rule(1, True, _updated),
+    "index_copy": Rule(1, True, _copied),
+    "index_update": Rule(1, True, _updated),
+    "pick": Rule(1, False, _pick),
+    "put": Rule(1, True, _put),
+    "put_along_axis": Rule(1, True, _take_along),
+    "ravel_multi_index": Rule(0, True, _flattened),
+    "scatter_nd": Rule(1, True, _scattered),
+    "softmax_cross_entropy_loss": Rule(1, False, _labels),
+    "softmax_output": Rule(1, False, _outputs),
+    "svm_output": Rule(1, False, _outputs),
+    "take": Rule(1, True, _take),
+    "take_along_axis": Rule(1, True, _take_along),
+    "np.take_along_axis": Rule(1, True, _take_along),
+    "unravel_index": Rule(0, True, _parted),
+}
+
+
+def check(rule: Rule, op: Any, args: Any) -> None:
+    """Raise if an index of `op` that is known is out of range.
+
+    Raises
+    ------
+    BadIndexError
+    """
+    if len(args) > rule.operand and (rule.strict or Switch.on or not isinstance(args[rule.operand], Handle)):
+        rule.look(op, args)
+
+
+def look(what: str, index: Any, size: Any, axis: Any, lowest: int, strict: bool = True) -> None:
+    """Raise if an element of `index` is known, and below `lowest` or not below `size`.
+
+    Parameters
+    ----------
+    what : str
+        The operator, for the message.
+    index : Handle, array or int
+    size : int
+        The length of the axis; nothing is looked at where it is symbolic.
+    axis : int or None
+        The axis indexed, for the message; None for the flattened array.
+    strict : bool
+        Whether arrays on the CPU are looked at too.
+
+    Raises
+    ------
+    BadIndexError
+    """
+    found = _known(index, strict, False)
+    if found is not None and isinstance(size, int):
+        _compare(what, found[0], lambda: _host(index), size, axis, lowest)
+
+
+def _compare(what: str, ends: tuple[Any, Any], read: Callable[[], Any], size: int, axis: Any, lowest: int) -> None:
+    if ends[0] >= lowest and ends[1] < size:
+        return
+    host = np.asarray(read())
+    host = np.trunc(host) if host.dtype.kind == "f" else host  # as the operators do
+    bad = host[(host < lowest) | (host >= size)]
+    if not bad.size:
+        return
+    along = "the flattened array" if axis is None else f"axis {axis}"
+    block = where.block_path()
+    at, more = f" in {block}" if block else "", f" ({bad.size} such indices)" if bad.size > 1 else ""
+    raise BadIndexError(
+        f"{what}{at}: index {bad.flat[0]:.0f} is out of bounds for {along} with size {size}{more}. "
+        f"The line is {where.user_line()}."
+    )
+
+
+_on_cpu: dict[Any, bool] = {}
+
+
+def is_near(array: jax.Array) -> bool:
+    """Return whether an array is on the CPU of this process."""
+    sharding = array.sharding
+    known = _on_cpu.get(sharding)
+    if known is None:
+        near = array.is_fully_addressable and all(d.platform == "cpu" for d in sharding.device_set)
+        known = _on_cpu[sharding] = near
+    return known
+
+
+def _opened(index: Any, strict: bool) -> Any:
+    """The array or number whose values are to be looked at, or None."""
+    if isinstance(index, Handle):
+        trace = current_state().trace
+        if trace is not None and not trace.transparent:
+            return None
+        value = index.value
+        if type(value) is Pending and value.value is not None:
+            value = value.value
+        if not isinstance(value, jax.Array) and Switch.on:
+            from gluonx.deferred.graph import settle  # which builds on what asks for these rules
+
+            value = settle(index)
+        index = value
+    if isinstance(index, jax.Array):
+        return None if isinstance(index, Tracer) or not (Switch.on or (strict and is_near(index))) else index
+    return index if isinstance(index, (np.ndarray, int, float, np.generic, list, tuple)) else None
+
+
+def _host(index: Any) -> np.ndarray:
+    return np.asarray(_opened(index, True))
+
+
+_ends: dict[tuple[int, bool], tuple[Any, Any]] = {}  # of arrays on devices, which never change
+
+
+def _known(index: Any, strict: bool, rows: bool) -> list[tuple[Any, Any]] | None:
+    """The least and the largest value of `index` (or each of its rows), if it is to be looked at and is not empty."""
+    value = _opened(index, strict)
+    if value is None:
+        return None
+    place = (id(value), rows)
+    if isinstance(value, jax.Array):
+        seen = _ends.get(place)
+        if seen is not None and seen[0]() is value:
+            return seen[1]
+    host = np.asarray(value)
+    if rows and host.ndim < 1:
+        return None
+    found = None
+    if host.size:
+        parts = host.reshape(len(host), -1) if rows else [host]
+        found = [(part.min(), part.max()) for part in parts]
+    if isinstance(value, jax.Array):
+        _ends[place] = (ref(value, lambda _: _ends.pop(place, None)), found)
+    return found

@@ -1,1 +1,0 @@
-"""Doors to other formats: `gluonx.exchange.stablehlo` writes and loads StableHLO artifacts."""

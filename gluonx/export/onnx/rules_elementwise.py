@@ -1,0 +1,420 @@
+"""ONNX rules of elementwise operators, comparisons and casts. See `gluonx.export.onnx.emit`.
+
+ONNX's operators want operands of one element type, and their kernels exist for a few types: numbers adapt to arrays,
+narrow integers are computed in int32, which wraps round in the same way when it is cast back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.errors import GraphError
+from gluonx.export.onnx.emit import RULES, Emit, Rule, rule
+from gluonx.export.onnx.graph import Value, is_float
+from gluonx.export.record import Step, number
+
+__all__ = ["boolean", "floor_mod", "scaled", "where", "wider"]
+
+_BOOL = np.dtype(bool)
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
+_WIDER = {"int8": _INT32, "int16": _INT32, "uint8": _INT32, "uint16": _INT32, "bool": _INT32, "uint32": _INT64}
+
+
+def wider(dtype: Any) -> np.dtype:
+    """The element type to compute in."""
+    return _WIDER.get(np.dtype(dtype).name, np.dtype(dtype))
+
+
+def boolean(emit: Emit, value: Value) -> Value:
+    """Whether elements are not zero."""
+    return emit.cast(value, _BOOL)
+
+
+def where(emit: Emit, condition: Value, x: Value, y: Value) -> Value:
+    """Elements of `x` or `y`, of one element type."""
+    dtype = x.dtype
+    return emit.node("Where", condition, emit.cast(x, wider(dtype)), emit.cast(y, wider(dtype)), dtype=wider(dtype))
+
+
+# -- one argument -----------------------------------------------------------------------------------------------------
+
+_UNARY = """
+absolute=Abs negative=Neg reciprocal=Reciprocal sign=Sign rint=Round ceil=Ceil floor=Floor sqrt=Sqrt exp=Exp log=Log
+sin=Sin cos=Cos tan=Tan sinh=Sinh cosh=Cosh tanh=Tanh arcsin=Asin arccos=Acos arctan=Atan arcsinh=Asinh arccosh=Acosh
+arctanh=Atanh erf=Erf relu=Relu sigmoid=Sigmoid softrelu=Softplus softsign=Softsign selu=Selu mish=Mish sign_ste=Sign
+"""
+_WHOLE = frozenset(["rint", "ceil", "floor", "trunc"])  # integers are what they are
+
+
+def _operand(emit: Emit, step: Step) -> Value:
+    """The only argument, in the element type that the result is computed in."""
+    return emit.value(step.args[0], wider(step.outs[0].dtype))
+
+
+def _unary(kind: str) -> Rule:
+    def one(emit: Emit, step: Step) -> Any:
+        x = _operand(emit, step)
+        if x.dtype.kind in "iu" and step.op.name in _WHOLE:
+            return x
+        return emit.node(kind, x)
+
+    return one
+
+
+for _word in _UNARY.split():
+    _ours, _, _theirs = _word.partition("=")
+    RULES[_ours] = _unary(_theirs)
+
+for _name in ("copy", "stop_gradient", "np.copy", "positive", "make_loss", "linear_regression_output",
+              "mae_regression_output", "svm_output"):  # fmt: skip
+    RULES[_name] = lambda emit, step: emit.value(step.args[0])
+RULES["logistic_regression_output"] = RULES["sigmoid"]
+
+
+def scaled(emit: Emit, x: Value, by: float) -> Value:
+    """The value times a number."""
+    return emit.node("Mul", x, emit.constant(by, x.dtype))
+
+
+_FACTOR = {"degrees": 180 / math.pi, "radians": math.pi / 180}
+
+
+@rule(*_FACTOR)
+def _turned(emit: Emit, step: Step) -> Any:
+    return scaled(emit, _operand(emit, step), _FACTOR[step.op.name])
+
+
+@rule("log2", "log10")
+def _logarithm(emit: Emit, step: Step) -> Any:
+    return scaled(emit, emit.node("Log", _operand(emit, step)), 1 / math.log(float(step.op.name[3:])))
+
+
+@rule("log1p")
+def _log1p(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    return emit.node("Log", emit.node("Add", x, emit.constant(1, x.dtype)))
+
+
+@rule("expm1")
+def _expm1(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    return emit.node("Sub", emit.node("Exp", x), emit.constant(1, x.dtype))
+
+
+@rule("exp2")
+def _exp2(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    return emit.node("Pow", emit.constant(2, x.dtype), x)
+
+
+@rule("square")
+def _square(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    return emit.node("Mul", x, x)
+
+
+@rule("cbrt", "rcbrt")
+def _cube_root(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    root = emit.node("Pow", emit.node("Abs", x), emit.constant(1 / 3, x.dtype))
+    out = emit.node("Mul", emit.node("Sign", x), root)
+    return emit.node("Reciprocal", out) if step.op.name == "rcbrt" else out
+
+
+@rule("rsqrt")
+def _rsqrt(emit: Emit, step: Step) -> Any:
+    return emit.node("Reciprocal", emit.node("Sqrt", _operand(emit, step)))
+
+
+@rule("trunc", "round_ste")
+def _trunc(emit: Emit, step: Step) -> Any:
+    x = _operand(emit, step)
+    if x.dtype.kind in "iu":
+        return x
+    size = emit.node("Abs", x)
+    if step.op.name == "round_ste":
+        size = emit.node("Add", size, emit.constant(0.5, x.dtype))
+    return emit.node("Mul", emit.node("Sign", x), emit.node("Floor", size))
+
+
+@rule("around", "round_")
+def _around(emit: Emit, step: Step) -> Any:
+    x, decimals = _operand(emit, step), step.op.attrs["decimals"]
+    if x.dtype.kind in "iu":
+        if decimals < 0:
+            raise GraphError("integers are rounded to whole numbers only")
+        return x
+    if not decimals:
+        return emit.node("Round", x)
+    unit = emit.constant(10.0**decimals, x.dtype)
+    return emit.node("Div", emit.node("Round", emit.node("Mul", x, unit)), unit)
+
+
+@rule("logical_not")
+def _not(emit: Emit, step: Step) -> Any:
+    return emit.node("Not", boolean(emit, emit.value(step.args[0])))
+
+
+@rule("bitwise_not")
+def _bitwise_not(emit: Emit, step: Step) -> Any:
+    x = emit.value(step.args[0])
+    return emit.node("Not" if x.dtype == _BOOL else "BitwiseNot", x)
+
+
+_SIGNS = {"isinf": (1, 1), "isposinf": (1, 0), "isneginf": (0, 1)}
+
+
+@rule("isnan", *_SIGNS)
+def _kind_of_float(emit: Emit, step: Step) -> Any:
+    x = emit.value(step.args[0])
+    if x.dtype.kind in "iub":
+        return emit.node("Less", emit.cast(x, np.float32), emit.constant(-np.inf, np.float32), dtype=_BOOL)
+    if step.op.name == "isnan":
+        return emit.node("IsNaN", x, dtype=_BOOL)
+    above, below = _SIGNS[step.op.name]
+    return emit.node("IsInf", x, dtype=_BOOL, detect_positive=above, detect_negative=below)
+
+
+@rule("isfinite")
+def _isfinite(emit: Emit, step: Step) -> Any:
+    x = emit.value(step.args[0])
+    x = x if is_float(x.dtype) else emit.cast(x, np.float32)
+    return emit.node("Less", emit.node("Abs", x), emit.constant(np.inf, x.dtype), dtype=_BOOL)
+
+
+@rule("nan_to_num")
+def _nan_to_num(emit: Emit, step: Step) -> Any:
+    x = emit.value(step.args[0])
+    if not is_float(x.dtype):
+        return x
+    info = jnp.finfo(x.dtype)
+    named = dict(zip(("nan", "high", "low"), step.args[1:], strict=False))
+    nan, high, low = (named.get(n) for n in ("nan", "high", "low"))
+    infinite = emit.node("IsInf", x, dtype=_BOOL)
+    positive = emit.node("Greater", x, emit.constant(0, x.dtype), dtype=_BOOL)
+    bounds = [emit.value(d if v is None else v, x.dtype) for v, d in ((high, info.max), (low, info.min))]
+    out = where(emit, infinite, where(emit, positive, *bounds), x)
+    return where(emit, emit.node("IsNaN", x, dtype=_BOOL), emit.value(0 if nan is None else nan, x.dtype), out)
+
+
+# -- two arguments ----------------------------------------------------------------------------------------------------
+
+
+def _operands(emit: Emit, step: Step) -> list[Value]:
+    return [emit.value(arg, wider(step.outs[0].dtype)) for arg in step.args]
+
+
+_ARITHMETIC = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "true_divide": "Div", "power": "Pow"}
+_ON_BOOLS = {"add": "Or", "multiply": "And"}
+
+
+@rule(*_ARITHMETIC)
+def _arithmetic(emit: Emit, step: Step) -> Any:
+    name = step.op.name
+    if step.outs[0].dtype == _BOOL:
+        return emit.node(_ON_BOOLS[name], *[emit.value(arg, _BOOL) for arg in step.args])
+    return emit.node(_ARITHMETIC[name], *_operands(emit, step))
+
+
+@rule("maximum", "minimum")
+def _extremum(emit: Emit, step: Step) -> Any:
+    return emit.node("Max" if step.op.name == "maximum" else "Min", *_operands(emit, step))
+
+
+@rule("add_n")
+def _add_n(emit: Emit, step: Step) -> Any:
+    given = _operands(emit, step)
+    if len(given) == 1:
+        return given[0]
+    if is_float(given[0].dtype):
+        return emit.node("Sum", *given) if len(given) > 2 else emit.node("Add", *given)
+    out = given[0]
+    for value in given[1:]:
+        out = emit.node("Add", out, value)
+    return out
+
+
+@rule("fmax", "fmin")
+def _numbers_first(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    out = emit.node("Max" if step.op.name == "fmax" else "Min", x, y)
+    if not is_float(x.dtype):
+        return out
+    out = where(emit, emit.node("IsNaN", y, dtype=_BOOL), x, out)
+    return where(emit, emit.node("IsNaN", x, dtype=_BOOL), y, out)
+
+
+def floor_mod(emit: Emit, x: Value, y: Value) -> Value:
+    """The remainder with the sign of the divisor."""
+    if not is_float(x.dtype):
+        return emit.node("Mod", x, y)
+    rest = emit.node("Mod", x, y, fmod=1)
+    return emit.node("Mod", emit.node("Add", rest, y), y, fmod=1)
+
+
+@rule("mod")
+def _mod(emit: Emit, step: Step) -> Any:
+    return floor_mod(emit, *_operands(emit, step))
+
+
+@rule("fmod")
+def _fmod(emit: Emit, step: Step) -> Any:
+    return emit.node("Mod", *_operands(emit, step), fmod=1)
+
+
+@rule("floor_divide")
+def _floor_divide(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    if is_float(x.dtype):
+        return emit.node("Floor", emit.node("Div", x, y))
+    return emit.node("Div", emit.node("Sub", x, emit.node("Mod", x, y)), y)
+
+
+@rule("hypot")
+def _hypot(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    return emit.node("Sqrt", emit.node("Add", emit.node("Mul", x, x), emit.node("Mul", y, y)))
+
+
+@rule("logaddexp")
+def _logaddexp(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    distance = emit.node("Neg", emit.node("Abs", emit.node("Sub", x, y)))
+    more = emit.node("Log", emit.node("Add", emit.node("Exp", distance), emit.constant(1, x.dtype)))
+    return emit.node("Add", emit.node("Max", x, y), more)
+
+
+@rule("ldexp")
+def _ldexp(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    return emit.node("Mul", x, emit.node("Pow", emit.constant(2, x.dtype), y))
+
+
+@rule("arctan2")
+def _arctan2(emit: Emit, step: Step) -> Any:
+    y, x = _operands(emit, step)
+    zero, pi = emit.constant(0, x.dtype), emit.constant(math.pi, x.dtype)
+    left = emit.node("Less", x, zero, dtype=_BOOL)
+    below = emit.node("Less", y, zero, dtype=_BOOL)
+    turn = where(emit, left, where(emit, below, emit.node("Neg", pi), pi), zero)
+    still = emit.node("And", *[emit.node("Equal", v, zero, dtype=_BOOL) for v in (x, y)])
+    angle = emit.node("Atan", emit.node("Div", y, where(emit, still, emit.constant(1, x.dtype), x)))
+    return emit.node("Add", angle, turn)
+
+
+@rule("copysign")
+def _copysign(emit: Emit, step: Step) -> Any:
+    x, y = _operands(emit, step)
+    zero, one = emit.constant(0, x.dtype), emit.constant(1, x.dtype)
+    # 1 / -0 is minus infinity: that is how the sign of a zero shows.
+    seen = where(emit, emit.node("Equal", y, zero, dtype=_BOOL), emit.node("Div", one, y), y)
+    size = emit.node("Abs", x)
+    return where(emit, emit.node("Less", seen, zero, dtype=_BOOL), emit.node("Neg", size), size)
+
+
+_BITWISE = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
+
+
+@rule(*_BITWISE)
+def _bitwise(emit: Emit, step: Step) -> Any:
+    dtype = step.outs[0].dtype
+    kind = _BITWISE[step.op.name]
+    return emit.node(kind if dtype == _BOOL else f"Bitwise{kind}", *[emit.value(arg, dtype) for arg in step.args])
+
+
+@rule("integer_power")
+def _integer_power(emit: Emit, step: Step) -> Any:
+    return _raised(emit, _operand(emit, step), step.op.attrs["exponent"])
+
+
+@rule("derived power")
+def _whole_power(emit: Emit, step: Step) -> Any:
+    return _raised(emit, _operand(emit, step), step.op.extra[1])
+
+
+def _raised(emit: Emit, x: Value, exponent: int) -> Value:
+    if exponent == 1:
+        return x
+    if exponent == 2:
+        return emit.node("Mul", x, x)
+    if exponent == -1 and is_float(x.dtype):
+        return emit.node("Reciprocal", x)
+    return emit.node("Pow", x, emit.constant(exponent, x.dtype))
+
+
+# -- comparisons, choices, types --------------------------------------------------------------------------------------
+
+_COMPARED = {
+    "equal": "Equal",
+    "not_equal": "Equal",
+    "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
+    "less": "Less",
+    "less_equal": "LessOrEqual",
+}
+
+
+@rule(*_COMPARED)
+def _compare(emit: Emit, step: Step) -> Any:
+    x, y = emit.meeting(*step.args)
+    x, y = (emit.cast(v, wider(v.dtype)) for v in (x, y))
+    out = emit.node(_COMPARED[step.op.name], x, y, dtype=_BOOL)
+    return emit.node("Not", out) if step.op.name == "not_equal" else out
+
+
+_LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
+
+
+@rule(*_LOGICAL)
+def _logical(emit: Emit, step: Step) -> Any:
+    return emit.node(_LOGICAL[step.op.name], *[emit.value(arg, _BOOL) for arg in step.args])
+
+
+@rule("where")
+def _where(emit: Emit, step: Step) -> Any:
+    condition, x, y = step.args
+    dtype = step.outs[0].dtype
+    return where(emit, emit.value(condition, _BOOL), emit.value(x, dtype), emit.value(y, dtype))
+
+
+@rule("select_first")
+def _select(emit: Emit, step: Step) -> Any:
+    dtype, half = step.outs[0].dtype, len(step.args) // 2
+    conditions, choices = step.args[:half], [emit.value(arg, dtype) for arg in step.args[half:]]
+    out = choices.pop()
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(emit, emit.value(condition, _BOOL), choice, out)
+    return out
+
+
+@rule("derived mask_write")
+def _mask_write(emit: Emit, step: Step) -> Any:
+    x, mask, value = step.args
+    chosen, x = emit.value(mask, _BOOL), emit.value(x)
+    more = x.ndim - chosen.ndim
+    chosen = emit.unsqueeze(chosen, *range(chosen.ndim, chosen.ndim + more))
+    return where(emit, chosen, emit.value(value, x.dtype), x)
+
+
+@rule("clip")
+def _clip(emit: Emit, step: Step) -> Any:
+    x, low, high = (*step.args, None, None)[:3]
+    dtype = wider(step.outs[0].dtype)
+    x = emit.value(x, dtype)
+    if all(v is None or number(v) for v in (low, high)) and is_float(dtype):
+        return emit.node("Clip", x, *[None if v is None else emit.value(v, dtype) for v in (low, high)])
+    if low is not None:
+        x = emit.node("Max", x, emit.value(low, dtype))
+    return x if high is None else emit.node("Min", x, emit.value(high, dtype))
+
+
+@rule("cast", "derived cast")
+def _cast(emit: Emit, step: Step) -> Any:
+    x, dtype = emit.value(step.args[0]), step.outs[0].dtype
+    if is_float(x.dtype) and dtype.kind in "iu" and dtype.itemsize < 4:
+        x = emit.cast(x, np.int32)  # from there on it wraps round
+    return emit.cast(x, dtype)

@@ -1,0 +1,74 @@
+"""The points at which an upper room adds to a lower one.
+
+A room imports only what lies below it. Where a lower room has to hand on something that an upper one knows (a format of
+files, a way of calling a block, a name), it asks one of the points below by a key. Which module answers is said by the
+table in ``gluonx/__init__.py``, and that module is imported at the first question. Besides these points, MXNet 1
+reaches the core through `gluonx.block.tools.FOREIGN_INPUTS`, `gluonx.block.exporting.Format`, and
+`gluonx.compat.hybrid_forward`, which sets ``HybridBlock.forward``. Without `gluonx.compat` the tables would be empty.
+
+============== ============================================ ======================================================
+point          key                                          the answer
+============== ============================================ ======================================================
+`EXPORTERS`    a value of ``HybridBlock.export(format=)``   ``export(block, path, inputs, epoch)``, which writes
+`NAMES`        a public name, ``"gluonx.nn.SymbolBlock"``   the object of that name
+============== ============================================ ======================================================
+
+Four more tell that a block is written in another way, and who reads it (see `gluonx.block.names`):
+
+==================== ====================================== ======================================================
+point                key                                    the answer
+==================== ====================================== ======================================================
+`BLOCK_MEMBERS`      what a class of blocks defines         ``f(cls)``, called when the class is made
+`BLOCK_KEYWORDS`     a keyword that its constructor has not ``f(cls)``, called before the constructor
+`BLOCK_ATTRIBUTES`   an attribute that a block has not      ``f(block, name)``, which gives it
+`LAMBDAS`            ``"name"``, or a first parameter's     ``f(function)``: a function of arrays for a Lambda layer;
+                     name                                   None where the name is not known
+==================== ====================================== ======================================================
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["BLOCK_ATTRIBUTES", "BLOCK_KEYWORDS", "BLOCK_MEMBERS", "EXPORTERS", "LAMBDAS", "NAMES", "Point"]
+
+
+class Point:
+    """A table of answers that are imported when they are first asked for.
+
+    Examples
+    --------
+    >>> point = Point()
+    >>> point.offer("root", "math:sqrt")
+    >>> "root" in point, point["root"](9.0)
+    (True, 3.0)
+    """
+
+    __slots__ = ("_targets",)
+
+    def __init__(self) -> None:
+        self._targets: dict[str, str] = {}
+
+    def offer(self, key: str, target: str) -> None:
+        """Answer `key` with the object that `target` names, as ``"module:name"``."""
+        self._targets[key] = target
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._targets
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._targets)
+
+    def __getitem__(self, key: str) -> Any:
+        module, _, name = self._targets[key].partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+EXPORTERS = Point()
+NAMES = Point()
+BLOCK_MEMBERS = Point()
+BLOCK_KEYWORDS = Point()
+BLOCK_ATTRIBUTES = Point()
+LAMBDAS = Point()

@@ -1,0 +1,39 @@
+"""Sparse arrays of parameter files, made dense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gluonx.errors import FormatError
+from gluonx.files.source import Source, byte_count
+
+__all__ = ["densify"]
+
+
+def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """The dense form of a row_sparse array (`index` = row numbers) or a CSR matrix (`index` = indptr, columns)."""
+
+    def fail(reason: str) -> FormatError:
+        return source.fail(f"{what} {reason}", source.pos)
+
+    source.spend(byte_count(data.dtype, shape, fail), what)
+    if not shape or any(i.ndim != 1 or i.dtype.kind not in "iu" for i in index):
+        raise fail(f"of shape {shape} has a bad index")
+    where: Any = index[-1]
+    limit, fits = shape[:1], data.shape == where.shape + shape[1:]
+    if len(index) == 2:
+        limit, fits = shape[1:], len(shape) == 2 and data.shape == where.shape and _good_indptr(index[0], shape, where)
+    if not fits or (where.size and (where.min() < 0 or where.max() >= limit[0])):
+        raise fail(f"has an index that does not fit its shape {shape}")
+    if len(index) == 2:
+        where = (np.repeat(np.arange(shape[0]), np.diff(index[0].astype(np.int64))), where)
+    dense = np.zeros(shape, data.dtype)
+    dense[where] = data
+    return dense
+
+
+def _good_indptr(indptr: np.ndarray, shape: tuple[int, ...], columns: np.ndarray) -> bool:
+    steps = np.diff(indptr.astype(np.int64))
+    return len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(columns) and bool(np.all(steps >= 0))

@@ -1,0 +1,145 @@
+"""The operators of arrays: ``x + y``, ``-x``, ``x < y``, ``x += y``.
+
+:class:`Arithmetic` is the part of ndarray that Python's operators call. Each is one core operator, recorded or run as
+the engine decides; the in-place ones compute and rebind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import ops
+from gluonx._frames import shorten
+from gluonx.deferred.casting import adaptable
+from gluonx.deferred.core import Handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke
+
+__all__ = ["OPERANDS", "Arithmetic", "comparable"]
+
+OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
+_POWERS: dict[int, DerivedOp] = {}
+
+
+def _binary(name: str) -> Any:
+    op = ops.get(name).bind()
+
+    def operator(self: Any, other: Any) -> Any:
+        try:
+            return invoke(op, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def reflected(self: Any, other: Any) -> Any:
+        try:
+            return invoke(op, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def in_place(self: Any, other: Any) -> Any:
+        try:
+            return self._become(operator(self, other))
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return operator, reflected, in_place
+
+
+def _unary(name: str) -> Any:
+    op = ops.get(name).bind()
+
+    def operator(self: Any) -> Any:
+        try:
+            return invoke(op, (self,))
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return operator
+
+
+def comparable(number: Any, array: Any) -> Any:
+    """A Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
+    if type(number) is not int or 0 <= number < 128:
+        return number
+    dtype = array.dtype
+    if dtype.kind not in "iu":
+        return number
+    limits = np.iinfo(dtype)
+    return float("inf") if number > limits.max else -float("inf") if number < limits.min else number
+
+
+def _compare(name: str) -> Any:
+    op = ops.get(name).bind()
+
+    def operator(self: Any, other: Any) -> Any:
+        try:
+            return invoke(op, (self, comparable(other, self))) if isinstance(other, OPERANDS) else NotImplemented
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return operator
+
+
+def _raised(x: Any, exponent: int) -> Any:
+    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # of which jax.numpy takes no inverse
+    return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
+
+
+def _power(self: Any, exponent: Any) -> Any:
+    try:
+        if type(exponent) is int and abs(exponent) <= 64:
+            op = _POWERS.get(exponent)
+            if op is None:
+                made = DerivedOp(f"power({exponent})", lambda x: _raised(x, exponent), extra=("power", exponent))
+                op = _POWERS[exponent] = adaptable(made)
+            return invoke(op, (self,))
+        return _pow(self, exponent)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+_pow, _rpow, _ = _binary("power")
+
+
+class Arithmetic:
+    """Python's operators on arrays."""
+
+    __slots__ = ()
+
+    __add__, __radd__, __iadd__ = _binary("add")
+    __sub__, __rsub__, __isub__ = _binary("subtract")
+    __mul__, __rmul__, __imul__ = _binary("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _binary("true_divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__, __imod__ = _binary("mod")
+    __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
+    __and__, __rand__, __iand__ = _binary("bitwise_and")
+    __or__, __ror__, __ior__ = _binary("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
+    __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
+    __pow__, __rpow__ = _power, _rpow
+    __eq__ = _compare("equal")  # type: ignore[assignment]
+    __ne__ = _compare("not_equal")  # type: ignore[assignment]
+    __lt__, __le__ = _compare("less"), _compare("less_equal")
+    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
+    __neg__, __abs__, __invert__ = _unary("negative"), _unary("abs"), _unary("bitwise_not")
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return self._become(self**exponent)  # type: ignore[attr-defined]
+
+    def __pos__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other

@@ -1,0 +1,806 @@
+"""The array that users compute with: a mutable handle on functional values.
+
+:class:`ndarray` looks like NumPy's. What it holds (a device array, a tracer, or a place in the pending graph) is the
+engine's matter; see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators rebind the handle, and a
+basic slice is a :class:`_View` that reads from its base when asked and writes through to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import device as _device
+from gluonx._frames import door
+from gluonx.deferred import where
+from gluonx.deferred.core import (
+    Aval,
+    Handle,
+    Packed,
+    Pending,
+    Placeholder,
+    Tracer,
+    Variable,
+    aval_of,
+    current_state,
+    intern_aval,
+    new_handle,
+    record_scope,
+    set_handle_class,
+    set_state,
+    state_with,
+)
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke, stripped
+from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.segments import add_mark
+from gluonx.deferred.shapes import Unknown, Zeros
+from gluonx.deferred.tape import backward
+from gluonx.deferred.tracing import READ_IN_TRACE
+from gluonx.dtype import WIDE, canonical, is_inexact, keeping_64_bits, on_device, refuse_cut
+from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphError, ShapeError, TracedValueError
+from gluonx.extensions import NAMES
+from gluonx.host import copied
+from gluonx.np import indexing
+from gluonx.np.arithmetic import OPERANDS, Arithmetic
+from gluonx.ops.common import converted
+
+__all__ = ["Detached", "View", "host_value", "is_readable", "ndarray"]
+
+
+def _leaf_written(array: Any) -> str:
+    """Return what is wrong with a write to `array`, which has a gradient, while autograd is recording."""
+    owner = f"parameter '{array.variable.owner}'" if array.variable.owner else f"an array of shape {array.shape}"
+    return (
+        f"{owner} was written to inside record(), but it has a gradient (attach_grad), which is taken with respect to "
+        "the value that would be replaced. Write before record(), or in `with autograd.pause():`, after which the "
+        "array goes on as a leaf with the new value; or write to a copy(), whose gradient flows back here."
+    )
+
+
+_API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+RAW_ON_TAPE = (
+    "a raw JAX function was given an array that autograd is recording, so its gradient would be lost. Use the "
+    "function of the "
+    "same name in gluonx.np or gluonx.npx, wrap yours with gluonx.from_jax(fn), pass x.detach() if no gradient "
+    "is wanted, or "
+    "call it inside the forward of a hybridized block."
+)
+
+
+def _methods() -> Any:
+    """Return the module of methods that are functions of ``gluonx.np``, which is made of ndarrays."""
+    from gluonx.np import methods
+
+    return methods
+
+
+def _cast_op(dtype: np.dtype) -> DerivedOp:
+    found = _casts.get(dtype)
+    if found is None:
+        found = _casts[dtype] = DerivedOp(
+            f"cast({dtype})", lambda x: converted(x, dtype), extra=("cast", dtype), wide=dtype in WIDE
+        )
+    return found
+
+
+_WRITE_UNDER_JIT = (
+    "an array from outside was written to under jax.jit or another transformation of JAX, where only a tracer "
+    "exists; use "
+    "gluonx.functional(net).apply, which returns what a forward writes, or hybridize the net instead of jitting it."
+)
+_ON_HOST = (
+    "{operator} needs the values of its input, which a traced forward does not have: the shape of its result depends "
+    "on them, or it runs on the host. A block with it can be called un-hybridized, which hybridized ones do by "
+    "themselves; under jax.jit, in an export or in the body of a loop, write the same with a mask, as in "
+    "np.where(condition, x, 0). The line is {line}."
+)
+_casts: dict[np.dtype, DerivedOp] = {}
+_FILL = DerivedOp("fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape))
+
+
+class ndarray(Arithmetic, Handle):
+    """An n-dimensional array on a device.
+
+    Made by :func:`gluonx.np.array` and its like. Arithmetic, comparison and indexing follow NumPy; ``x += y`` and
+    ``x[i] = y`` change this array (and all basic slices taken of it).
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    grad : ndarray or None
+        The gradient, after :meth:`attach_grad`.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0, 6.0]
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _methods().NAMES:
+            return getattr(self, name)  # importing the methods has put them on this class
+        raise AttributeError(f"an ndarray has no attribute {name!r}")
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _methods().array_function(func, args, kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _methods().array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        """The module whose functions work on this array: ``gluonx.np``.
+
+        Raises
+        ------
+        ValueError
+            For a version of the array API standard that is not known.
+        """
+        if api_version is not None and api_version not in _API_VERSIONS:
+            raise ValueError(f"unrecognized array API version {api_version!r}; there are {', '.join(_API_VERSIONS)}")
+        return _methods().namespace()
+
+    # -- what is known without computing ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape; assigning one of the same size reshapes in place."""
+        aval = self.aval
+        return aval.shape if aval is not None else self.value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._become(self.reshape(shape), reshaped=True)  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype."""
+        aval = self.aval
+        return aval.dtype if aval is not None else np.dtype(self.value.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def stype(self) -> str:
+        """Storage type: always ``'default'``."""
+        return "default"
+
+    @property
+    def device(self) -> _device.Device:
+        """The device that the array is, or will be, on."""
+        value = self.value
+        if isinstance(value, Pending) and value.value is not None:
+            value = value.value
+        if type(value) is Packed:
+            value = value.vector.sample
+        if isinstance(value, Zeros) and value.sharding is not None:
+            return _device.device_of(next(iter(value.sharding.device_set)))
+        if isinstance(value, jax.Array) and not isinstance(value, Tracer):
+            return _device.device_of(next(iter(value.devices())))
+        aval = self.aval
+        if aval is not None and aval.sharding is not None:
+            return _device.device_of(next(iter(aval.sharding.device_set)))
+        return _device.current_device()
+
+    ctx = context = device
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _read(self) -> jax.Array:
+        """The device array, computed if it is pending."""
+        value = self.value
+        trace = current_state().trace
+        if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
+            raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+        if type(value) is Pending or type(value) is Packed or isinstance(value, Placeholder):
+            value = settle(self)
+            if isinstance(value, Tracer):
+                raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+        return value
+
+    @door
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy copy, yours to write to."""
+        return np.array(self._read())
+
+    @door
+    def item(self, *args: Any) -> Any:
+        """The one element (or the element at `args`) as a Python scalar."""
+        return np.asarray(self._read()).item(*args)
+
+    asscalar = item
+
+    @door
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        return np.asarray(self._read()).tolist()
+
+    @door
+    def wait_to_read(self) -> None:
+        """Computes the value if it is pending and waits for the device."""
+        value = self.value
+        jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
+
+    wait_to_write = wait_to_read
+
+    @door
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        out = np.asarray(self._read(), dtype=dtype)
+        return out.copy() if copy else out
+
+    def _raw(self) -> Any:
+        """The value for raw JAX code; raises where that would lose a gradient."""
+        state = current_state()
+        if state.trace is not None:
+            return state.trace.value(self)
+        if state.recording and is_inexact(self.dtype) and (source_of(self) is not None or self._is_live()):
+            raise GraphError(RAW_ON_TAPE)
+        return settle(self)
+
+    def _is_live(self) -> bool:
+        value = self.value
+        return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
+
+    def __jax_array__(self) -> Any:
+        return self._raw()
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._read().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        array: Any = self._read()  # jax.Array's annotations leave the method out
+        return array.__dlpack_device__()
+
+    @door
+    def __float__(self) -> float:
+        return float(self._one("float"))
+
+    @door
+    def __int__(self) -> int:
+        return int(self._one("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex"))
+
+    def _one(self, kind: str) -> Any:
+        if self.size != 1:
+            raise ArgumentError(f"{kind}() takes an array of one element; this one has shape {self.shape}.")
+        return self.item()
+
+    @door
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self.item())
+        raise ValueError(
+            "The truth value of an ndarray with more than one element (or none) is ambiguous. Use x.any() or x.all()."
+        )
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError("only integer scalar arrays can be used as an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((np.asarray(self._read()) == np.asarray(item)).any())
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __repr__(self) -> str:
+        value = self.value
+        if _unreadable(value):
+            kind = "no value yet" if isinstance(value, Placeholder) else "traced"
+            return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
+        text = np.array2string(np.asarray(self._read()), separator=", ", prefix="array(", threshold=1000)
+        return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
+
+    def __str__(self) -> str:
+        if _unreadable(self.value):
+            return repr(self)
+        return str(np.asarray(self._read()))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self.shape and spec else format(str(self), spec)
+
+    # -- copies and moves ------------------------------------------------------------------------------------------
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A new array of the same value; writes to one do not show in the other. Gradients flow through."""
+        return (
+            invoke(_COPY, (self,))
+            if current_state().deferring or self._tapes()
+            else new_handle(self._read(), self.aval)
+        )
+
+    def _tapes(self) -> bool:
+        return current_state().recording or current_state().trace is not None or type(self.value) is Pending
+
+    def copyto(self, other: Any) -> ndarray:
+        """Writes this value into `other` (an array of the same shape), or makes a copy on the device `other`."""
+        if isinstance(other, ndarray):
+            if other is not self:
+                other[...] = self
+            return other
+        return self.to_device(other)
+
+    def to_device(self, device: Any) -> ndarray:
+        """The array on another device; itself where it is there already."""
+        target = _device.resolve(device)
+        if target is None or current_state().trace is not None:
+            return self
+        value = settle(self)
+        if value.devices() == {target}:
+            return self
+        if current_state().recording and source_of(self) is not None:
+            raise DeviceError(
+                "an array on the tape cannot be moved to another device while recording; move it before record()"
+            )
+        return new_handle(on_device(value, target))
+
+    as_nd_device = to_device
+
+    def as_in_context(self, context: Any) -> ndarray:
+        """The older name of `to_device`."""
+        return self.to_device(context)
+
+    def as_in_ctx(self, ctx: Any) -> ndarray:
+        """The older name of `to_device`."""
+        return self.to_device(ctx)
+
+    @door
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> ndarray:
+        """The array with another dtype; gradients flow through between floats."""
+        target = canonical(dtype)
+        if target == self.dtype and not copy:
+            return self
+        return invoke(_cast_op(target), (self,))
+
+    def as_np_ndarray(self) -> ndarray:
+        """Itself."""
+        return self
+
+    def as_nd_ndarray(self) -> Any:
+        """The same array as an NDArray of MXNet 1: what is written to one is seen in the other."""
+        return NAMES["gluonx.np.ndarray.as_nd_ndarray"](self)
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        twin = new_handle(self._read(), self.aval)
+        if self.variable is not None:
+            twin.attach_grad(self.variable.req)
+        return twin
+
+    def __reduce__(self) -> Any:
+        return _unpickle, (self.asnumpy(), self.variable.req if self.variable is not None else None)
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Makes this array the end point of gradients.
+
+        Parameters
+        ----------
+        grad_req : {'write', 'add', 'null'}
+            Whether a backward replaces the gradient, adds to it, or leaves this array out.
+
+        Notes
+        -----
+        A recorded value gets its gradient as well, and so does what it was computed from. Arrays of MXNet 1
+        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero.
+        """
+        if grad_req not in ("write", "add", "null"):
+            raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
+        if self.cuts_when_attached and (self.tape is not None or self._is_live()):
+            self.variable = None
+            self._put(stripped(self))
+        variable = None
+        if grad_req != "null":
+            variable = Variable(grad_req, new_handle(Zeros(self.shape, self.dtype, self._placed())))
+        self._lead_to(variable)
+
+    def _lead_to(self, variable: Variable | None) -> None:
+        """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
+        old, self.variable = self.variable, variable
+        value = self.value
+        if self.tape is not None:
+            add_mark(self.tape.segment.marks, self.tape.slot, old, variable)
+        elif self._is_live():
+            add_mark(value.graph.marks, value.slot, old, variable)
+
+    def _placed(self) -> Any:
+        """The sharding of this array where it is not JAX's default device."""
+        value = self.value
+        if self.aval is None and isinstance(value, jax.Array) and not isinstance(value, Tracer):
+            self.aval = aval_of(value)
+        return None if self.aval is None else self.aval.sharding
+
+    def _drop_grad(self) -> None:
+        self.variable = None
+
+    @property
+    def grad(self) -> ndarray | None:
+        """The gradient that the last backward left here; zeros before the first; None without :meth:`attach_grad`."""
+        return None if self.variable is None else self.variable.grad  # type: ignore[return-value]
+
+    def detach(self) -> ndarray:
+        """Return the same array without a gradient: writes to one show in the other.
+
+        A write through what is returned is no part of the tape, as under ``autograd.pause()``. Inside a hybridized
+        forward the two are apart.
+        """
+        return stripped(self) if current_state().trace is not None else _detached(self)  # type: ignore[return-value]
+
+    @door
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Computes the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
+        backward(self, out_grad, retain_graph)
+
+    def zero_grad(self) -> None:
+        """Sets the gradient to zeros."""
+        if self.variable is not None:
+            grad = self.variable.grad
+            grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype, self._placed()), None, None
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _assign(self, new: Handle) -> None:
+        """Rebind this handle to the value of `new`, sharing it."""
+        self._check_write()
+        self._put(new)
+
+    def _check_write(self) -> None:
+        """Raise GraphError for a leaf while autograd is recording: gradients end in the value to be replaced."""
+        if self.variable is not None and current_state().recording:
+            raise GraphError(_leaf_written(self))
+
+    def _put(self, new: Handle) -> None:
+        """As `_assign`, of a write that was found to be allowed when it was traced."""
+        state = current_state()
+        if state.trace is not None and state.trace.rebind(self, new):
+            return
+        value, old = new.value, self.value
+        if isinstance(value, Tracer) and not isinstance(old, Tracer):
+            raise TracedValueError(_WRITE_UNDER_JIT)
+        if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
+            value.graph.journal.append((self, old, self.aval, self.tape, record_scope.get()))
+        self.value, self.aval, self.tape = value, new.aval, new.tape
+
+    def _become(self, new: Any, reshaped: bool = False) -> ndarray:
+        """In-place operators: `new` must have this array's shape, and its dtype or one that it can be cast to."""
+        if new is NotImplemented:
+            return new
+        if new.shape != self.shape and not reshaped:
+            raise ShapeError(f"an in-place operation cannot change the shape: {self.shape} expected, {new.shape} came")
+        if new.dtype != self.dtype:
+            refuse_cut("an in-place operation: the array", self.dtype, new.dtype)
+            new = new.astype(self.dtype)
+        self._assign(new)
+        return self
+
+    def _assign_copy(self, value: Any) -> None:
+        """Rebinds this handle to a buffer of its own with the value of `value`."""
+        if isinstance(value, Handle):
+            if current_state().trace is not None or type(value.value) is Pending:
+                self._assign(invoke(_COPY, (value,)))
+                return
+            value = settle(value)
+        with keeping_64_bits(value.dtype in WIDE):
+            self._assign(new_handle(jnp.array(copied(value), copy=True)))
+
+    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = True) -> None:
+        """Rebinds this handle to a device copy of a NumPy array, also while something is traced.
+
+        With ``copy=None`` the array is the handle's own from now on.
+        """
+        with jax.ensure_compile_time_eval():
+            self.value = on_device(np.array(value, copy=copy), _device.resolve(device))
+        self.aval, self.tape = None, None
+
+    @classmethod
+    def _unknown(cls, param: Any) -> ndarray:
+        """A handle on the value of a parameter whose shape is not known."""
+        return new_handle(Unknown(param))
+
+    @door
+    def __getitem__(self, key: Any) -> Any:
+        region = indexing.basic(key, self.shape)
+        if region is not None:
+            return _view(self, region)
+        pattern, arrays = indexing.advanced(key, self.shape, _mask_value)
+        return invoke(indexing.gather_op(pattern), (self, *arrays))
+
+    @door
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            value = np.asarray(value, self.dtype)
+        elif not isinstance(value, OPERANDS):
+            raise TypeError(f"an array or number was expected as the value to assign, got {type(value).__name__}")
+        region = indexing.basic(key, self.shape)
+        if region is not None:
+            self._write(region, value)
+            return
+        mask = indexing.mask_of(key)
+        if mask is not None:
+            indexing.check_mask(mask, self.shape)
+            if indexing.spreads(mask, value, self.shape):
+                self._assign(invoke(indexing.mask_write_op(), (self, mask, value)))
+                return
+        pattern, arrays = indexing.advanced(key, self.shape, _mask_value)
+        self._assign(invoke(indexing.scatter_op(pattern), (self, value, *arrays)))
+
+    def _write(self, region: indexing.Region, value: Any, checked: bool = False) -> None:
+        if isinstance(value, _View) and value.base is self and value.region is region:
+            return
+        if not checked:
+            self._check_write()
+        if region.whole:
+            if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):
+                self._put(invoke(_FILL, (self, value)))
+            elif not current_state().recording and current_state().trace is None:
+                # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
+                self._put(stripped(value))
+            else:
+                # A variable's gradient hangs on its handle, which sharing the value would leave behind.
+                self._put(value if value.variable is None else invoke(_COPY, (value,)))
+            return
+        self._put(invoke(indexing.region_write(region), (self, value, *region.starts)))
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed."""
+        return self.transpose()  # type: ignore[attr-defined]
+
+
+def is_readable(array: ndarray) -> bool:
+    """Whether there is a number to show, or to be computed, for an array."""
+    return not _unreadable(array.value)
+
+
+def _unreadable(value: Any) -> bool:
+    """Whether there is no number to show, here or at all."""
+    if isinstance(value, Placeholder) and not isinstance(value, Zeros):
+        return True
+    trace = current_state().trace
+    return isinstance(value, Tracer) or (trace is not None and not trace.transparent)
+
+
+_COPY = DerivedOp("copy", jnp.copy)
+_get_value = Handle.value.__get__  # type: ignore[attr-defined]
+_set_value = Handle.value.__set__  # type: ignore[attr-defined]
+
+
+class _View(ndarray):
+    """A basic slice: reads from its base, and writes through to it."""
+
+    __slots__ = ("base", "reader", "region", "seen", "seen_in")
+
+    derived = True
+
+    def is_current(self) -> bool:
+        """Whether the value taken last still is the base's, and was taped if it must be now."""
+        state = current_state()
+        if state.trace is not None or (state.recording and self.seen_in is not record_scope.get()):
+            return False
+        base, seen = self.base, self.seen
+        if base.derived and not base.is_current():
+            return False
+        current = base.value
+        return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """The sliced value, renewed when the base has changed since it was last taken."""
+        if self.is_current():
+            return _get_value(self)
+        state = current_state()
+        taken = invoke(self.reader, (self.base, *self.region.starts))
+        if state.trace is not None or isinstance(taken.value, Tracer):
+            return taken.value  # it belongs to a trace, and must not outlive it here
+        _set_value(self, taken.value)
+        self.tape, self.seen = taken.tape, self.base.value
+        self.seen_in = record_scope.get() if state.recording else None
+        if taken.aval is not None:
+            self.aval = taken.aval
+        return taken.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _set_value(self, value)
+
+    def _assign(self, new: Handle) -> None:
+        self.base._write(self.region, new)
+
+    def _check_write(self) -> None:
+        self.base._check_write()
+
+    def _put(self, new: Handle) -> None:
+        self.base._write(self.region, new, checked=True)
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Not for a slice: its value belongs to its base."""
+        raise GraphError(
+            "a slice shares its base's value and has no gradient of its own; call attach_grad on a copy(), or on "
+            "the array that was sliced"
+        )
+
+
+View = _View
+
+
+def _view(base: ndarray, region: indexing.Region) -> _View:
+    view: _View = object.__new__(_View)
+    view.base, view.region, view.reader = base, region, indexing.region_read(region)
+    view.seen, view.seen_in = view, None
+    view.tape = view.variable = None
+    aval = base.aval
+    view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else None)
+    _set_value(view, None)
+    if current_state().deferring:
+        # The slice belongs to the tape as of now, even if it is first used after record().
+        _ = view.value
+    return view
+
+
+@jax.custom_jvp
+def _overwritten(x: Any, value: Any) -> Any:
+    return value
+
+
+_overwritten.defjvp(lambda primals, tangents: (primals[1], tangents[0]))
+_OVERWRITE = DerivedOp("overwrite", _overwritten)
+
+
+class _Detached(ndarray):
+    """A whole array without its gradient: reads from its base, and writes to it, outside of the tape.
+
+    The base is held weakly where it is recorded, so that no graph is kept for the sake of a number that was taken out
+    of it; once it is gone, this array is one of its own.
+    """
+
+    __slots__ = ("held", "seen", "weak")
+
+    derived = True
+
+    @property
+    def base(self) -> Any:
+        """The array that this one shares its value with; None where that is gone."""
+        return self.weak() if self.held is None else self.held
+
+    def is_current(self) -> bool:
+        """Return whether the value taken last still is the base's."""
+        if current_state().trace is not None:
+            return False
+        base, seen = self.base, self.seen
+        if base is None:
+            return True
+        if base.derived and not base.is_current():
+            return False
+        current = base.value
+        return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """The base's value, without its tape."""
+        base = self.base
+        if base is None or self.is_current():
+            return _get_value(self)
+        taken = stripped(base)
+        if current_state().trace is not None or isinstance(taken.value, Tracer):
+            return taken.value
+        _set_value(self, taken.value)
+        self.aval, self.seen = taken.aval or aval_of(taken.value), base.value
+        return taken.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _set_value(self, value)
+
+    def _put(self, new: Handle) -> None:
+        base, before = self.base, current_state()
+        if base is None:
+            super()._put(new)
+        elif before.recording and base.variable is None and (base.tape is not None or base._is_live()):
+            base._put(invoke(_OVERWRITE, (base, stripped(new))))  # the numbers change, the graph does not
+        else:
+            set_state(state_with(recording=False))
+            try:
+                base._put(stripped(new))
+            finally:
+                set_state(before)
+
+
+Detached = _Detached
+
+
+def _detached(base: ndarray) -> ndarray:
+    if isinstance(base, _Detached):
+        base = base.base if base.base is not None else base
+    recorded = type(base.value) is Pending or base.tape is not None
+    twin: _Detached = object.__new__(_Detached)
+    twin.held, twin.weak = (None, ref(base)) if recorded else (base, None)
+    twin.seen, twin.tape, twin.variable, twin.aval = twin, None, None, base.aval
+    _set_value(twin, None)
+    _ = twin.value  # as of now: what is recorded is taken off the tape here
+    return twin
+
+
+def _mask_value(mask: Any) -> np.ndarray:
+    return np.asarray(host_value(mask, "x[mask]") if isinstance(mask, ndarray) else mask)
+
+
+def host_value(array: ndarray, operator: str) -> np.ndarray:
+    """The value of an array for an operator that works on the host.
+
+    Raises
+    ------
+    DynamicShapeError
+        Inside a traced forward, where there are no values.
+    """
+    try:
+        return np.asarray(array._read())
+    except TracedValueError as error:
+        line, block = str(where.user_line()), where.block_path()
+        at = f"{line}, in block {block}" if block else line
+        raise DynamicShapeError(_ON_HOST.format(operator=operator, line=line), operator, at) from error
+
+
+def _unpickle(value: np.ndarray, grad_req: str | None) -> ndarray:
+    array = new_handle(on_device(copied(value)))  # pickle's buffers may be somebody's memory
+    if grad_req is not None:
+        array.attach_grad(grad_req)
+    return array
+
+
+set_handle_class(ndarray)
+jax.tree_util.register_pytree_node(ndarray, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
+jax.tree_util.register_pytree_node(
+    _Detached, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
+)
+jax.tree_util.register_pytree_node(_View, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))

@@ -1,0 +1,401 @@
+"""Indices between square brackets, turned into operators.
+
+Basic indices (integers, slices, ``...``, ``None``) become a :class:`Region`: its lengths and steps are static, its
+starts are inputs of the operator, so that ``x[i * n:(i + 1) * n]`` in a loop is one program. Everything else (index
+arrays, lists, boolean masks) is gathered and scattered by JAX, with the index arrays as inputs; masks are turned into
+positions first, which needs their values.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred import ranges
+from gluonx.deferred.core import Handle, Index
+from gluonx.deferred.derived import DerivedOp
+from gluonx.errors import BadIndexError, BadKeyError
+
+__all__ = ["Region", "advanced", "basic", "mask_of", "mask_write_op", "region_read", "region_write", "spreads"]
+
+
+class Region:
+    """A basic index on a shape.
+
+    Attributes
+    ----------
+    dims : tuple
+        For each dimension (length, step) of the slice, length None for an integer index.
+    starts : tuple of Index
+        The first position in each dimension.
+    newaxes : tuple of int
+        Where new axes stand in the result.
+    shape : tuple of int
+        The result's shape.
+    whole : bool
+        Whether every element is meant, in order.
+    """
+
+    __slots__ = ("dims", "newaxes", "shape", "starts", "whole")
+
+    def __init__(
+        self,
+        dims: tuple[tuple[int | None, int], ...],
+        starts: tuple[Index, ...],
+        newaxes: tuple[int, ...],
+        full: tuple[int, ...],
+    ) -> None:
+        self.dims, self.starts, self.newaxes = dims, starts, newaxes
+        kept = [n for n, _ in dims if n is not None]
+        for axis in newaxes:
+            kept.insert(axis, 1)
+        self.shape = tuple(kept)
+        self.whole = not newaxes and all(n == f and step == 1 for (n, step), f in zip(dims, full, strict=True))
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what to put between the square brackets of a NumPy array."""
+        items: list[Any] = []
+        for (n, step), start in zip(self.dims, self.starts, strict=True):
+            stop = 0 if n is None else start + n * step
+            items.append(int(start) if n is None else slice(int(start), None if stop < 0 else stop, step))
+        for axis in self.newaxes:
+            kept = [i for i, item in enumerate(items) if isinstance(item, slice) or item is None]
+            items.insert(kept[axis] if axis < len(kept) else len(items), None)
+        return tuple(items)
+
+
+def basic(key: Any, shape: tuple[int, ...]) -> Region | None:
+    """The region of a basic index, or None where `key` is of another kind.
+
+    Raises
+    ------
+    BadIndexError
+        Too many indices, or one out of bounds.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    for item in items:
+        if not (item is None or item is Ellipsis or isinstance(item, slice) or _is_int(item)):
+            return None
+    if not all(isinstance(n, int) for n in shape):
+        return None  # symbolic sizes, as in an export: JAX's own indexing knows them
+    count = sum(1 for i in items if i is not None and i is not Ellipsis)
+    _check_count(items, count, shape)
+    if not any(i is Ellipsis for i in items):
+        items = (*items, Ellipsis)
+    dims: list[tuple[int | None, int]] = []
+    starts: list[Index] = []
+    newaxes: list[int] = []
+    for item in items:
+        if item is None:
+            newaxes.append(len(newaxes) + sum(1 for n, _ in dims if n is not None))
+        elif item is Ellipsis:
+            for n in shape[len(dims) : len(shape) - (count - len(dims))]:
+                dims.append((n, 1))
+                starts.append(Index(0))
+        else:
+            _one(item, shape[len(dims)], len(dims), dims, starts)
+    return Region(tuple(dims), tuple(starts), tuple(newaxes), shape)
+
+
+def _check_count(items: Any, count: int, shape: tuple[int, ...]) -> None:
+    if count > len(shape):
+        raise BadIndexError(f"too many indices: the array has {len(shape)} dimensions, but {count} were indexed")
+    if sum(1 for i in items if i is Ellipsis) > 1:
+        raise BadIndexError("an index can hold only one ellipsis ('...')")
+
+
+def _is_int(item: Any) -> bool:
+    return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
+
+
+def _one(item: Any, size: int, axis: int, dims: list[Any], starts: list[Index]) -> None:
+    if isinstance(item, slice):
+        start, stop, step = item.indices(size)
+        dims.append((len(range(start, stop, step)), step))
+        starts.append(Index(start))
+        return
+    position = int(item)
+    if not -size <= position < size:
+        raise BadIndexError(f"index {position} is out of bounds for axis {axis} with size {size}")
+    dims.append((None, 1))
+    starts.append(Index(position % size if size else 0))
+
+
+def _spans(dims: Any) -> tuple[list[int], list[bool]]:
+    """How many elements each dimension's slice reaches over, and which run backwards."""
+    spans = [1 if n is None else (abs(step) * (n - 1) + 1 if n else 0) for n, step in dims]
+    return spans, [n is not None and step < 0 for n, step in dims]
+
+
+def _window(x: Any, starts: Any, dims: Any) -> tuple[Any, list[Any]]:
+    spans, backwards = _spans(dims)
+    begins = [s - (span - 1) if back else s for s, span, back in zip(starts, spans, backwards, strict=True)]
+    return jax.lax.dynamic_slice(x, begins, spans), begins
+
+
+def _strides(dims: Any) -> tuple[slice, ...]:
+    return tuple([slice(None, None, step) for _, step in dims])
+
+
+_ops: dict[Any, DerivedOp] = {}
+
+
+def _interned(key: Any, name: str, fn: Any) -> DerivedOp:
+    found = _ops.get(key)
+    if found is None:
+        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key))  # exporters read there what is indexed
+    return found
+
+
+def region_read(region: Region) -> DerivedOp:
+    """The operator (x, starts...) -> x[region]."""
+    dims, shape = region.dims, region.shape
+
+    def read(x: Any, *starts: Any) -> Any:
+        if 0 in shape:
+            return jnp.zeros(shape, x.dtype)
+        window, _ = _window(x, starts, dims)
+        return window[_strides(dims)].reshape(shape)
+
+    return _interned(("read", dims, shape), "slice", read)
+
+
+def region_write(region: Region) -> DerivedOp:
+    """The operator (x, value, starts...) -> x with x[region] = value."""
+    dims, shape = region.dims, region.shape
+
+    def write(x: Any, value: Any, *starts: Any) -> Any:
+        if 0 in shape:
+            return x
+        value = _fit(value, shape, x.dtype)
+        value = value.reshape([1 if n is None else n for n, _ in dims])
+        if any(step != 1 for _, step in dims):
+            window, begins = _window(x, starts, dims)
+            value = window.at[_strides(dims)].set(value)
+            return jax.lax.dynamic_update_slice(x, value, begins)
+        return jax.lax.dynamic_update_slice(x, value, starts)
+
+    return _interned(("write", dims, shape), "slice_assign", write)
+
+
+def _fit(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    value = jnp.asarray(value).astype(dtype)
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value.reshape(value.shape[1:])
+    return jnp.broadcast_to(value, shape)
+
+
+def _slice_end(number: Any) -> Any:
+    """Return an end of a slice as an integer, or as the symbolic size that it is in an export."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        from jax import export  # seldom, and slow to import
+
+        if export.is_symbolic_dim(number):
+            return number
+        raise
+
+
+def _plain(item: Any) -> Any:
+    """An item of an index, lists made arrays."""
+    if isinstance(item, (list, range, tuple)):
+        item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
+        return item.astype(np.int32) if item.size == 0 else item
+    if isinstance(item, slice):
+        ends = [n if n is None else _slice_end(n) for n in (item.start, item.stop, item.step)]
+        return slice(*ends)
+    return np.asarray(item) if isinstance(item, (bool, np.bool_)) else item
+
+
+def _is_mask(item: Any) -> bool:
+    return getattr(item, "dtype", None) is not None and np.dtype(item.dtype) == np.bool_
+
+
+def mask_of(key: Any) -> Any:
+    """The boolean array that `key` is, alone between the brackets; None where it is something else."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    if isinstance(key, (bool, np.bool_)) or (isinstance(key, list) and key and isinstance(key[0], (bool, list))):
+        key = np.asarray(key) if not isinstance(key, list) or _only_bools(key) else key
+    return key if _is_mask(key) else None
+
+
+def _only_bools(key: list[Any]) -> bool:
+    return all(_only_bools(k) if isinstance(k, list) else isinstance(k, (bool, np.bool_)) for k in key)
+
+
+def _taken(item: Any) -> int:
+    """How many axes of the array an item speaks of."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if _is_mask(item) else 1
+
+
+def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
+    """Raise where a mask has not the lengths of the axes that it stands for, from `axis` on.
+
+    Raises
+    ------
+    BadIndexError
+    """
+    lengths = shape[axis : axis + mask.ndim]
+    if tuple(mask.shape) == tuple(lengths):
+        return
+    if len(lengths) < mask.ndim:
+        raise BadIndexError(
+            f"too many indices: a mask of shape {tuple(mask.shape)} was given for an array of shape {tuple(shape)}"
+        )
+    wrong = next(i for i, (a, b) in enumerate(zip(mask.shape, lengths, strict=True)) if a != b)
+    raise BadIndexError(
+        f"boolean index did not match indexed array along axis {axis + wrong}: the array has shape {tuple(shape)}, "
+        f"of which the mask stands for {tuple(lengths)}, but the mask has shape {tuple(mask.shape)}"
+    )
+
+
+_ROWS = (("array", 0),)
+
+
+def advanced(key: Any, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
+    """Split an advanced index on an array of `shape` into a static pattern and its index arrays.
+
+    `read` gives the NumPy value of a mask. Static parts stay as they are; arrays are marked by their number.
+
+    Raises
+    ------
+    BadIndexError
+        Too many indices, one out of bounds as far as that is known, a mask of another shape.
+    """
+    if shape and isinstance(key, Handle) and key.dtype.kind in "iu":  # the usual case
+        ranges.look("indexing", key, shape[0], 0, -shape[0])
+        return _ROWS, [key]
+    items = [_plain(item) for item in (key if isinstance(key, tuple) else (key,))]
+    count = sum(map(_taken, items))
+    if len(items) == 1 and _is_mask(items[0]):
+        check_mask(items[0], shape)
+    _check_count(items, count, shape)
+    pattern: list[Any] = []
+    arrays: list[Any] = []
+    axis = 0
+    for item in items:
+        if _is_mask(item):
+            check_mask(item, shape, axis)
+            value = read(item)
+            if not value.ndim:
+                pattern.append(("bool", bool(value)))
+            for positions in np.nonzero(value) if value.ndim else ():
+                pattern.append(("array", len(arrays)))
+                arrays.append(positions.astype(np.int32))
+        elif isinstance(item, (Handle, np.ndarray, jax.Array)):
+            ranges.look("indexing", item, shape[axis], axis, -shape[axis])
+            pattern.append(("array", len(arrays)))
+            arrays.append(_whole(item))
+        elif isinstance(item, slice):
+            pattern.append(("slice", item.start, item.stop, item.step))
+        elif _is_int(item):
+            ranges.look("indexing", int(item), shape[axis], axis, -shape[axis])
+            pattern.append(int(item))
+        elif item is None or item is Ellipsis:
+            pattern.append(item)
+        else:
+            raise BadKeyError(
+                f"an array cannot be indexed by {type(item).__name__} {item!r}; integers, slices, ..., None, integer "
+                "and boolean arrays can stand between the brackets"
+            )
+        axis += len(shape) - count if item is Ellipsis else _taken(item)
+    _check_together([*[tuple(a.shape) for a in arrays], *[(int(p[1]),) for p in pattern if _is_flag(p)]])
+    return tuple(pattern), arrays
+
+
+def _check_together(shapes: list[tuple[int, ...]]) -> None:
+    if len(shapes) > 1 and any(shape != shapes[0] for shape in shapes):
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            told = ", ".join(map(str, shapes))
+            raise BadIndexError(f"index arrays of shapes {told} cannot be broadcast together") from None
+
+
+def _whole(item: Any) -> Any:
+    dtype = np.dtype(item.dtype)
+    if isinstance(item, np.ndarray) and item.dtype == np.int64 and item.size and np.abs(item).max() < 2**31:
+        return item.astype(np.int32)  # NumPy's default, which no axis needs: no 64-bit arithmetic for it
+    if dtype.kind in "iu":
+        return item
+    return item.astype(np.int32)
+
+
+def _rebuild(pattern: Any, arrays: Any) -> tuple[Any, ...]:
+    out: list[Any] = []
+    for item in pattern:
+        if isinstance(item, tuple):
+            kind, *rest = item
+            # True and False pick one or none along the axis that `_with_flags` has made for them.
+            out.append(
+                arrays[rest[0]]
+                if kind == "array"
+                else np.zeros(int(rest[0]), np.int32)
+                if kind == "bool"
+                else slice(*rest)
+            )
+        else:
+            out.append(item)
+    return tuple(out)
+
+
+def _with_flags(pattern: Any, ndim: int) -> tuple[int, ...]:
+    """The axes, as ``expand_dims`` takes them, that an array of `ndim` needs for the True and False in a pattern."""
+    axes: list[int] = []
+    takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
+    for i, item in enumerate(pattern):
+        if _is_flag(item):
+            axis = ndim - sum(takes[i:]) if any(p is Ellipsis for p in pattern[:i]) else sum(takes[:i])
+            axes.append(axis + len(axes))
+    return tuple(axes)
+
+
+def _is_flag(item: Any) -> bool:
+    return isinstance(item, tuple) and item[0] == "bool"
+
+
+def gather_op(pattern: Any) -> DerivedOp:
+    """The operator (x, arrays...) -> x[pattern filled with arrays]."""
+
+    def read(x: Any, *arrays: Any) -> Any:
+        return jnp.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
+
+    return _interned(("gather", pattern), "index", read)
+
+
+def scatter_op(pattern: Any) -> DerivedOp:
+    """The operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
+
+    def write(x: Any, value: Any, *arrays: Any) -> Any:
+        places, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
+        shape = jax.eval_shape(lambda x: x[places], wide).shape
+        return wide.at[places].set(_fit(value, shape, x.dtype)).reshape(x.shape)
+
+    return _interned(("scatter", pattern), "index_assign", write)
+
+
+def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
+    """Return whether a value can be written where `mask` holds without knowing how many elements that are."""
+    ones = np.shape(value)
+    while ones and ones[0] == 1:
+        ones = ones[1:]
+    return len(ones) <= len(shape) - mask.ndim
+
+
+def mask_write_op() -> DerivedOp:
+    """The operator (x, mask, value) -> x with x[mask] = value, for values that `spreads` says yes to."""
+
+    def write(x: Any, mask: Any, value: Any) -> Any:
+        rest = x.shape[mask.ndim :]
+        mask = mask.reshape(mask.shape + (1,) * len(rest))
+        return jnp.where(mask, _fit(value, rest, x.dtype), x)
+
+    return _interned("mask_write", "mask_assign", write)

@@ -1,0 +1,253 @@
+"""ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
+
+A method is a row here: ``x.sum(axis=0)`` is ``np.sum(x, axis=0)``. Only those with another signature than their
+function are written out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from gluonx import np, npx
+from gluonx._frames import shorten
+from gluonx.np.handle import ndarray
+
+__all__ = ["NAMES", "array_function", "array_ufunc"]
+
+_FROM_NP = [
+    "abs",
+    "all",
+    "any",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "argmax",
+    "argmin",
+    "argsort",
+    "broadcast_to",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "cumsum",
+    "degrees",
+    "diag",
+    "diagonal",
+    "dot",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "fix",
+    "flip",
+    "floor",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "ones_like",
+    "pad",
+    "prod",
+    "radians",
+    "ravel",
+    "reciprocal",
+    "repeat",
+    "rint",
+    "round",
+    "sign",
+    "sin",
+    "sinh",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "tan",
+    "tanh",
+    "tile",
+    "trace",
+    "trunc",
+    "var",
+    "zeros_like",
+]
+_FROM_NPX = [
+    "broadcast_like",
+    "log_sigmoid",
+    "log_softmax",
+    "mish",
+    "norm",
+    "one_hot",
+    "pick",
+    "rcbrt",
+    "relu",
+    "reshape_like",
+    "rsqrt",
+    "sigmoid",
+    "slice",
+    "slice_axis",
+    "slice_like",
+    "softmax",
+    "softmin",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "topk",
+]
+
+
+def _method(name: str, function: Any) -> Any:
+    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(self, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__signature__ = _bound_signature(function)  # type: ignore[attr-defined]
+    method.__doc__ = getattr(function, "__doc__", None)
+    return method
+
+
+def _bound_signature(function: Any) -> inspect.Signature:
+    """The function's signature, its first parameter called self."""
+    first, *rest = inspect.signature(function).parameters.values()
+    return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
+
+
+def _reshape(self: ndarray, *shape: Any, order: str = "C", newshape: Any = None, **kwargs: Any) -> Any:
+    """The same elements in another shape; one dimension may be -1."""
+    try:
+        if newshape is not None:
+            shape = (newshape,)
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def _transpose(self: ndarray, *axes: Any) -> Any:
+    """The array with its axes permuted (reversed, if none are given)."""
+    try:
+        if not axes or axes[0] is None:
+            return np.transpose(self)
+        return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def _flatten(self: ndarray, order: str = "C") -> Any:
+    """A one-dimensional copy."""
+    try:
+        return np.reshape(self, (-1,), order=order)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **bounds: Any) -> Any:
+    """The array with its elements kept between `min` and `max`."""
+    try:
+        return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def _ranges(begin: Any, end: Any, step: Any) -> tuple[slice, ...]:
+    steps = step or (None,) * len(begin)
+    return tuple([slice(*ends) for ends in zip(begin, end, steps, strict=True)])
+
+
+def _slice_assign(self: ndarray, rhs: Any, begin: Any, end: Any, step: Any) -> ndarray:
+    """The array, after the part from `begin` to `end` was overwritten with `rhs`."""
+    self[_ranges(begin, end, step)] = rhs
+    return self
+
+
+def _slice_assign_scalar(self: ndarray, value: Any, begin: Any, end: Any, step: Any) -> ndarray:
+    """The array, after the part from `begin` to `end` was filled with a number."""
+    self[_ranges(begin, end, step)] = value
+    return self
+
+
+def namespace() -> Any:
+    """The module of functions on ndarrays."""
+    return np
+
+
+def array_function(func: Any, args: Any, kwargs: Any) -> Any:
+    """NumPy's ``__array_function__``: the function of the same name here."""
+    try:
+        ours = _counterpart(func)
+        return NotImplemented if ours is None else ours(*args, **kwargs)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    """NumPy's ``__array_ufunc__``: the function of the same name here."""
+    try:
+        ours = _counterpart(ufunc) if method == "__call__" else None
+        if ours is None:
+            return NotImplemented
+        out = kwargs.pop("out", None)
+        result = ours(*inputs, **kwargs)
+        if out is None:
+            return result
+        target = out[0]
+        target[...] = result if isinstance(target, ndarray) else result.asnumpy()
+        return target
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+def _counterpart(func: Any) -> Any:
+    home: Any = np
+    module = (func.__module__ or "") if hasattr(func, "__module__") else ""
+    if module.startswith("numpy.linalg"):
+        home = np.linalg
+    given: str = func.__name__
+    name = {"divide": "true_divide", "conjugate": "conj", "absolute": "abs", "amax": "max", "amin": "min"}.get(
+        given, given
+    )
+    return getattr(home, name, None) or getattr(np, given, None)
+
+
+_OWN = {
+    "reshape": _reshape,
+    "reshape_view": _reshape,
+    "transpose": _transpose,
+    "flatten": _flatten,
+    "clip": _clip,
+    "slice_assign": _slice_assign,
+    "slice_assign_scalar": _slice_assign_scalar,
+}
+NAMES = frozenset([*_FROM_NP, *_FROM_NPX, *_OWN, "mT", "drop_grad"])
+
+
+def _install() -> None:
+    for home, names in ((np, _FROM_NP), (npx, _FROM_NPX)):
+        for name in names:
+            setattr(ndarray, name, _method(name, getattr(home, name)))
+    for name, function in _OWN.items():
+        setattr(ndarray, name, function)
+    ndarray.mT = property(lambda self: np.swapaxes(self, -1, -2), doc="The array with its last two axes swapped.")  # type: ignore[attr-defined]
+    ndarray.drop_grad = ndarray._drop_grad  # type: ignore[attr-defined]
+
+
+_install()

@@ -1,0 +1,142 @@
+"""The one PRNG state of the process.
+
+It is a root key and a counter. The key of the n-th random operation is the root with n added to it, and both travel
+into programs as inputs: the same program serves every step, and an operation draws the same bits whether it runs at
+once, in a deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and
+samplers use.
+
+A parameter draws from a stream of its own, numbered when it is told to initialize (:func:`next_stream`). So its values
+depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.errors import ArgumentError
+from gluonx.ops.cpu import threefry
+
+__all__ = ["drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
+
+
+class _State:
+    __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.seeds = 0
+        self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
+
+    def reset(self, value: int) -> None:
+        # The key is two 32-bit words, as jax.random.key(value) would hold, made without touching a device.
+        self.root = np.array([(value >> 32) & 0xFFFFFFFF, value & 0xFFFFFFFF], np.uint32)
+        self.counter = self.streams = 0
+        self.seeds, self.value = self.seeds + 1, value
+        self.host = np.random.Generator(np.random.Philox(value))
+
+
+_state = _State()
+
+
+class _Drawing(threading.local):
+    stream: np.random.Generator | None = None
+
+
+_drawing = _Drawing()
+
+
+def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> None:
+    """Starts all random streams anew.
+
+    Parameters
+    ----------
+    seed_state : int
+        The same number gives the same draws.
+    device, ctx : ignored
+        There is one stream for all devices.
+
+    Raises
+    ------
+    ArgumentError
+        A TypeError and a ValueError, when `seed_state` is not an integer.
+
+    Examples
+    --------
+    >>> seed(7)
+    >>> a = host_rng().random()
+    >>> seed(7)
+    >>> a == host_rng().random()
+    True
+    """
+    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
+        raise ArgumentError(f"seed must be an integer, got {seed_state!r}")
+    with _state.lock:
+        _state.reset(int(seed_state) & 0xFFFFFFFFFFFFFFFF)
+
+
+def host_rng() -> np.random.Generator:
+    """NumPy's generator for what is drawn on the host: initial weights, shuffles."""
+    return _drawing.stream or _state.host
+
+
+def next_stream() -> tuple[int, int]:
+    """Takes the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
+    with _state.lock:
+        _state.streams += 1
+        return _state.seeds, _state.streams
+
+
+@contextmanager
+def drawing_from(stream: tuple[int, int]) -> Generator[None]:
+    """Within, :func:`host_rng` is that stream of the seed in force.
+
+    A stream that was numbered before :func:`seed` was called gets a new number.
+
+    Examples
+    --------
+    >>> draws = []
+    >>> for _ in range(2):
+    ...     seed(7)
+    ...     stream = next_stream()
+    ...     others = host_rng().random(len(draws))  # takes nothing from the stream
+    ...     with drawing_from(stream):
+    ...         draws.append(host_rng().random())
+    >>> draws[0] == draws[1]
+    True
+    """
+    _, number = stream if stream[0] == _state.seeds else next_stream()
+    before = _drawing.stream
+    _drawing.stream = np.random.Generator(np.random.Philox(key=(number << 64) + _state.value))
+    try:
+        yield
+    finally:
+        _drawing.stream = before
+
+
+def root() -> np.ndarray:
+    """The root key's two words (uint32, shape (2,)); a new object after each :func:`seed`."""
+    return _state.root
+
+
+def next_index(count: int = 1) -> int:
+    """Takes `count` numbers from the counter and returns the first."""
+    with _state.lock:
+        index = _state.counter
+        _state.counter = (index + count) & 0x7FFFFFFF
+    return index
+
+
+def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
+    """The typed key of random operation `index` (traceable).
+
+    The generator takes any two words for a key, so the index is added to the first, which is 0 for a seed of 32 bits.
+    To hash both, as ``jax.random.fold_in`` does, would be a program of its own for each operation.
+    """
+    words = root_words + jnp.asarray(index).astype(np.uint32) * np.array([1, 0], np.uint32)
+    return jax.random.wrap_key_data(words, impl=threefry.implementation())

@@ -1,0 +1,510 @@
+"""Switches of semantics under the alias, and which version of MXNet a program is written for.
+
+What is expected was read off MXNet 1.9.1 and 2.0.0b1. Where both refuse to mix np arrays and NDArrays, or one does, the
+answer here is that of the one that takes them.
+"""
+
+import pickle
+
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import compat
+from gluonx.compat.nd.ndarray import NDArray
+from gluonx.compat.parameter_dict import ParameterDict
+from gluonx.np.handle import ndarray
+
+
+def program(version):
+    compat.install_as_mxnet(version)
+    try:
+        import mxnet
+
+        yield mxnet
+    finally:
+        compat.uninstall()
+
+
+@pytest.fixture
+def mx():
+    yield from program(None)
+
+
+@pytest.fixture
+def mx1():
+    yield from program(1)
+
+
+@pytest.fixture
+def mx2():
+    yield from program(2)
+
+
+@pytest.fixture(params=[None, 1, 2])
+def any_mx(request):
+    yield from program(request.param)
+
+
+def is_nd(array):
+    return NDArray in type(array).__mro__
+
+
+def is_np(array):
+    return isinstance(array, ndarray) and not is_nd(array)
+
+
+# -- kinds of arrays --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["first", "set", "reset"])
+def test_mx_np_makes_np_arrays_and_mx_nd_makes_ndarrays(any_mx, mode):
+    mx = any_mx
+    if mode == "set":
+        mx.npx.set_np()
+    elif mode == "reset":
+        mx.npx.reset_np()
+    x, y = mx.np.ones((2, 3)), mx.nd.ones((2, 3))
+    made = [
+        x, x.sum(), x[0], x[0, 0], x > 0, x + 1, 1 - x, -x, x @ x.T, x.reshape(3, 2), x.mean(axis=0), x.copy(),
+        x.astype("int32"),
+        mx.np.array(1.0), mx.np.dot(x, x.T), mx.np.random.uniform(size=(2,)), mx.np.linalg.norm(x), mx.npx.relu(x),
+        mx.np.split(x, 3, axis=1)[1], mx.np.var(x), mx.np.concatenate([x, x]), x.as_np_ndarray(), y.as_np_ndarray(),
+        x * y, y * x, y - x, mx.np.sum(y),
+    ]  # fmt: skip
+    assert [i for i, array in enumerate(made) if not is_np(array)] == []
+    assert x.sum().shape == x[0, 0].shape == mx.np.array(1.0).shape == ()
+    assert (x > 0).dtype == bool
+    olds = [y, y.sum(), y[0], y > 0, y + 1, mx.nd.zeros(3), mx.nd.dot(y, y.T), y.as_nd_ndarray(), x.as_nd_ndarray()]
+    assert [i for i, array in enumerate(olds) if not is_nd(array)] == []
+    assert y.sum().shape == (1,) and (y > 0).dtype == onp.float32
+    assert y[0, 0].shape == (() if mx.util.is_np_shape() else (1,))
+
+
+def test_a_mask_of_np_arrays_is_a_number(mx):
+    """`True * -1e8` was True."""
+    mask = mx.np.greater(mx.np.array([1.0, 3.0]), mx.np.array([2.0, 2.0]))
+    assert mask.dtype == bool
+    assert (mask * -1e8).tolist() == [0, -1e8]
+    assert (mx.npx.broadcast_greater(mx.np.array([3.0]), mx.np.array([2.0])) * -1e8).tolist() == [-1e8]
+
+
+def test_composed_functions_see_np_arrays(mx):
+    x = mx.np.array([[1.0, 2.0], [3.0, 5.0]])
+    assert mx.np.var(x).item() == pytest.approx(onp.var([[1, 2], [3, 5]]))
+    assert mx.np.cov(x).shape == (2, 2)
+    y = mx.nd.array([[1.0, 2.0], [3.0, 5.0]])
+    assert mx.np.mean(y).shape == ()
+
+
+def test_np_arrays_record_gradients_among_ndarrays(mx):
+    x, y = mx.np.array([1.0, 2.0, 3.0]), mx.nd.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    y.attach_grad()
+    with mx.autograd.record():
+        a, b = (x * x).sum() * 2, (y * y).sum() * 2
+    a.backward()
+    b.backward()
+    assert is_np(x.grad) and is_nd(y.grad)
+    assert x.grad.tolist() == y.grad.asnumpy().tolist() == [4, 8, 12]
+    x[1:] = 7
+    x += 1
+    assert is_np(x) and x.tolist() == [2, 8, 8]
+
+
+def test_the_other_kind_is_the_same_array(any_mx):
+    mx = any_mx
+    x = mx.np.zeros((3,))
+    y = x.as_nd_ndarray()
+    y[:] = 5
+    y[0] = 1
+    assert x.tolist() == [1, 5, 5]
+    x[2] = 7
+    assert y.asnumpy().tolist() == [1, 5, 7]
+    assert y.as_np_ndarray() is x and x.as_np_ndarray() is x and y.as_nd_ndarray() is y
+    z = mx.nd.array([1.0, 2.0])
+    w = z.as_np_ndarray()
+    w.attach_grad()
+    with mx.autograd.record():
+        loss = (z * z).sum()
+    loss.backward()
+    assert w.grad.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_block_gives_the_kind_that_it_is_given(mx, hybridize):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    net.initialize(mx.init.Constant(0.5))
+    if hybridize:
+        net.hybridize()
+    x, y = mx.np.ones((2, 3)), mx.nd.ones((2, 3))
+    for _ in range(2):
+        assert is_np(net(x)) and is_nd(net(y))
+        assert net(x).tolist() == net(y).asnumpy().tolist()
+    assert is_np(mx.gluon.loss.L2Loss()(x, x)) and is_nd(mx.gluon.loss.L2Loss()(y, y))
+    with mx.autograd.record():
+        loss = net(x).sum()
+    assert loss.shape == ()
+    loss.backward()
+    assert net[1].weight.grad().asnumpy().tolist() == [[3.0] * 4] * 2
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_trace_is_of_one_kind(mx, hybridize):
+    """The forward of one net with both: sums have no axis, or one."""
+
+    class Scaled(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return x * (x > 0), x.sum()
+
+    net = Scaled()
+    if hybridize:
+        net.hybridize()
+    for kind in (mx.nd, mx.np, mx.nd, mx.np):
+        masked, total = net(kind.ones((2, 2)))
+        assert total.shape == ((1,) if kind is mx.nd else ())
+        assert masked.asnumpy().tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_trace_does_not_outlive_a_switch(mx):
+    class Sum(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return x.sum()
+
+    net = Sum()
+    net.hybridize()
+    assert net(mx.nd.ones((2,))).shape == (1,)
+    mx.npx.set_np()
+    assert net(mx.np.ones((2,))).shape == ()
+    mx.npx.reset_np()
+    assert net(mx.nd.ones((2,))).shape == (1,)
+
+
+def test_what_others_make_follows_the_mode(any_mx):
+    mx = any_mx
+    for numpy in (True, False, True):
+        mx.npx.set_np() if numpy else mx.npx.reset_np()
+        kind = is_np if numpy else is_nd
+        loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(onp.ones((4, 2))), 2)
+        param = mx.gluon.Parameter("w", shape=(2,))
+        param.initialize()
+        assert kind(next(iter(loader))) and kind(param.data())
+        assert kind(mx.gluon.utils.split_and_load(onp.ones((2, 2)), [mx.cpu()])[0])
+        assert is_nd(next(iter(mx.io.NDArrayIter(onp.ones((4, 2)), batch_size=2))).data[0])
+        assert is_nd(mx.random.uniform(shape=(2,))) and is_nd(mx.nd.from_numpy(onp.ones(2)))
+
+
+# -- switches ---------------------------------------------------------------------------------------------------------
+
+
+def state(mx):
+    return mx.util.is_np_array(), mx.util.is_np_shape()
+
+
+def test_switches_of_version_1(mx1):
+    mx = mx1
+    assert state(mx) == (False, False)
+    assert mx.util.set_np_shape(True) is False and mx.util.set_np_shape(False) is True
+    mx.util.set_np()
+    assert state(mx) == (mx.npx.is_np_array(), mx.is_np_shape()) == (True, True)
+    with pytest.raises(ValueError, match="np arrays need NumPy's shapes"):
+        mx.util.set_np_shape(False)
+    mx.util.reset_np()
+    assert state(mx) == (False, False)
+    with pytest.raises(ValueError, match="arrays need NumPy's shapes"):
+        mx.util.set_np(shape=False)
+    mx.util.set_np(array=False)
+    assert state(mx) == (False, True)
+
+
+def test_version_2_begins_with_np_arrays(mx2):
+    assert state(mx2) == (True, True)
+    assert type(gluonx.np.ones(2)) is ndarray
+    mx2.npx.reset_np()
+    assert state(mx2) == (False, False)
+
+
+def test_scopes_and_decorators(any_mx):
+    mx = any_mx
+    mx.npx.reset_np()
+    with mx.util.np_array(True):
+        assert state(mx) == (True, False)
+        with mx.util.np_array(False):
+            assert state(mx) == (False, False)
+        assert state(mx) == (True, False)
+    with mx.util.np_shape(True):
+        assert state(mx) == (False, True)
+        assert mx.nd.ones((2, 2))[0, 0].shape == () and mx.nd.ones((2, 2)).sum().shape == (1,)
+    assert state(mx) == (False, False)
+    assert mx.util.use_np_shape(lambda: state(mx))() == (False, True)
+    assert mx.util.use_np_array(lambda: state(mx))() == (True, False)
+
+    @mx.util.use_np
+    def double(x):
+        """Twice x."""
+        assert state(mx) == (True, True)
+        return x * 2
+
+    assert double.__name__ == "double" and double.__doc__ == "Twice x."
+    assert is_np(double(mx.np.ones(2))) and state(mx) == (False, False)
+    with pytest.raises(ZeroDivisionError):
+        mx.util.use_np(lambda: 1 / 0)()
+    assert state(mx) == (False, False)
+    with pytest.raises(TypeError, match="can only decorate classes and functions, not int"):
+        mx.util.use_np(3)
+
+
+def test_a_decorated_class(mx):
+    class Base:
+        def inherited(self):
+            return state(mx)
+
+    @mx.util.use_np
+    class Told(Base):
+        def __init__(self):
+            self.made = state(mx)
+
+        def method(self):
+            return state(mx)
+
+        @property
+        def attribute(self):
+            return state(mx)
+
+        @staticmethod
+        def static():
+            return state(mx)
+
+        @classmethod
+        def of_class(cls):
+            return cls.__name__, *state(mx)
+
+    told, on = Told(), (True, True)
+    assert told.made == told.method() == told.attribute == told.inherited() == Told.static() == on
+    assert Told.of_class() == ("Told", True, True)
+    assert Base().inherited() == state(mx) == (False, False)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_decorated_block(mx, hybridize):
+    @mx.use_np
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(2)
+            self.scale = mx.gluon.Parameter("scale", shape=(1,), init="ones")
+
+        def forward(self, x):
+            assert state(mx) == (True, True)
+            return self.dense(x) * self.scale.data() + mx.np.ones((2,))
+
+    net = Net()
+    net.initialize(mx.init.Constant(0.5))
+    if hybridize:
+        net.hybridize()
+    for _ in range(2):
+        out = net(mx.np.ones((1, 3)))
+        assert is_np(out) and out.tolist() == [[2.5, 2.5]]
+    assert state(mx) == (False, False)
+
+
+# -- versions ---------------------------------------------------------------------------------------------------------
+
+
+def small(mx):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(3, in_units=2), mx.gluon.nn.Dense(1, in_units=3))
+    net.initialize()
+    return net
+
+
+NAMES_1 = ["dense0_weight", "dense0_bias", "dense1_weight", "dense1_bias"]
+NAMES_2 = ["0.weight", "0.bias", "1.weight", "1.bias"]
+
+
+def names(params):
+    return [name.removeprefix("hybridsequential0_") for name in params]
+
+
+def test_a_program_for_version_2_stays_one_after_reset_np(mx):
+    mx.npx.set_np()
+    net = small(mx)
+    mx.npx.reset_np()
+    assert list(net.collect_params()) == list(small(mx).collect_params()) == NAMES_2
+    assert net[0].weight.name == "weight"
+    assert mx.gluon.loss.KLDivLoss is gluonx.loss.KLDivLoss
+    assert mx.gluon.metric.create("rmse").__class__ is gluonx.metric.RMSE
+    assert mx.optimizer.create("nag").momentum == 0.9
+
+
+def test_reset_np_alone_is_version_2(mx):
+    mx.npx.reset_np()
+    assert list(small(mx).collect_params()) == NAMES_2 and not mx.util.is_np_array()
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_program_for_version_1_stays_one_after_set_np(told):
+    compat.install_as_mxnet(1 if told else None)
+    try:
+        import mxnet as mx
+
+        if not told:
+            from mxnet import metric  # noqa: F401 - which version 2 does not have
+        mx.npx.set_np()
+        net = small(mx)
+        params = net.collect_params()
+        assert isinstance(params, ParameterDict) and names(params) == NAMES_1
+        params.setattr("grad_req", "null")
+        assert net[0].weight.grad_req == "null"
+        assert is_np(params.get("dense1_bias").data()) and is_np(net(mx.np.ones((1, 2))))
+        assert mx.metric.create("rmse").__class__ is not gluonx.metric.RMSE
+        assert mx.optimizer.create("nag").momentum == 0.0
+        assert mx.gluon.loss.KLDivLoss is not gluonx.loss.KLDivLoss
+    finally:
+        compat.uninstall()
+
+
+def test_a_book_for_version_1_that_shows_it_late(mx):
+    """``npx.set_np()`` comes first, and what follows could be for either version; then it could not."""
+    mx.npx.set_np()
+    net = small(mx)
+    assert list(net.collect_params()) == NAMES_2
+    params = net.collect_params()
+    params.setattr("lr_mult", 3)  # a plain dict has no such thing
+    assert net[1].weight.lr_mult == 3
+    assert names(net.collect_params()) == NAMES_1
+    later = [name.removeprefix("hybridsequential1_") for name in small(mx).collect_params()]
+    assert later == [name.translate({48: "2", 49: "3"}) for name in NAMES_1]
+    assert net.collect_params()["dense1_bias"].data().shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "shows",
+    [
+        "get = self.params.get('weight', shape=(2, 2))",
+        "get = self.params.get_constant('weight', [[1.0]])",
+        "scope = self.name_scope()",
+    ],
+)
+def test_what_shows_version_1(mx, shows):
+    mx.npx.set_np()
+    before = small(mx)
+
+    class Mine(mx.gluon.nn.Block):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            exec(shows, {"self": self})
+
+    Mine()
+    assert names(before.collect_params()) == NAMES_1
+
+
+def test_full_names_are_found_before_anything_is_shown(mx):
+    mx.npx.set_np()
+    net = small(mx)
+    assert net.collect_params()["dense1_bias"] is net[1].bias
+    with pytest.raises(KeyError):
+        net.collect_params()["no_such"]
+
+
+def test_sharing_of_version_1_after_set_np(mx):
+    mx.npx.set_np()
+    nn = mx.gluon.nn
+    shared = nn.Dense(8, activation="relu", in_units=8)
+    net = nn.Sequential()
+    net.add(nn.Dense(8, in_units=4), shared, nn.Dense(8, in_units=8, params=shared.params), nn.Dense(1, in_units=8))
+    net.initialize()
+    assert net[1].weight is net[2].weight
+    assert len(set(net.collect_params().values())) == 6
+
+
+def test_parameters_of_two_nets_do_not_cover_each_other(mx):
+    mx.npx.set_np()
+    one, two = small(mx), small(mx)
+    params = one.collect_params()
+    params.update(two.collect_params())
+    assert len(params) == 8 and set(params.values()) == {*one.collect_params().values(), *two.collect_params().values()}
+
+
+def test_modules_that_only_version_2_has():
+    compat.install_as_mxnet()
+    try:
+        from mxnet import np
+        from mxnet.gluon.metric import Accuracy
+
+        assert Accuracy is gluonx.metric.Accuracy
+        assert type(np.ones(2)) is ndarray and type(gluonx.np.ones(2)) is ndarray
+    finally:
+        compat.uninstall()
+
+
+def test_a_wrong_version():
+    with pytest.raises(ValueError, match="version is 1, 2 or None, got 3"):
+        compat.install_as_mxnet(3)
+    assert not compat.installed()
+
+
+def test_the_command_takes_a_version(tmp_path, capsys):
+    from gluonx.compat.__main__ import main
+
+    script = tmp_path / "show.py"
+    script.write_text("from mxnet.gluon import nn\nprint(list(nn.Dense(2).collect_params()))\n")
+    shown = []
+    for version in ("1", "2"):
+        assert main(["--version", version, str(script)]) == 0
+        shown.append(capsys.readouterr().out.strip())
+    assert shown == ["['dense0_weight', 'dense0_bias']", "['weight', 'bias']"]
+    assert main(["--version", "3", str(script)]) == 2
+
+
+# -- dtypes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_dtype_is_numpys_type(any_mx):
+    mx = any_mx
+    for name in ("float32", "float16", "int32", "uint8", "int8", "bool"):
+        x = mx.nd.ones((2,), dtype=name)
+        kind = onp.dtype(name).type
+        assert x.dtype == kind and kind == x.dtype and (x.dtype != kind) is False
+        assert x.dtype == onp.dtype(name) and onp.dtype(name) == x.dtype and x.dtype == name
+        assert type(x.dtype(1)) is kind and {kind: "found"}[x.dtype] == "found" and x.dtype in (None, kind)
+        assert str(x.dtype) == str(kind) and x.dtype.__name__ == kind.__name__
+        assert onp.zeros(2, x.dtype).dtype == name and mx.nd.zeros(2, dtype=x.dtype).dtype == x.dtype
+        assert x.astype(x.dtype).dtype == kind and x.dtype != onp.float64
+        assert pickle.loads(pickle.dumps(x.dtype)) is x.dtype
+    assert isinstance(mx.np.ones(2).dtype, onp.dtype)
+    assert x.dtype is not None and x.dtype != "nonsense"
+
+
+def test_outside_of_the_alias_a_dtype_is_one():
+    assert isinstance(gluonx.nd.ones((2,)).dtype, onp.dtype)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_version_1(mx1, tmp_path):
+    mx, x = mx1, mx1.np.ones((2,))
+    mx.npx.set_np()
+    for what, shape in ((x, [1]), ([x], [1]), ([x, x], [2])):
+        mx.npx.save(tmp_path / "file", what)
+        found = mx.npx.load(tmp_path / "file")
+        assert type(found) is list and [len(found)] == shape and is_np(found[0])
+        assert type(mx.nd.load(tmp_path / "file")) is list and is_nd(mx.nd.load(tmp_path / "file")[0])
+    mx.npx.save(tmp_path / "file", {"k": x})
+    assert list(mx.npx.load(tmp_path / "file")) == ["k"]
+    with pytest.raises(ValueError, match="a list or dict of them"):
+        mx.npx.save(tmp_path / "file", (x, x))
+
+
+def test_files_of_version_2(mx2, tmp_path):
+    mx, x = mx2, mx2.np.ones((2,))
+    mx.npx.save(tmp_path / "one", x)
+    assert is_np(mx.npx.load(tmp_path / "one"))
+    mx.npx.savez(tmp_path / "several", x, y=x)
+    assert sorted(mx.npx.load(tmp_path / "several")) == sorted(mx.nd.load(tmp_path / "several")) == ["arr_0", "y"]
+    a = mx.nd.ones((2,))
+    for what, kind in (([a], ndarray), ([a, a], list), ({"x": a}, dict)):
+        mx.nd.save(tmp_path / "old", what)
+        assert isinstance(mx.npx.load(tmp_path / "old"), kind)

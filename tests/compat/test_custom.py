@@ -1,0 +1,169 @@
+"""``Custom``: operators of users in blocks, hybridized blocks, symbols and modules, against MXNet 1.9.1."""
+
+import json
+
+import numpy
+import pytest
+
+from gluonx import autograd, compat, engine, gluon, nd, np
+from gluonx.compat import operator
+from gluonx.compat import symbol as sym
+from gluonx.errors import FormatError, ShapeError
+from lib import TESTS
+from lib.golden import load_cases
+
+GOLDEN = json.loads((TESTS / "oracle" / "custom" / "golden.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def cases():
+    compat.install_as_mxnet()
+    try:
+        yield load_cases("custom")
+    finally:
+        compat.uninstall()
+
+
+@pytest.mark.parametrize("key", list(GOLDEN))
+def test_as_mxnet(cases, key):
+    for found, wanted in zip(cases.CASES[key](), GOLDEN[key], strict=True):
+        numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("key", ["trained, hybrid", "counted, hybrid"])
+def test_in_naive_mode(cases, key):
+    with engine.mode("naive"):
+        for found, wanted in zip(cases.CASES[key](), GOLDEN[key], strict=True):
+            numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=2e-5, atol=1e-6)
+
+
+class Rounded(operator.CustomOp):
+    """Takes whole numbers beside others, gives both; fails if it is told to."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        if in_data[1].asnumpy().max() > 100:
+            raise RuntimeError("more than a hundred")
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1].astype("float32"))
+        self.assign(out_data[1], req[1], in_data[1] + 1)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1].astype("float32"))
+
+
+@operator.register("test_rounded")
+class RoundedProp(operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "count"]
+
+    def list_outputs(self):
+        return ["product", "next"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, in_shape, []
+
+    def infer_type(self, in_type):
+        return in_type, in_type, []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Rounded()
+
+
+class Net(gluon.HybridBlock):
+    def forward(self, x, n):
+        product, after = nd.Custom(x * 2, n, op_type="test_rounded")
+        return product.as_np_ndarray() + 1, after.as_np_ndarray()
+
+
+@pytest.fixture
+def net():
+    made = Net()
+    made.hybridize()
+    return made
+
+
+def test_whole_numbers_among_floats(net):
+    x, n = np.array([1.0, 2.0]), np.array([3, 4], dtype="int32")
+    x.attach_grad()
+    with autograd.record():
+        product, after = net(x, n)
+    product.backward()
+    assert product.tolist() == [7, 17]
+    assert (after.tolist(), after.dtype) == ([4, 5], numpy.int32)
+    assert x.grad.tolist() == [6, 8]
+
+
+def test_a_steady_loop_traces_and_compiles_once(net):
+    x, n = np.array([1.0, 2.0]), np.array([3, 4], dtype="int32")
+    x.attach_grad()
+    before = []
+    for _ in range(4):
+        with autograd.record():
+            loss = net(x, n)[0].sum()
+        loss.backward()
+        float(loss)
+        before.append((engine.stats()["traces"], engine.stats()["programs_compiled"]))
+    assert before[1] == before[-1]
+
+
+def test_what_an_operator_raises_is_told(net):
+    with pytest.raises(Exception, match="more than a hundred"):
+        net(np.array([1.0]), np.array([101], dtype="int32"))[0].wait_to_read()
+    assert net(np.array([1.0]), np.array([1], dtype="int32"))[0].tolist() == [3]
+
+
+def test_an_operator_that_uses_a_hybridized_net(net):
+    class Nested(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            found, _ = net(in_data[0].as_np_ndarray(), np.array([2, 2], dtype="int32"))
+            self.assign(out_data[0], req[0], found.as_nd_ndarray())
+
+    @operator.register("test_nested")
+    class NestedProp(operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Nested()
+
+    class Outer(gluon.HybridBlock):
+        def forward(self, x):
+            return nd.Custom(x, op_type="test_nested").as_np_ndarray()
+
+    outer = Outer()
+    outer.hybridize()
+    assert outer(np.array([1.0, 2.0])).tolist() == [5, 9]
+
+
+def test_large_arrays_and_computing_inside(cases):
+    """The operator computes with gluonx in the program's call back: nothing waits for itself."""
+    net = cases.Counted()
+    net.initialize()
+    net.hybridize()
+    with autograd.record():
+        gram = net(nd.ones((700, 700)))
+    assert gram[0, 0].asscalar() == 4 * 700 * 0.5
+
+
+def test_symbols_name_what_is_missing():
+    with pytest.raises(TypeError, match="needs the attribute 'op_type'"):
+        sym.Custom(sym.var("x"))
+    with pytest.raises(ValueError, match="no operator is registered as op_type='nope'"):
+        sym.Custom(sym.var("x"), op_type="nope")
+    graph = sym.Custom(sym.var("x"), op_type="test_rounded", name="r")
+    assert graph.list_arguments() == ["x", "r_count"]
+    assert graph.list_outputs() == ["r_product", "r_next"]
+    with pytest.raises(FormatError, match="'r': Custom: no operator is registered as op_type='test_other'"):
+        sym.fromjson(graph.tojson().replace("test_rounded", "test_other"))
+    with pytest.raises(ShapeError, match="needs 'count' of shape"):
+        sym.Custom(sym.var("x"), op_type="test_square", name="s").eval(x=nd.ones(2), s_count=nd.ones(3))
+
+
+@operator.register("test_square")
+class SquareProp(RoundedProp):
+    def infer_shape(self, in_shape):
+        return [in_shape[0], in_shape[0]], [in_shape[0], in_shape[0]], []
+
+
+def test_a_monitor_sees_past_it(net):
+    net.hybridize(False)
+    seen = []
+    net.register_op_hook(lambda name, op, array: seen.append(op))
+    assert net(np.array([1.0]), np.array([1], dtype="int32"))[0].tolist() == [3]
+    assert len(seen) > 1

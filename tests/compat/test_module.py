@@ -1,0 +1,397 @@
+"""``mx.mod`` and what it reads batches from: as MXNet 1, on its files, and as the same training in Gluon."""
+
+import logging
+import pathlib
+
+import numpy as onp
+import pytest
+
+import gluonx as mx
+from gluonx import autograd, gluon, nd, sym
+from gluonx.compat.io import DataBatch, DataDesc, DataIter, NDArrayIter
+from gluonx.compat.module import BucketingModule, Module
+from gluonx.errors import FormatError, GraphError, ShapeError
+from lib import TESTS
+from lib.golden import load_cases
+
+SAMPLES = TESTS / "samples" / "mxnet-1.9.1"
+RNG = onp.random.RandomState(3)
+X = RNG.uniform(-1, 1, (20, 6)).astype("float32")
+Y = (X[:, 0] > X[:, 1]).astype("float32")
+
+
+def mlp(batch_norm=False):
+    net = sym.FullyConnected(sym.var("data"), num_hidden=8, name="fc1")
+    net = sym.BatchNorm(net, name="bn") if batch_norm else net
+    net = sym.Activation(net, act_type="relu", name="relu1")
+    return sym.SoftmaxOutput(sym.FullyConnected(net, num_hidden=2, name="fc2"), name="softmax")
+
+
+def data(**kwargs):
+    return NDArrayIter(X, Y, batch_size=5, **kwargs)
+
+
+def ready(symbol=None, **kwargs):
+    module = Module(mlp() if symbol is None else symbol)
+    module.bind(data().provide_data, data().provide_label, **kwargs)
+    mx.random.seed(1)
+    module.init_params(mx.init.Xavier())
+    return module
+
+
+# ------------------------------------------------------------------------------------------------------------ training
+
+
+def test_fit_learns_and_tells(caplog):
+    module, seen = Module(mlp(batch_norm=True)), []
+    with caplog.at_level(logging.INFO):
+        module.fit(
+            data(shuffle=True),
+            eval_data=data(),
+            num_epoch=30,
+            optimizer="adam",
+            optimizer_params={"learning_rate": 0.05},
+            initializer=mx.init.Xavier(),
+            batch_end_callback=[lambda param: seen.append(param.nbatch)],
+            epoch_end_callback=lambda epoch, symbol, args, aux: seen.append((epoch, sorted(args), sorted(aux))),
+        )
+    assert module.score(data(), "acc")[0][1] >= 0.95
+    assert seen[:5] == [0, 1, 2, 3, (0, sorted(module.get_params()[0]), ["bn_moving_mean", "bn_moving_var"])]
+    assert "Epoch[0] Train-accuracy=" in caplog.text and "Epoch[29] Validation-accuracy=" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_the_same_as_the_loop_in_gluon(name):
+    module = ready()
+    settings = {"learning_rate": 0.1, "wd": 0.05}
+    module.init_optimizer(optimizer=name, optimizer_params=settings)
+    args, _ = module.get_params()
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(8, activation="relu", in_units=6), gluon.nn.Dense(2, in_units=8))
+    net.initialize()
+    for layer, key in ((net[0], "fc1"), (net[1], "fc2")):
+        layer.weight.set_data(args[f"{key}_weight"])
+        layer.bias.set_data(args[f"{key}_bias"])
+        layer.bias.wd_mult = 0  # a module decays weights only
+    trainer = gluon.Trainer(net.collect_params(), name, settings)
+    loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
+    for batch in data():
+        module.forward_backward(batch)
+        module.update()
+        with autograd.record():
+            loss = loss_fn(net(batch.data[0].as_np_ndarray()), batch.label[0].as_np_ndarray())
+        loss.backward()
+        trainer.step(5)
+    args, _ = module.get_params()
+    onp.testing.assert_allclose(args["fc1_weight"].asnumpy(), net[0].weight.data().asnumpy(), 1e-5, 1e-6)
+    onp.testing.assert_allclose(args["fc2_bias"].asnumpy(), net[1].bias.data().asnumpy(), 1e-5, 1e-6)
+
+
+def test_a_steady_loop_compiles_nothing():
+    module = ready()
+    module.init_optimizer(
+        optimizer_params={"learning_rate": 0.1, "lr_scheduler": mx.lr_scheduler.FactorScheduler(1, base_lr=0.1)}
+    )
+    for _ in range(2):
+        for batch in data():
+            module.forward_backward(batch)
+            module.update()
+            module.get_outputs()[0].asnumpy()
+    before = mx.engine.stats()["programs_compiled"]
+    for batch in data():
+        module.forward_backward(batch)
+        module.update()
+        module.get_outputs()[0].asnumpy()
+    assert mx.engine.stats()["programs_compiled"] == before
+
+
+def test_multipliers_and_fixed_parameters():
+    weight = sym.var("w_weight", lr_mult=0.0)
+    net = sym.FullyConnected(sym.var("data"), weight=weight, num_hidden=2, name="fc")
+    net = sym.FullyConnected(net, num_hidden=2, name="top")
+    module = Module(sym.SoftmaxOutput(net, name="softmax"), fixed_param_names=["top_weight"])
+    module.bind(data().provide_data, data().provide_label)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    before, _ = module.get_params()
+    module.forward_backward(next(data()))
+    module.update()
+    after, _ = module.get_params()
+    changed = {name for name in before if (before[name].asnumpy() != after[name].asnumpy()).any()}
+    assert changed == {"fc_bias", "top_bias"}
+
+
+def test_gradients_of_inputs_and_outputs():
+    net = sym.FullyConnected(sym.var("data"), num_hidden=3, no_bias=True, name="fc")
+    module = Module(net, label_names=None)
+    module.bind([("data", (2, 6))], inputs_need_grad=True, grad_req="add")
+    module.init_params(mx.init.One())
+    for _ in range(2):
+        module.forward(DataBatch([nd.array(X[:2])]), is_train=True)
+        module.backward([nd.ones((2, 3))])
+    assert (module.get_input_grads()[0].asnumpy() == 3).all()
+    onp.testing.assert_allclose(module._executor.grad_dict["fc_weight"].asnumpy()[0], 2 * X[:2].sum(0), 1e-5)
+    assert module.output_shapes == [("fc_output", (2, 3))]
+
+
+# ------------------------------------------------------------------------------------------------- prediction, shapes
+
+
+def test_predictions_leave_out_what_only_fills_up():
+    module = ready()
+    whole = module.predict(data())
+    odd = module.predict(NDArrayIter(X, Y, batch_size=8))
+    assert whole.shape == odd.shape == (20, 2)
+    onp.testing.assert_allclose(whole.asnumpy(), odd.asnumpy(), 1e-5)
+    assert type(whole).__name__ == "NDArray"
+    parts = module.predict(data(), num_batch=2, merge_batches=False)
+    assert [part[0].shape for part in parts] == [(5, 2), (5, 2)]
+    assert module.predict(X[:4]).shape == (4, 2)
+    assert len(module.predict(data(), always_output_list=True)) == 1
+    assert module.score(data(), "acc", num_batch=1)[0][0] == "accuracy"
+
+
+def test_batches_of_other_shapes_share_parameters_and_gradients():
+    module = ready()
+    module.init_optimizer()
+    module.forward_backward(DataBatch([nd.array(X[:3])], [nd.array(Y[:3])]))
+    module.update()
+    assert module.get_outputs()[0].shape == (3, 2)
+    module.forward(DataBatch([nd.array(X[:7])]), is_train=False)
+    assert module.get_outputs()[0].shape == (7, 2)
+    module.forward_backward(next(data()))
+    module.update()
+    module.reshape([("data", (4, 6))], [("softmax_label", (4,))])
+    assert module.data_shapes[0].shape == (4, 6)
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+def test_a_checkpoint_of_mxnet():
+    files = onp.load(SAMPLES / "module_mlp-io.npz")
+    inputs = files[next(name for name in files.files if "in" in name or "data" in name)]
+    wanted = files[next(name for name in files.files if "out" in name)]
+    module = Module.load(str(SAMPLES / "module_mlp"), 3)
+    module.bind([("data", inputs.shape)], for_training=False)
+    module.forward(DataBatch([nd.array(inputs)]))
+    onp.testing.assert_allclose(module.get_outputs()[0].asnumpy(), wanted, 1e-5, 1e-6)
+
+
+def test_checkpoints_go_on_where_they_stopped(tmp_path):
+    def train(module, rounds):
+        for _ in range(rounds):
+            for batch in data():
+                module.forward_backward(batch)
+                module.update()
+        return module.get_params()[0]
+
+    momentum = {"learning_rate": 0.1, "momentum": 0.9}
+    module = ready()
+    module.init_optimizer(optimizer_params=momentum)
+    train(module, 1)
+    module.save_checkpoint(str(tmp_path / "net"), 1, save_optimizer_states=True)
+    wanted = train(module, 1)
+    other = Module.load(str(tmp_path / "net"), 1, load_optimizer_states=True)
+    other.bind(data().provide_data, data().provide_label)
+    other.init_optimizer(optimizer_params=momentum)
+    found = train(other, 1)
+    for name, value in wanted.items():
+        onp.testing.assert_allclose(found[name].asnumpy(), value.asnumpy(), 1e-6, 1e-7, err_msg=name)
+    module.save_params(str(tmp_path / "only.params"))
+    third = ready()
+    third.load_params(str(tmp_path / "only.params"))
+    assert (third.get_params()[0]["fc1_weight"].asnumpy() == module.get_params()[0]["fc1_weight"].asnumpy()).all()
+
+
+def test_states_of_another_optimizer_are_refused(tmp_path):
+    module = ready()
+    module.init_optimizer(optimizer="adam")
+    states = load_cases("states")
+    golden = onp.load(pathlib.Path(states.__file__).parent / "states.npz")
+    (tmp_path / "sgd.states").write_bytes(golden["sgd/file"].tobytes())
+    with pytest.raises(FormatError, match="has states of SGD"):
+        module.load_optimizer_states(str(tmp_path / "sgd.states"))
+
+
+# ----------------------------------------------------------------------------------------------------------- bucketing
+
+
+def by_length(length):
+    net = sym.Embedding(sym.var("data"), input_dim=7, output_dim=4, name="embed")
+    net = sym.mean(net, axis=1)
+    net = sym.FullyConnected(net, num_hidden=3, name="fc")
+    return sym.SoftmaxOutput(net, name="softmax"), ["data"], ["softmax_label"]
+
+
+def bucket(length, rows=4):
+    words = RNG.randint(0, 7, (rows, length)).astype("float32")
+    labels = words[:, 0] % 3
+    return DataBatch(
+        [nd.array(words)],
+        [nd.array(labels)],
+        bucket_key=length,
+        provide_data=[DataDesc("data", (rows, length))],
+        provide_label=[DataDesc("softmax_label", (rows,))],
+    )
+
+
+def test_buckets_share_parameters_and_states():
+    mx.random.seed(7)  # how much smaller the loss becomes is a matter of chance otherwise
+    module = BucketingModule(by_length, default_bucket_key=6)
+    first = bucket(6)
+    module.bind(first.provide_data, first.provide_label)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.05})
+    metric = mx.metric.create("ce")
+    batches = [bucket(n) for n in (6, 3, 4, 3, 6)]
+    losses = []
+    for _ in range(25):
+        metric.reset()
+        for batch in batches:
+            module.forward_backward(batch)
+            module.update()
+            module.update_metric(metric, batch.label)
+        losses.append(metric.get()[1])
+    assert losses[-1] < 0.5 * losses[0]
+    assert len({id(m._updater) for m in module._buckets.values()}) == 1
+    whole, short = module._buckets[6], module._buckets[3]
+    assert whole._executor.arg_dict["fc_weight"] is short._executor.arg_dict["fc_weight"]
+    assert module._buckets[6]._updater.optimizer.num_update == 25 * len(batches)
+    assert module.get_outputs()[0].shape == (4, 3)
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_what_must_come_first():
+    module = Module(mlp())
+    for call, told in (
+        (lambda: module.init_params(), r"call bind\(\) first"),
+        (lambda: module.forward(next(data())), r"call bind\(\) and init_params\(\) first"),
+        (lambda: module.update(), r"call init_optimizer\(\) first"),
+        (lambda: module.get_input_grads(), "inputs_need_grad=True"),
+        (lambda: module.install_monitor(None), "no monitors"),
+    ):
+        with pytest.raises(GraphError, match=told):
+            call()
+
+
+def test_wrong_names_and_shapes():
+    with pytest.raises(ValueError, match="data_names has 'image'"):
+        Module(mlp(), data_names=["image"])
+    with pytest.raises(ValueError, match="2 were given"):
+        Module(mlp(), context=[mx.cpu(0), mx.cpu(1)])
+    module = ready()
+    with pytest.raises(ValueError, match="has no parameter 'other'"):
+        module.set_params({"other": nd.ones((1,))}, {})
+    args, _ = module.get_params()
+    with pytest.raises(ValueError, match="no value for 'fc2_bias'"):
+        module.set_params({n: a for n, a in args.items() if n != "fc2_bias"}, {})
+    with pytest.raises(ShapeError, match=r"'fc1_bias' has shape \(9,\)"):
+        module.set_params({**args, "fc1_bias": nd.ones((9,))}, {})
+    with pytest.raises(ShapeError, match="1 arrays were bound, but 2 came"):
+        module.forward(DataBatch([nd.ones((5, 6)), nd.ones((5, 6))]))
+    with pytest.raises(ValueError, match="num_epoch must say"):
+        module.fit(data())
+    with pytest.raises(TypeError, match="label must be a list"):
+        DataBatch([nd.ones((1,))], nd.ones((1,)))
+    with pytest.raises(ShapeError, match="same number of rows"):
+        NDArrayIter(X, Y[:3])
+    with pytest.raises(ValueError, match="last_batch_handle must be one of"):
+        NDArrayIter(X, last_batch_handle="drop")
+
+
+# ----------------------------------------------------------------------------------------------------------- iterators
+
+
+@pytest.mark.parametrize(
+    ("last", "epochs"),
+    [  # rows and pads of three epochs over 7 rows by 3, as MXNet 2.0 gives them
+        ("pad", [[((0, 1, 2), 0), ((3, 4, 5), 0), ((6, 0, 1), 2)]] * 3),
+        ("discard", [[((0, 1, 2), 0), ((3, 4, 5), 0)]] * 3),
+        (
+            "roll_over",
+            [
+                [((0, 1, 2), 0), ((3, 4, 5), 0)],
+                [((6, 0, 1), 1), ((2, 3, 4), 0)],
+                [((5, 6, 0), 2), ((1, 2, 3), 0), ((4, 5, 6), 0)],
+            ],
+        ),
+    ],
+)
+def test_rows_of_batches(last, epochs):
+    batches = NDArrayIter({"b": onp.arange(7), "a": onp.arange(14).reshape(7, 2)}, batch_size=3, last_batch_handle=last)
+    assert [(d.name, d.shape) for d in batches.provide_data] == [("a", (3, 2)), ("b", (3,))]
+    for epoch in epochs:
+        assert [(tuple(b.data[1].asnumpy().astype(int).tolist()), b.pad) for b in batches] == epoch
+        batches.reset()
+    batches.hard_reset()
+    assert next(batches).data[1].asnumpy().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "last", "epochs"),
+    [  # as MXNet 2.0 gives them; 1.9 does the same, but fails where rows roll over
+        (3, 5, "pad", [[((0, 1, 2, 0, 1), 2)]] * 2),
+        (2, 5, "pad", [[((0, 1, 0, 1, 0), 3)]] * 2),
+        (1, 4, "pad", [[((0, 0, 0, 0), 3)]] * 2),
+        (2, 7, "pad", [[((0, 1, 0, 1, 0, 1, 0), 5)]] * 2),
+        (3, 5, "discard", [[], []]),
+        (3, 5, "roll_over", [[], [((0, 1, 2, 0, 1), 3)], [], [((2, 0, 1, 2, 0), 4)]]),
+        (2, 5, "roll_over", [[], [], [((0, 1, 0, 1, 0), 4)], []]),
+        (1, 4, "roll_over", [[], [], [], [((0, 0, 0, 0), 3)]]),
+    ],
+)
+def test_fewer_rows_than_a_batch(rows, size, last, epochs):
+    batches = NDArrayIter(onp.arange(rows), onp.arange(rows), batch_size=size, last_batch_handle=last)
+    for epoch in epochs:
+        batches.reset()
+        assert [(tuple(b.data[0].asnumpy().astype(int).tolist()), b.pad) for b in batches] == epoch
+
+
+def test_shuffled_rows_stay_together():
+    batches = NDArrayIter(X, X[:, 0], batch_size=5, shuffle=True)
+    first = [b.data[0].asnumpy() for b in batches]
+    assert sorted(onp.concatenate(first)[:, 0].tolist()) == sorted(X[:, 0].tolist())
+    batches.reset()
+    for batch in batches:
+        assert (batch.data[0].asnumpy()[:, 0] == batch.label[0].asnumpy()).all()
+
+
+def test_an_iterator_of_ones_own():
+    class Twice(DataIter):
+        provide_data, provide_label = [DataDesc("data", (5, 6))], [DataDesc("softmax_label", (5,))]
+        at = 0
+
+        def reset(self):
+            self.at = 0
+
+        def iter_next(self):
+            self.at += 1
+            return self.at <= 2
+
+        def getdata(self):
+            return [nd.array(X[:5])]
+
+        def getlabel(self):
+            return [nd.array(Y[:5])]
+
+    assert [str(batch) for batch in Twice(5)] == ["DataBatch: data shapes: [(5, 6)] label shapes: [(5,)]"] * 2
+    assert ready().predict(Twice(5)).shape == (10, 2)
+
+
+def test_under_compat():
+    from gluonx import compat
+
+    compat.install_as_mxnet()
+    try:
+        import mxnet
+
+        assert mxnet.mod.Module is Module and mxnet.module.BucketingModule is BucketingModule
+        assert mxnet.io.NDArrayIter is NDArrayIter
+        module = mxnet.mod.Module(mlp(), context=mxnet.cpu())
+        module.fit(mxnet.io.NDArrayIter(X, Y, 5), num_epoch=1)
+        assert isinstance(module.get_outputs()[0], mxnet.nd.NDArray)
+    finally:
+        compat.uninstall()

@@ -1,0 +1,53 @@
+"""How many random programs a test runs, and from which seeds.
+
+``GLUONX_TEST_SEED`` chooses other programs than the usual ones, ``GLUONX_FUZZ`` another number of them. A failure names
+the seed of its program: ``replay(check, seed)`` runs that one alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as onp
+import pytest
+
+__all__ = ["MANY", "counts", "replay", "sweep"]
+
+MANY = 10_000
+_SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
+
+
+def counts(few: int, many: int = MANY) -> pytest.MarkDecorator:
+    """Parametrize a test by `count`: `few` programs, or `many` where slow tests run."""
+    few = int(os.environ.get("GLUONX_FUZZ", few))
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+def replay(check: Callable[[onp.random.RandomState], None], seed: tuple[int, int]) -> None:
+    """Run one program again."""
+    check(onp.random.RandomState(list(seed)))
+
+
+def sweep(check: Callable[[onp.random.RandomState], None], count: int) -> None:
+    """Run ``check(numbers)`` for `count` generators of random numbers; a failure tells which it was.
+
+    Raises
+    ------
+    AssertionError
+        With the first seed that failed, and how many of all did.
+    """
+    failed: list[tuple[tuple[int, int], Exception]] = []
+    for i in range(count):
+        seed = (_SEED, i)
+        try:
+            replay(check, seed)
+        except Exception as error:  # what a program raises is a difference like another
+            failed.append((seed, error))
+            if len(failed) == 20:
+                break
+    if failed:
+        seeds = ", ".join(str(seed) for seed, _ in failed)
+        raise AssertionError(
+            f"{len(failed)} of {i + 1} programs failed; harness.replay(check, seed) with seed {seeds}"
+        ) from failed[0][1]

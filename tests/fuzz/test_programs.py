@@ -1,0 +1,63 @@
+"""Random programs with views, writes, leaf writes and NumPy operands, against the NumPy tape of `programs`.
+
+`tests/test_random_programs.py` draws such programs with hypothesis, which makes small ones of those that fail; here
+there are many, by seeds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from fuzz.harness import counts, sweep
+from gluonx import engine
+from gluonx.deferred import repeats
+from gluonx.deferred.flushing import limits_of_churn
+from lib import programs
+
+_MODES = {
+    "deferred": contextlib.nullcontext,
+    "as a long record": contextlib.nullcontext,  # operator by operator, each leaves a segment of its own
+    "naive": lambda: engine.mode("naive"),
+    "bulk": lambda: engine.bulk(100),
+}
+
+
+def _drawn(numbers: Any, longest: int) -> list[tuple[Any, ...]]:
+    steps = numbers.randint(4, longest)
+    names, constants = programs.NAMES, (0.5, -1.25, 2.0, 0.75)
+    return [
+        ("record", 0, 0, 0.5),
+        *[
+            (
+                names[numbers.randint(len(names))],
+                int(numbers.randint(60)),
+                int(numbers.randint(60)),
+                constants[numbers.randint(4)],
+            )
+            for _ in range(steps)
+        ],
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:the line .* has compiled")
+@pytest.mark.parametrize("mode", _MODES)
+@counts(few=25)
+def test_programs(mode: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every program is a new one: compiling each would be most of the time, and `test_random_programs` does that.
+    monkeypatch.setitem(limits_of_churn, "programs", 0)
+    monkeypatch.setattr("gluonx.deferred.flushing._sites", {})
+    if mode == "as a long record":
+        monkeypatch.setattr(repeats, "limits", {"nodes": 1, "times": 1, "runs": 10**9})
+
+    def check(numbers: Any) -> None:
+        program = _drawn(numbers, 24 if mode == "naive" else 16)
+        programs.Reference.scale = 1.0
+        wanted = programs.run(program, programs.Reference())
+        with _MODES[mode]():
+            found = programs.run(program, programs.GLUONX)
+        programs.assert_agree(found, wanted)
+
+    sweep(check, count)

@@ -1,0 +1,160 @@
+"""Random training runs: deferred, hybridized or not, against naive, operator by operator, in float64.
+
+A run is a net, a loss, an optimizer and what happens between the steps. A compilation takes longer than a hundred
+steps, so net, loss and optimizer come in 20 combinations whose nets are kept; data, weights and events differ from run
+to run. It is run by `test_training` with 64-bit types on. The two runs have the same numbers up to the rounding of
+float64: what differs is what the engine gets wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as onp
+
+from fuzz.harness import sweep
+from gluonx import Trainer, autograd, engine, loss, nn, np, npx
+from gluonx.deferred.flushing import limits_of_churn
+
+_OPTIMIZERS = [
+    ("sgd", {"learning_rate": 0.1}),
+    ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}),
+    ("adam", {"learning_rate": 0.05}),
+    ("rmsprop", {"learning_rate": 0.02}),
+    ("adagrad", {"learning_rate": 0.1}),
+]
+_LOSSES = [loss.L2Loss(), loss.L1Loss(), loss.HuberLoss()]
+_EVENTS = [
+    "read loss", "read gradient", "read weight", "write weight", "scale gradient", "zero gradient", "skip", "rate",
+    "evaluate", "twice", "detached", "buffer",
+]  # fmt: skip
+
+
+class _Net(nn.HybridBlock):
+    def __init__(self, kind: int) -> None:
+        super().__init__()
+        self.kind = kind
+        self.a = nn.Dense(4, in_units=3)
+        self.b = nn.Dense(4, in_units=4)
+        self.norm = nn.BatchNorm(in_channels=4)
+        self.out = nn.Dense(2, in_units=4)
+
+    def forward(self, x: Any) -> Any:
+        h = np.tanh(self.a(x))
+        if self.kind == 1:
+            h = self.norm(h)
+        if self.kind == 2:
+            h = self.b(h) * h[:, ::-1] + h
+        if self.kind == 3:
+            h[:, 1:3] = npx.relu(self.b(h))[:, :2]
+        if self.kind == 4:
+            h = h + self.b(h).detach()
+        return self.out(h)
+
+
+_COMBINATIONS = [
+    {
+        "net": i % 5,
+        "optimizer": (i + i // 5) % len(_OPTIMIZERS),
+        "loss": (i + i // 5) % len(_LOSSES),
+        "add": i % 4 == 3,
+        "hybrid": i // 5 % 2 == 1,
+    }
+    for i in range(20)
+]
+_nets: dict[Any, _Net] = {}
+
+
+def _net(plan: dict[str, Any], naive: bool) -> _Net:
+    """The net of a combination, which naive and deferred runs have each for themselves."""
+    key = (plan["combination"], naive)
+    net = _nets.get(key)
+    if net is None:
+        net = _nets[key] = _Net(plan["net"])
+        net.initialize()
+        net.cast("float64")
+        if plan["add"]:
+            net.a.weight.grad_req = "add"
+        net.hybridize(plan["hybrid"] and not naive)
+    return net
+
+
+def _run(plan: dict[str, Any], naive: bool) -> list[Any]:
+    numbers = onp.random.RandomState(plan["numbers"])
+    net = _net(plan, naive)
+    for p in net.collect_params().values():
+        p.set_data(numbers.uniform(0.1, 1, p.shape))
+    net.zero_grad()
+    name, settings = _OPTIMIZERS[plan["optimizer"]]
+    trainer = Trainer(net.collect_params(), name, dict(settings))
+    log: list[Any] = []
+    x = onp.empty((5, 3))
+    for event, place in plan["events"]:
+        x[:] = numbers.randn(5, 3)
+        y = numbers.randn(5, 2)
+        params = [p for p in net.collect_params().values() if p.grad_req != "null"]
+        chosen = params[place % len(params)]
+        with autograd.record():
+            value = _LOSSES[plan["loss"]](net(x), y)
+            if event == "read loss":
+                log.append(value.asnumpy())
+            if event == "detached":
+                value = value * value.detach()
+        value.backward()
+        if event == "twice":
+            with autograd.record():
+                value = (net(x) ** 2).mean()
+            value.backward()
+        if event == "read gradient":
+            log.append(chosen.grad().asnumpy())
+        elif event == "scale gradient":
+            chosen.grad()[:] *= 0.5
+        elif event == "zero gradient":
+            chosen.zero_grad()
+        elif event == "rate":
+            trainer.set_learning_rate(0.05)
+        if event != "skip":
+            trainer.step(5, ignore_stale_grad=True)
+        if event == "read weight":
+            log.append(chosen.data().asnumpy())
+        elif event == "write weight":
+            chosen.set_data(chosen.data() * 0.5)
+        elif event == "buffer":
+            chosen.data()[:] = (buffer := chosen.data().asnumpy() * 0.75)
+            buffer[:] = 7
+        elif event == "evaluate":
+            log.append(net(x).asnumpy())
+    log += [p.data().asnumpy() for p in net.collect_params().values()]
+    return log + [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
+
+
+def _check(numbers: Any) -> None:
+    combination = int(numbers.randint(len(_COMBINATIONS)))
+    plan = {
+        "numbers": int(numbers.randint(2**31)),
+        "combination": combination,
+        **_COMBINATIONS[combination],
+        "events": [
+            (_EVENTS[numbers.randint(len(_EVENTS))], int(numbers.randint(8))) for _ in range(numbers.randint(2, 6))
+        ],
+    }
+    with engine.mode("naive"):
+        wanted = _run(plan, True)
+    found = _run(plan, False)
+    assert len(found) == len(wanted)
+    for x, y in zip(found, wanted, strict=True):
+        assert x.dtype == y.dtype == onp.float64, (x.dtype, y.dtype)
+        onp.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9, err_msg=str(plan))
+
+
+def main(count: int, compiled: bool) -> None:
+    """Run `count` plans; unless `compiled`, programs that come for the first time run operator by operator."""
+    limits_of_churn["programs"] = 10**6 if compiled else 0
+    warnings.simplefilter("ignore")
+    sweep(_check, count)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2] == "compiled")

@@ -1,0 +1,8 @@
+"""What several test files use: tables of layers and operators, sweeps over them, samples, golden numbers."""
+
+import pathlib
+
+__all__ = ["ROOT", "TESTS"]
+
+TESTS = pathlib.Path(__file__).parent.parent
+ROOT = TESTS.parent

@@ -1,0 +1,363 @@
+"""Every layer of the contract table, swept: against MXNet 2.0, in every mode, and through files."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pathlib
+import pickle
+import re
+from copy import deepcopy
+
+import jax
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import autograd, engine, nn, np
+from gluonx.errors import GluonxError, ShapeError
+from lib import TESTS
+from lib.contract import LAYERS, Row, head
+from lib.sweep import agree, arrays, build, churn, facts_of, golden, predict, train  # noqa: F401 - churn is a fixture
+
+GOLDEN = [row for row in LAYERS if row.golden]
+COMPARED = [row for row in LAYERS if not row.random]
+OTHER_MODES = ("naive", "hybrid", pytest.param("naive-hybrid", marks=pytest.mark.slow))
+
+
+def rows(which: list[Row]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", which, ids=lambda row: row.key)
+
+
+@rows(GOLDEN)
+def test_golden(row: Row) -> None:
+    """Outputs, gradients and moving averages are those of MXNet; so are the names and shapes of parameters."""
+    block, wanted, facts = build(row, nn), golden("layers", row.key), facts_of("layers", row.key)
+    params = block.collect_params()
+    assert {name: list(p.shape) for name, p in params.items()} == facts["params"]
+    assert {name: p.grad_req for name, p in params.items()} == facts["grad_req"]
+    found = {"predict": predict(row, block)}
+    if not row.random:
+        found |= train(row, block)
+    for name in row.known:  # what MXNet gets wrong, or we mean to do otherwise
+        del found[name], wanted[name]
+    agree(found, wanted, row.tol, row.key)
+
+
+@rows(GOLDEN)
+def test_repr(row: Row) -> None:
+    """The repr is MXNet's, before and after the shapes are known."""
+    facts = facts_of("layers", row.key)
+    block = row.make(nn)
+    assert repr(block) == _shown(facts["repr"], row)
+    block.initialize()
+    block(*arrays(row))
+    assert repr(block) == _shown(facts["repr_after"], row)
+
+
+def _shown(said: str, row: Row) -> str:
+    """MXNet's repr, but for two things: it prints empty lines for a block without children, and keys at random."""
+    said = re.sub(r"\(\s*\n\s*\n\s*\)", "()", said)
+    if "SyncBatchNorm" in said:
+        said = "SyncBatchNorm(axis=1, " + said.split("(", 1)[1]
+        said = said.split("ndev")[0] + said[said.index("in_channels") :]
+    return said
+
+
+@rows(COMPARED)
+@pytest.mark.parametrize("mode", OTHER_MODES)
+def test_modes(row: Row, mode: str) -> None:
+    """Whatever the mode, a layer computes the same."""
+    wanted = train(row, build(row, nn))
+    agree(train(row, build(row, nn, mode), mode), wanted, 2e-6, f"{row.key} {mode}")
+
+
+@rows([row for row in GOLDEN if isinstance(row.make(nn), nn.HybridBlock)])
+def test_infer_shape(row: Row) -> None:
+    """Shapes are found from abstract inputs, through a container: no program runs."""
+    net = nn.HybridSequential()
+    net.add(row.make(nn))
+    net.initialize()
+    inputs = arrays(row)
+    before = engine.stats()["dispatches"]
+    net.infer_shape(*inputs)
+    assert engine.stats()["dispatches"] == before
+    found = {name[2:]: list(p.shape) for name, p in net.collect_params().items()}
+    assert found == facts_of("layers", row.key)["params"]
+
+
+@rows(COMPARED)
+def test_functional(row: Row) -> None:
+    """The pure view under ``jax.jit`` gives the same outputs, gradients and new moving averages."""
+    wanted = train(row, build(row, nn))
+    pure = gluonx.functional(build(row, nn))
+    inputs = row.inputs()
+
+    def loss(params):
+        y, state = pure.apply(params, pure.state, None, *inputs, train=True)
+        return (y * head(row.key, y.shape)).sum(), (y, state)
+
+    grads, (y, state) = jax.jit(jax.grad(loss, has_aux=True))(pure.params)
+    found = {"train": y, **{f"grad/{n}": g for n, g in grads.items()}, **{f"state/{n}": s for n, s in state.items()}}
+    kept = {name: x for name, x in wanted.items() if not name.removeprefix("grad/").isdigit()}
+    agree({name: onp.asarray(x) for name, x in found.items()}, kept, 1e-5, row.key)
+
+
+@pytest.mark.slow
+@rows(COMPARED)
+def test_no_tracer_leaks(row: Row, leak_check: None) -> None:
+    train(row, build(row, nn, "hybrid"), "hybrid")
+
+
+@rows(LAYERS)
+def test_second_call_compiles_nothing(row: Row) -> None:
+    block = build(row, nn)
+
+    def step() -> None:
+        if row.random:
+            with autograd.train_mode():
+                block(*arrays(row)).wait_to_read()
+        else:
+            train(row, block)
+
+    step()
+    step()
+    before = engine.stats()["programs_compiled"]
+    step()
+    assert engine.stats()["programs_compiled"] == before, engine.explain()
+
+
+@rows(LAYERS)
+def test_files(row: Row, tmp_path: pathlib.Path) -> None:
+    """Saved, and loaded into a block of unknown shapes, a layer predicts the same."""
+    block = build(row, nn)
+    block.save_parameters(str(tmp_path / "layer.params"))
+    other = row.make(nn)
+    other.load_parameters(str(tmp_path / "layer.params"))
+    onp.testing.assert_array_equal(predict(row, other), predict(row, block))
+
+
+@rows([row for row in LAYERS if "fn" not in row.key])
+def test_copies(row: Row) -> None:
+    """A deep copy and a pickle predict the same (a lambda of a function cannot be pickled)."""
+    block = build(row, nn)
+    wanted = predict(row, block)
+    onp.testing.assert_array_equal(predict(row, deepcopy(block)), wanted)
+    onp.testing.assert_array_equal(predict(row, pickle.loads(pickle.dumps(block))), wanted)
+
+
+@rows([row for row in COMPARED if all(feed.kind == "real" for feed in row.feeds)])
+def test_half(row: Row) -> None:
+    """Cast to float16, a layer gives float16, and nearly the same."""
+    block = build(row, nn)
+    wanted = predict(row, block)
+    block.cast("float16")
+    y = block(*[x.astype("float16") for x in arrays(row)])
+    assert y.dtype == onp.float16
+    onp.testing.assert_allclose(y.asnumpy().astype("float32"), wanted, rtol=2e-2, atol=2e-2)
+
+
+def test_signatures() -> None:
+    """Parameters, their order and their defaults are MXNet's."""
+    path = TESTS / "oracle" / "layers" / "signatures.json"
+    for name, wanted in json.loads(path.read_text()).items():
+        if name.startswith("nn."):
+            ours = inspect.signature(getattr(nn, name[3:]).__init__)
+            found = {p.name: repr(p.default) for p in list(ours.parameters.values())[1:]}
+            for said in (found, wanted):
+                said.pop("alpha_initializer", None)  # an object, whose repr says where it lies in memory
+            for old in {"prefix", "params"} - set(wanted):  # of MXNet 1, which comes on top
+                found.pop(old, None)
+            assert list(found) == list(wanted), name
+            assert {n: _none(d) for n, d in found.items()} == {n: _none(d) for n, d in wanted.items()}, name
+
+
+def _none(default: str) -> str:
+    return default if default != "<class 'inspect._empty'>" else "-"
+
+
+# ---------------------------------------------------------------- what the table cannot say
+
+
+def batch(*shape: int) -> np.ndarray:
+    return np.array(onp.random.RandomState(0).uniform(-1, 1, shape))
+
+
+def test_channels_last_is_channels_first_transposed() -> None:
+    for first, last, shape in (
+        (nn.Conv2D(4, 3), nn.Conv2D(4, 3, layout="NHWC"), (2, 3, 6, 5)),
+        (nn.Conv1D(4, 3), nn.Conv1D(4, 3, layout="NWC"), (2, 3, 6)),
+        (nn.Conv2DTranspose(4, 3, 2), nn.Conv2DTranspose(4, 3, 2, layout="NHWC"), (2, 3, 4, 5)),
+        (nn.MaxPool2D(3, 2, 1), nn.MaxPool2D(3, 2, 1, layout="NHWC"), (2, 3, 6, 5)),
+        (nn.AvgPool2D(3, 2, 1), nn.AvgPool2D(3, 2, 1, layout="NHWC"), (2, 3, 6, 5)),
+    ):
+        x = batch(*shape)
+        back = (0, *range(2, x.ndim), 1)
+        first.initialize(), last.initialize()
+        y, _ = first(x), last(x.transpose(back))
+        for name, param in first.collect_params().items():
+            value = param.data()
+            last.collect_params()[name].set_data(value.transpose(back) if value.ndim > 1 else value)
+        onp.testing.assert_allclose(
+            last(x.transpose(back)).asnumpy(), y.transpose(back).asnumpy(), rtol=1e-5, atol=1e-6
+        )
+        assert repr(last) == repr(first).replace("NCHW", "NHWC")
+
+
+def test_batch_norm_relu_is_both() -> None:
+    plain, fused, x = nn.BatchNorm(), nn.BatchNormReLU(), batch(4, 3, 2)
+    plain.initialize(), fused.initialize()
+    with autograd.record():
+        y, z = plain(x), fused(x)
+    onp.testing.assert_allclose(np.maximum(y, 0).asnumpy(), z.asnumpy(), rtol=1e-6)
+    onp.testing.assert_allclose(plain.running_var.data().asnumpy(), fused.running_var.data().asnumpy())
+
+
+def test_instance_norm_axis() -> None:
+    """MXNet's axis is broken; ours is that of the channels."""
+    one, two, x = nn.InstanceNorm(), nn.InstanceNorm(axis=2), batch(2, 3, 5)
+    one.initialize(), two.initialize()
+    onp.testing.assert_allclose(one(x).swapaxes(1, 2).asnumpy(), two(x.swapaxes(1, 2)).asnumpy(), rtol=1e-5)
+
+
+def test_batch_norm_moves_in_training_only() -> None:
+    layer, x = nn.BatchNorm(momentum=0.5), batch(8, 3)
+    layer.initialize()
+    layer(x)
+    assert layer.running_mean.data().tolist() == [0, 0, 0]
+    with autograd.record(train_mode=False):
+        layer(x)
+    assert layer.running_mean.data().tolist() == [0, 0, 0]
+    with autograd.train_mode():
+        layer(x)
+    onp.testing.assert_allclose(layer.running_mean.data().asnumpy(), x.asnumpy().mean(0) / 2, rtol=1e-5)
+    onp.testing.assert_allclose(layer.running_var.data().asnumpy(), 0.5 + x.asnumpy().var(0) / 2, rtol=1e-5)
+
+
+def test_batch_norm_stays_wide() -> None:
+    layer = nn.BatchNorm(in_channels=3)
+    layer.cast("float16")
+    assert {str(p.dtype) for p in layer.collect_params().values()} == {"float32"}
+    layer.cast("float64")
+    assert "float16" not in {str(p.dtype) for p in layer.collect_params().values()}
+
+
+def test_dropout() -> None:
+    layer, x = nn.Dropout(0.25), np.ones((100, 100))
+    assert layer(x).asnumpy().min() == 1
+    with autograd.train_mode():
+        y, z = layer(x).asnumpy(), layer(x).asnumpy()
+    assert set(onp.unique(y)) == {0, onp.float32(1 / 0.75)}
+    # Six standard errors of a share of 0.25: missed by chance in 2 of 10**9 runs.
+    assert abs((y == 0).mean() - 0.25) < 6 * (0.25 * 0.75 / y.size) ** 0.5
+    assert (y != z).any(), "each call draws anew"
+    with autograd.train_mode():
+        shared = nn.Dropout(0.5, axes=(1,))(x).asnumpy()
+    assert (shared == shared[:, :1]).all()
+    with autograd.train_mode():
+        assert nn.Dropout(1.0)(x).asnumpy().max() == 0
+    x.attach_grad()
+    with autograd.record():
+        y = layer(x)
+    y.backward()
+    onp.testing.assert_array_equal(x.grad.asnumpy(), y.asnumpy())
+
+
+def test_sequential_is_a_sequence() -> None:
+    net = nn.HybridSequential()
+    layers = [nn.Dense(2), nn.Activation("relu"), nn.Dense(3)]
+    net.add(*layers)
+    assert len(net) == 3 and list(net) == layers and net[-1] is layers[2]
+    part = net[1:]
+    assert type(part) is nn.HybridSequential and list(part) == layers[1:]
+    assert list(net.collect_params()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    with pytest.raises(IndexError):
+        net[3]
+    branches = nn.HybridConcatenate(axis=0)
+    branches.add(*layers)
+    assert branches[:2].axis == 0
+
+
+def test_sequential_hands_on_several_outputs() -> None:
+    class Split(nn.HybridBlock):
+        def forward(self, x):
+            return x, x * 2
+
+    class Sum(nn.HybridBlock):
+        def forward(self, x, y):
+            return x + y
+
+    x = np.ones((2,))
+    net = nn.HybridSequential()
+    net.add(Split(), Sum())
+    assert net(x).tolist() == [3, 3]
+    net = nn.Sequential()
+    net.add(Sum(), Split())
+    assert [y.tolist() for y in net(x, x)] == [[2, 2], [4, 4]]
+
+
+def test_sequential_says_what_is_better() -> None:
+    net = nn.Sequential()
+    net.add(nn.Dense(2))
+    with pytest.warns(UserWarning, match="HybridSequential"):
+        net.hybridize()
+    hybrid = nn.HybridSequential()
+    with pytest.raises(ValueError, match="HybridBlock"):
+        hybrid.add(nn.Lambda("tanh"))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: nn.Conv2D(4, (3, 3, 3)), ValueError, "kernel_size must be a whole number of at least 1, or 2 of them"),
+        (lambda: nn.Conv2D(4, 3, layout="NWHC"), ValueError, "Conv2D knows the layouts NCHW and NHWC, not 'NWHC'"),
+        (lambda: nn.Conv2D(4, 3, groups=3), ValueError, "channels is 4, which 3 groups cannot share equally"),
+        (lambda: nn.Conv2D(4, 3, 0), ValueError, "strides must be"),
+        (
+            lambda: nn.Conv1DTranspose(4, 3, output_padding=1),
+            ValueError,
+            r"output_padding \(1,\) must be smaller than strides",
+        ),
+        (lambda: nn.MaxPool2D((2, 2, 2)), ValueError, "pool_size must be"),
+        (lambda: nn.MaxPool1D(layout="NCHW"), ValueError, "MaxPool1D knows the layouts"),
+        (lambda: nn.Dropout(1.5), ValueError, "must be in"),
+        (lambda: nn.LeakyReLU(-1), ValueError, "must not be negative"),
+        (lambda: nn.Lambda("nothing"), ValueError, "There is no function 'nothing'"),
+        (lambda: nn.Lambda(3), ValueError, "got 3 of type int"),
+        (lambda: nn.ReflectionPad2D((1, 2)), ValueError, "padding must be"),
+        (lambda: nn.Dense(3, units=3), TypeError, "units"),
+    ],
+)
+def test_mistakes_when_made(make, error, message) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "words"),
+    [
+        (lambda: nn.Dense(3, in_units=5), (2, 4), ["weight", "5", "4"]),
+        (lambda: nn.Conv2D(4, 3), (2, 3, 8), ["3 axes", "4 axes"]),
+        (lambda: nn.Conv2D(4, 3, groups=2), (2, 3, 8, 8), ["3", "2 groups"]),
+        (lambda: nn.Conv2D(4, 3, in_channels=3), (2, 6, 8, 8), ["3", "6"]),
+        (lambda: nn.Conv2D(4, 9), (2, 3, 8, 8), ["9", "8"]),
+        (lambda: nn.BatchNorm(axis=5), (2, 3), ["axis 5", "(2, 3)"]),
+        (lambda: nn.LayerNorm(in_channels=3), (2, 4), ["3", "4"]),
+        (lambda: nn.GroupNorm(4), (2, 6, 3), ["4", "6"]),
+        (lambda: nn.PixelShuffle2D(2), (2, 6, 3, 3), ["4", "(2, 6, 3, 3)"]),
+        (lambda: nn.PReLU(in_channels=3), (2, 4), ["3", "4"]),
+    ],
+)
+def test_mistakes_when_called(make, shape, words) -> None:
+    """A wrong shape raises at the call, says what came and what was expected, and leaves the layer usable."""
+    layer = make()
+    layer.initialize()
+    with pytest.raises(ShapeError) as caught:
+        layer(np.ones(shape))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_uninitialized() -> None:
+    with pytest.raises(GluonxError, match="initialize"):
+        nn.Dense(3)(np.ones((2, 4)))

@@ -1,0 +1,509 @@
+"""The forms that convolutions take on a CPU: which is chosen, that its numbers are the native ones, and where it ends.
+
+The choice is read from the lowered program, never from a clock; `benchmarks/ops.py` holds the clock.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+import gluonx as mx
+from gluonx import autograd, nn
+from gluonx.ops import get
+from gluonx.ops.cpu import convolution as lowering
+from gluonx.ops.cpu.convolution import form_of, native_forms
+from gluonx.ops.cpu.transposed import transposed_form_of
+from gluonx.ops.geometry import Geometry
+
+# Operator, data, weight, attributes, form.
+CASES = {
+    "tiny image": ("convolution", (3, 4, 2, 2), (5, 4, 3, 3), {"pad": (1, 1)}, "patches"),
+    "tiny result": ("convolution", (2, 4, 8, 8), (5, 4, 3, 3), {"pad": (1, 1), "stride": (2, 2)}, "patches"),
+    "one place": ("convolution", (2, 4, 5, 5), (3, 4, 5, 5), {}, "patches"),
+    "wider than the image": ("convolution", (2, 3, 6, 5), (4, 3, 7, 1), {"pad": (3, 0)}, "patches"),
+    "dilated": ("convolution", (2, 3, 5, 6), (4, 3, 3, 3), {"pad": (3, 3), "dilate": (3, 3)}, "patches"),
+    "1x1": ("convolution", (2, 3, 16, 17), (4, 3, 1, 1), {}, "product"),
+    "1x1, strided": ("convolution", (2, 3, 31, 32), (4, 3, 1, 1), {"stride": (2, 2), "pad": (1, 0)}, "product"),
+    "1x1, small": ("convolution", (2, 3, 5, 4), (4, 3, 1, 1), {}, "rows"),
+    "1x1, a line": ("convolution", (2, 3, 9), (4, 3, 1), {"stride": (2,), "pad": (1,)}, "rows"),
+    "a line": ("convolution", (2, 3, 4), (4, 3, 3), {"pad": (1,)}, "patches"),
+    "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
+    "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
+    "groups": ("convolution", (2, 6, 6, 6), (4, 3, 3, 3), {"pad": (1, 1), "num_group": 2}, "patches"),
+    "groups, 1x1": ("convolution", (2, 6, 5, 5), (9, 2, 1, 1), {"num_group": 3}, "patches"),
+    "groups last": (
+        "convolution",
+        (2, 6, 5, 6),
+        (4, 3, 2, 3),
+        {"stride": (2, 1), "num_group": 2, "layout": "NHWC"},
+        "patches",
+    ),
+    "depthwise": ("convolution", (2, 6, 6, 5), (6, 1, 3, 3), {"pad": (1, 1), "num_group": 6}, "shifts"),
+    "depthwise, strided": (
+        "convolution",
+        (2, 4, 7, 6),
+        (4, 1, 3, 2),
+        {"pad": (1, 0), "stride": (2, 3), "num_group": 4},
+        "shifts",
+    ),
+    "depthwise, twice": ("convolution", (2, 3, 6, 6), (6, 1, 3, 3), {"dilate": (2, 2), "num_group": 3}, "shifts"),
+    "depthwise last": (
+        "convolution",
+        (2, 5, 5, 4),
+        (8, 3, 3, 1),
+        {"pad": (1, 1), "num_group": 4, "layout": "NHWC"},
+        "shifts",
+    ),
+    "depthwise line": ("convolution", (2, 3, 9), (3, 1, 4), {"stride": (2,), "num_group": 3}, "shifts"),
+    "deconvolution": ("deconvolution", (2, 4, 5, 5), (4, 3, 4, 4), {"pad": (1, 1), "stride": (2, 2)}, "transpose"),
+    "deconvolution, dilated": (
+        "deconvolution",
+        (2, 4, 6, 5),
+        (4, 3, 3, 2),
+        {"pad": (2, 1), "stride": (2, 1), "dilate": (1, 2), "adj": (1, 0)},
+        "transpose",
+    ),
+    "deconvolution, transposed last": (
+        "deconvolution",
+        (2, 5, 4, 3),
+        (3, 4, 4, 2),
+        {"pad": (2, 1), "stride": (2, 2), "layout": "NHWC"},
+        "transpose",
+    ),
+    "deconvolution, a large kernel": ("deconvolution", (1, 3, 5, 5), (3, 4, 9, 9), {}, "transpose"),
+    "deconvolution, few": ("deconvolution", (2, 4, 3, 4), (4, 3, 4, 4), {"pad": (1, 1), "stride": (2, 2)}, "phases"),
+    "deconvolution, longer": (
+        "deconvolution",
+        (2, 4, 3, 4),
+        (4, 3, 3, 2),
+        {"stride": (3, 2), "adj": (2, 1), "pad": (1, 0)},
+        "phases",
+    ),
+    "deconvolution, groups": (
+        "deconvolution",
+        (2, 4, 3, 3),
+        (4, 3, 3, 3),
+        {"stride": (2, 2), "num_group": 2},
+        "patches",
+    ),
+    "deconvolution, depthwise": (
+        "deconvolution",
+        (2, 4, 3, 3),
+        (4, 1, 4, 4),
+        {"stride": (2, 2), "pad": (1, 1), "num_group": 4},
+        "shifts",
+    ),
+    "deconvolution, 1x1": ("deconvolution", (1, 3, 5, 5), (3, 4, 1, 1), {}, "rows"),
+    "deconvolution, phases without taps": (
+        "deconvolution",
+        (2, 3, 3, 3),
+        (3, 4, 2, 2),
+        {"stride": (3, 3), "pad": (1, 0)},
+        "phases",
+    ),
+    "deconvolution, few last": (
+        "deconvolution",
+        (2, 4, 3, 4),
+        (4, 3, 4, 2),
+        {"pad": (0, 1), "stride": (2, 2), "adj": (1, 0), "layout": "NHWC"},
+        "phases",
+    ),
+    "deconvolution, a volume": (
+        "deconvolution",
+        (1, 2, 2, 2, 3),
+        (2, 3, 2, 2, 3),
+        {"stride": (2, 2, 2), "pad": (1, 1, 0)},
+        "phases",
+    ),
+    "deconvolution, much padding": ("deconvolution", (1, 3, 2, 2), (3, 4, 5, 5), {}, "patches"),
+    "deconvolution, apart": (
+        "deconvolution",
+        (2, 3, 5, 4),
+        (3, 4, 2, 3),
+        {"stride": (2, 3), "adj": (1, 0)},
+        "blocks",
+    ),
+    "deconvolution, one place": ("deconvolution", (2, 3, 1, 1), (3, 4, 4, 3), {}, "blocks"),
+    "deconvolution last": (
+        "deconvolution",
+        (2, 3, 3, 4),
+        (4, 2, 2, 3),
+        {"stride": (2, 2), "layout": "NHWC"},
+        "blocks",
+    ),
+}
+NATIVE = {
+    "plain": ("convolution", (1, 3, 9, 9), (4, 3, 3, 3), {"pad": (1, 1)}),
+    "1x1 last": ("convolution", (1, 2, 2, 3), (4, 1, 1, 3), {"layout": "NHWC"}),
+    "strided": ("convolution", (1, 3, 16, 16), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 2)}),
+    "a large kernel": ("convolution", (1, 3, 12, 12), (4, 3, 11, 11), {"stride": (4, 4)}),
+    "a long line": ("convolution", (1, 3, 200), (3, 1, 100), {"num_group": 3}),
+}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+QUICK = ("tiny image", "1x1", "groups", "depthwise, strided", "deconvolution, longer")
+few_cases = pytest.mark.parametrize(
+    "case", [pytest.param(c, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, c in CASES.items()]
+)
+
+
+def arrays(case, dtype=np.float32):
+    rng = np.random.default_rng(len(str(case)))
+    return [jnp.asarray(rng.uniform(-1, 1, shape), dtype) for shape in case[1:3]]
+
+
+def chosen(case):
+    return get(case[0]).bind(**case[3], no_bias=True).fn
+
+
+def native(case):
+    fn = chosen(case)
+
+    def run(*args):
+        with native_forms():
+            return fn(*args)
+
+    return run
+
+
+def wave(fn):
+    """A scalar that is curved in both inputs."""
+    return lambda x, w: jnp.sum(jnp.sin(fn(x, w)))
+
+
+def close(found, wanted, rtol=1e-4):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, float(abs(b).max())))
+
+
+@every_case
+def test_numbers_and_gradients_are_the_native_ones(case):
+    args = arrays(case)
+    close(jax.jit(chosen(case))(*args), jax.jit(native(case))(*args))
+    both = [jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)]
+    close(*both)
+
+
+@few_cases
+def test_second_derivatives(case):
+    args = arrays(case)
+
+    def norm(fn):
+        def total(x, w):
+            gx, gw = jax.grad(wave(fn), (0, 1))(x, w)
+            return jnp.sum(gx**2) + jnp.sum(gw**2)
+
+        return jax.jit(jax.grad(total, (0, 1)))
+
+    close(norm(chosen(case))(*args), norm(native(case))(*args), 1e-3)
+
+
+@few_cases
+def test_forward_mode_and_vmap(case):
+    x, w = arrays(case)
+    tangents = jnp.cos(x), jnp.cos(w)
+    fns = chosen(case), native(case)
+    close(*[jax.jit(lambda x, w, fn=fn: jax.jvp(fn, (x, w), tangents))(x, w) for fn in fns])
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
+        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
+
+
+@every_case
+def test_the_form_is_what_the_program_holds(case):
+    """On a CPU no convolution is left but a transposed one; other platforms, and native_forms, have nothing else."""
+    args = arrays(case)
+
+    def count(text):
+        return text.count("stablehlo.convolution")
+
+    grad = jax.jit(jax.grad(wave(chosen(case)), (0, 1)))
+    assert count(grad.lower(*args).as_text()) == (3 if case[4] == "transpose" else 0)
+    assert count(jax.jit(jax.grad(wave(native(case)), (0, 1))).lower(*args).as_text()) == 3
+    abroad = jax.export.export(jax.jit(chosen(case)), platforms=["cuda"])(*args).mlir_module()
+    at_home = jax.export.export(jax.jit(native(case)), platforms=["cuda"])(*args).mlir_module()
+    assert count(abroad) == count(at_home) == 1
+    assert "dot_general" not in abroad
+
+
+@pytest.mark.parametrize("case", NATIVE.values(), ids=NATIVE)
+def test_what_stays_native(case):
+    text = jax.jit(chosen(case)).lower(*arrays(case)).as_text()
+    assert text.count("stablehlo.convolution") == 1
+    assert "case" not in text
+
+
+def test_forms_by_name():
+    for name, (op, x, w, attrs, form) in CASES.items():
+        space = len(x) - 2
+        layout = attrs.get("layout", {1: "NCW", 2: "NCHW", 3: "NCDHW"}[space])
+        ones = (1,) * space
+        parts = [attrs.get(k, d) for k, d in (("stride", ones), ("dilate", ones), ("pad", (0,) * space))]
+        geometry = Geometry(layout, *parts, attrs.get("num_group", 1))
+        x, w = (jax.ShapeDtypeStruct(shape, np.float32) for shape in (x, w))
+        if op == "convolution":
+            assert form_of(x, w, geometry) == form, name
+            assert form_of(x.update(dtype=np.int32), w, geometry) == "native"
+        else:
+            out = jax.eval_shape(get(op).bind(**attrs, no_bias=True).fn, x, w).shape
+            assert transposed_form_of(x, w, geometry, out) == form, name
+
+
+def test_patches_that_would_be_too_large():
+    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 2)
+    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((64, 64, 112, 112), (64, 32, 3, 3)))
+    assert form_of(x, w, geometry) == "taps"
+    assert form_of(x, w, geometry._replace(groups=1)) == "native"
+
+
+@pytest.mark.parametrize("name", ["groups", "groups last"])
+def test_taps_give_the_same(monkeypatch, name):
+    monkeypatch.setattr("gluonx.ops.cpu.convolution._LARGE", 0)
+    case = (*CASES[name][:3], {**CASES[name][3], "dilate": (1, 1)})  # an operator that no other test has traced
+    args = arrays(case)
+    assert str(jax.make_jaxpr(chosen(case))(*args)).count("dot_general[") > 1
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)])
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise", "groups", "deconvolution"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(name, dtype):
+    case = CASES[name]
+    args = arrays(case, dtype)
+    close(jax.jit(chosen(case))(*args), jax.jit(native(case))(*args), 2e-2)
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise, strided", "deconvolution, longer"])
+def test_gradients_by_differences(name):
+    case = CASES[name]
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tiny image", "depthwise", "groups"])
+def test_only_the_inputs_are_kept_for_the_gradient(name):
+    case = CASES[name]
+    x, w = arrays(case)
+    _, pull = jax.vjp(chosen(case), x, w)
+    kept = sorted(leaf.size for leaf in jax.tree.leaves(pull) if leaf.ndim)
+    assert kept == sorted([x.size, w.size])
+
+
+@pytest.mark.parametrize("name", ["deconvolution", "deconvolution, dilated", "deconvolution, transposed last"])
+def test_the_weight_gradient_of_a_transpose_is_that_of_a_convolution(name):
+    """The data is a kernel with holes; autodiff of the usual form gives an image with holes, which is slow."""
+    case = CASES[name]
+    x, w = arrays(case)
+    g = jnp.cos(chosen(case)(x, w))
+
+    def holes(fn):
+        text = jax.jit(lambda x, w, g: jax.vjp(lambda w: fn(x, w), w)[1](g)).lower(x, w, g).as_text()
+        return [text.split(f"{side}_dilate = [")[1].split("]")[0] for side in ("lhs", "rhs")]
+
+    stride = ", ".join(map(str, case[3]["stride"]))
+    assert holes(chosen(case))[1] == stride
+    assert holes(native(case))[0] == stride
+
+
+@pytest.mark.parametrize("name", ["deconvolution, few", "deconvolution, apart"])
+def test_the_weight_is_not_turned_round(name):
+    """Every product has the weight, or its gradient, as a matrix of its own rows."""
+    case = CASES[name]
+    x, w = arrays(case)
+    grad = jax.jit(jax.grad(wave(chosen(case)), (0, 1)))
+    rows, columns = w.shape[0], w.size // w.shape[0]
+    text = grad.lower(x, w).compile().as_text()
+    assert f"f32[{rows},{columns}]" in text
+    assert f"f32[{columns},{rows}]" not in text
+
+
+def pads_and_slices(fn, *args):
+    text = jax.jit(fn).lower(*args).compile().as_text()
+    return text.count(" pad("), text.count(" slice(")
+
+
+@pytest.mark.parametrize("name", ["depthwise", "depthwise, strided", "depthwise, twice", "depthwise last"])
+def test_the_gradient_of_shifted_images_is_a_sum_of_slices(name):
+    """One padded image for all places of the kernel, where a transposed slice would be a pad for each."""
+    case = CASES[name]
+    x, w = arrays(case)
+    g = jnp.cos(chosen(case)(x, w))
+    places = int(np.prod(w.shape[1:3] if case[3].get("layout") == "NHWC" else w.shape[2:]))
+    pads, slices = pads_and_slices(lambda x, w, g: jax.vjp(lambda x: chosen(case)(x, w), x)[1](g), x, w, g)
+    assert pads <= 2 < places <= slices
+
+
+@pytest.mark.parametrize("pad", [0, 1, 2, 4])
+@pytest.mark.parametrize("dilate", [1, 2])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_shifts_where_the_padding_is_short_or_long(pad, dilate, stride):
+    attrs = {"pad": (pad, 0), "dilate": (dilate, 1), "stride": (stride, 2), "num_group": 2}
+    case = ("convolution", (2, 2, 7, 6), (4, 1, 3, 2), attrs, "shifts")
+    args = arrays(case)
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)])
+    only = [jax.jit(jax.grad(wave(fn(case))))(*args) for fn in (chosen, native)]
+    close(*only)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_shifts_in_half_precision(dtype):
+    case = CASES["depthwise, strided"]
+    args = arrays(case, dtype)
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)], 5e-2)
+
+
+@pytest.mark.parametrize("layer", ["Conv2D", "Conv2DTranspose"])
+def test_layers_and_create_graph(layer):
+    """Through the engine: plain, hybridized and naive agree, also in a gradient's gradient."""
+    found = []
+    x = mx.np.array(arrays(CASES["tiny image"])[0])
+    for mode in ("plain", "hybrid", "naive"):
+        net = getattr(nn, layer)(3, 3, strides=1, padding=1, in_channels=4, weight_initializer=mx.init.Constant(0.3))
+        net.initialize()
+        net.hybridize(mode == "hybrid")
+        with mx.engine.mode("naive" if mode == "naive" else "deferred"):
+            x.attach_grad()
+            with autograd.record():
+                y = (net(x) ** 3).sum()
+                (dx,) = autograd.grad(y, [x], create_graph=True, retain_graph=True)
+                z = (dx**2).sum()
+            z.backward()
+            found.append((x.grad.asnumpy(), net.weight.grad().asnumpy()))
+    for other in found[1:]:
+        close(other, found[0])
+    assert abs(found[0][1]).max() > 0
+
+
+BANDS = {
+    "side by side": ((3, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 1),
+    "two bands": ((2, 3, 8, 7), (4, 3, 3, 3), {"pad": (1, 1)}, 2),
+    "strided": ((2, 3, 15, 11), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 3)}, 4),
+    "dilated, uneven": ((2, 3, 10, 9), (4, 3, 3, 2), {"pad": (2, 0), "dilate": (2, 3)}, 2),
+    "wide margins": ((2, 3, 5, 6), (4, 3, 4, 4), {"pad": (3, 3)}, 2),
+    "margins beyond the kernel": ((2, 3, 6, 6), (4, 3, 2, 2), {"pad": (2, 3)}, 1),
+    "no margins": ((2, 3, 7, 8), (4, 3, 2, 3), {}, 3),
+    "places left out": ((2, 3, 8, 8), (4, 3, 2, 2), {"stride": (3, 3)}, 1),
+    "channels last": ((2, 6, 5, 4), (5, 3, 3, 4), {"pad": (1, 1), "layout": "NHWC"}, 3),
+}
+
+
+@pytest.fixture
+def into(monkeypatch):
+    """Every convolution is cut into so many bands, whatever its size and whatever release of jax this is."""
+
+    def set_bands(count):
+        monkeypatch.setattr(lowering, "_bands_of", lambda *_: count)
+        monkeypatch.setattr(lowering, "_FEW_PLACES", 0)
+
+    return set_bands
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_bands(into, name):
+    x, w, attrs, count = BANDS[name]
+    case = ("convolution", x, w, attrs)
+    args = arrays(case)
+    into(count)
+    close(*[jax.jit(jax.value_and_grad(wave(fn), (0, 1)))(*args) for fn in (chosen(case), native(case))])
+    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))])
+    assert "stablehlo.transpose" in jax.jit(chosen(case)).lower(*args).as_text()
+
+
+def test_bands_forward_mode_second_derivatives_and_vmap(into):
+    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
+    x, w = arrays(case)
+    into(2)
+    fns = chosen(case), native(case)
+    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
+    close(*[jax.jvp(lambda x, fn=fn: fn(x, w), (x,), (jnp.cos(x),)) for fn in fns])
+    close(*[jax.vmap(fn, (0, None))(jnp.stack([x, -x]), w) for fn in fns])
+    close(*[jax.grad(lambda x, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2))(x) for fn in fns])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_bands_in_half_precision(into, dtype):
+    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
+    args = arrays(case, dtype)
+    into(2)
+    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))], rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "bands"),
+    [
+        ((2, 32, 128, 128), (32, 32, 3, 3), 2),
+        ((2, 64, 64, 64), (64, 64, 3, 3), 1),
+        ((8, 64, 56, 56), (64, 64, 3, 3), 1),
+        ((2, 32, 63, 128), (32, 32, 3, 3), 0),  # an odd number of rows
+        ((2, 64, 32, 32), (128, 64, 3, 3), 1),
+        ((8, 128, 28, 28), (128, 128, 3, 3), 0),
+        ((8, 256, 14, 14), (256, 256, 3, 3), 0),  # the filters are enough for two threads
+        ((1, 32, 8, 8), (32, 32, 3, 3), 0),  # too little to share
+    ],
+)
+def test_when_bands_are_cut(monkeypatch, x, w, bands):
+    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
+    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)
+    shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in (x, w)]
+    assert lowering._bands_of(*shapes, geometry) == bands
+    assert form_of(*shapes, geometry) == ("bands" if bands else "native")
+
+
+def test_bands_hold_the_native_gradients(monkeypatch):
+    """Forward is a convolution of one long image; the gradients are native, and not within a branch."""
+    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
+    fn = get("convolution").bind(pad=(1, 1), no_bias=True).fn
+    args = [jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3))]
+    long = "tensor<1x58x456x64xf32>"
+    text = jax.jit(fn).lower(*args).as_text()
+    assert text.count("stablehlo.convolution") == 1 and long in text
+    text = jax.jit(jax.grad(wave(fn), (0, 1))).lower(*args).as_text()
+    assert text.count("stablehlo.convolution") == 3 and text.count("[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]") == 1
+    abroad = jax.export.export(jax.jit(fn), platforms=["cuda"])(*args).mlir_module()
+    assert abroad.count("stablehlo.convolution") == 1 and long not in abroad
+
+
+def test_few_filters_stay_native_where_threads_share_the_rows(monkeypatch):
+    monkeypatch.setattr(lowering, "_LONE_ROWS", False)
+    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3)))
+    assert form_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [("activation", {"act_type": "relu"}), ("batch_norm", {"training": True, "fix_gamma": False, "axis": 1})],
+)
+def test_what_stands_between_convolutions_has_its_channels_last(op, attrs):
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(2, 4, 5, 6)), np.float32)
+    rest = [jnp.asarray(rng.uniform(1, 2, 4), np.float32) for _ in range(4 if op == "batch_norm" else 0)]
+    fn = get(op).bind(**attrs).fn
+
+    def first(*args):
+        return jax.tree.leaves(fn(*args))[0]
+
+    def plain(*args):
+        with native_forms():
+            return first(*args)
+
+    both = [jax.jit(jax.value_and_grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a)) ** 2))) for f in (first, plain)]
+    close(*[f(x, *rest) for f in both])
+    close(*[jax.jvp(lambda x, f=f: f(x, *rest), (x,), (jnp.cos(x),)) for f in (first, plain)])
+    assert jax.jit(first).lower(x, *rest).as_text().count("tensor<2x5x6x4xf32>") > 0
+    assert "tensor<2x5x6x4xf32>" not in jax.jit(plain).lower(x, *rest).as_text()
+    abroad = jax.export.export(jax.jit(first), platforms=["cuda"])(x, *rest).mlir_module()
+    assert "tensor<2x5x6x4xf32>" not in abroad
+    if op == "activation":
+        assert "tensor<5x6x4xf32>" not in jax.jit(first).lower(x[0]).as_text()
+
+
+def test_export_keeps_the_native_form(tmp_path):
+    net = nn.Conv2D(4, 3, padding=1, groups=4, in_channels=4)
+    net.initialize()
+    net.hybridize()
+    net(mx.np.ones((2, 4, 5, 5)))
+    module = jax.export.deserialize((net.export(tmp_path / "net") / "model.jaxexport").read_bytes()).mlir_module()
+    assert module.count("stablehlo.convolution") == 1
+    assert "stablehlo.case" not in module
