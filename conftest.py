@@ -24,6 +24,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
 
 import pytest  # noqa: E402
 
+from lib.sample import ROUND, chosen  # noqa: E402
+
 # Files that give way to the modules that they stand for (gluonx.aliases); they hold nothing to test.
 collect_ignore_glob = ["gluonx/gluon/*.py", "gluonx/_names/*.py", "gluonx/deferred/fusion.py"]
 
@@ -32,15 +34,30 @@ _WANTED = os.environ.get("GLUONX_TEST_SEED") or "20200601"
 SEED = random.SystemRandom().randrange(1, 2**31) if _WANTED == "draw" else int(_WANTED)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="run one test in N, others with every commit")
+
+
 def pytest_configure(config):
-    """Let the worker processes of pytest-xdist share the controller's seed."""
+    """Let the worker processes of pytest-xdist share the controller's seed and sample."""
     del config
     os.environ["GLUONX_TEST_SEED"] = str(SEED)
+    os.environ["GLUONX_TEST_ROUND"] = ROUND
 
 
 def pytest_report_header(config):
     del config
-    return f"gluonx: seed {SEED} (repeat with GLUONX_TEST_SEED={SEED}), XLA_FLAGS={os.environ['XLA_FLAGS']}"
+    repeat = f"GLUONX_TEST_SEED={SEED} GLUONX_TEST_ROUND={ROUND}"
+    return f"gluonx: repeat with {repeat}, XLA_FLAGS={os.environ['XLA_FLAGS']}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep what --sample asks for."""
+    share = config.getoption("sample")
+    left_out = [item for item in items if share > 1 and not chosen(item.nodeid, share)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if chosen(item.nodeid, share)]
 
 
 @pytest.fixture(autouse=True)
