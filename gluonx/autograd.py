@@ -37,7 +37,7 @@ class _Scope:
 
     Ctrl-C may come at any line of entering and leaving. Whatever came of it, leaving can be done a second time; and a
     scope that was never left, because the interrupt came before the first line of ``__exit__``, is left when it is
-    let go of.
+    released.
     """
 
     __slots__ = ("_entered", "recording", "training")
@@ -138,12 +138,12 @@ def predict_mode() -> _Scope:
 
 
 def is_recording() -> bool:
-    """Whether operations are being recorded."""
+    """Return whether operations are being recorded."""
     return current_state().recording
 
 
 def is_training() -> bool:
-    """Whether layers behave as in training."""
+    """Return whether layers behave as in training."""
     return current_state().training
 
 
@@ -310,7 +310,7 @@ class Function:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What :meth:`save_for_backward` kept."""
+        """The arrays that :meth:`save_for_backward` kept."""
         return self._saved
 
     def forward(self, *inputs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How gluonx runs code: modes, counters, and the explanation of the last program.
+"""Control of the engine: modes of execution, counters, and the explanation of the last program.
 
 Modes are ``deferred`` (the default), ``naive`` (every operation at once and synchronously, to debug; also by the
 environment variable ``GLUONX_ENGINE=naive``), and :func:`bulk`, which defers a stretch outside ``record()``.
@@ -161,7 +161,7 @@ def reset_stats() -> None:
 
 
 def explain(limit: int = 60) -> str:
-    """The last program: its operations, the user's line behind each, why it ran, and why it was compiled anew.
+    """The last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
 
     Parameters
     ----------

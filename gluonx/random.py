@@ -125,14 +125,14 @@ def poisson(
 def binomial(
     n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """How many of `n` trials of probability `p` succeed."""
+    """Sample the number of successes in `n` trials of probability `p`."""
     return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, further)
 
 
 def negative_binomial(
     k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """How many trials of probability `p` fail before the `k`-th success."""
+    """Sample the number of failures before the `k`-th success, in trials of probability `p`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, further)
 
 
@@ -181,7 +181,7 @@ def multinomial(
     n: Any = (1,), p: Any = ((1.0,),), shape: Any = None, dtype: Any = "float32", ctx: Any = None, out: Any = None,
     **further: Any,
 ) -> ndarray:  # fmt: skip
-    """How often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
+    """Sample how often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
     refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)
     return result if out is None else write_out("random.multinomial", out, result)

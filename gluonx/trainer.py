@@ -3,7 +3,7 @@
 ``step`` records the optimizer's update of all parameters as a single operator on flat lists (weights, gradients,
 states and one small vector of rates) and then runs the whole pending graph: forward, backward and update are one XLA
 program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
-weight decay, counts, ``1 / batch_size``) travels in that vector, so it never compiles anew.
+weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _MOST_UPDATES = 256
 
 
 class _Plan:
-    """What one step works on, found once: operator, handles, and which parameters take part."""
+    """The work of a step, found once: operator, handles, and which parameters take part."""
 
     __slots__ = (
         "fresh_indices",
@@ -115,12 +115,12 @@ class _Plan:
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
 
     def fits(self, tx: Any) -> bool:
-        """Whether nothing was exchanged since: the rule, or what a parameter's gradient goes to."""
+        """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
         return tx is self.tx and _marks(self.params) == self.marks
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
-    """What the parameters' gradients go to."""
+    """Return the variables that the parameters' gradients go to."""
     return [None if (h := p._handle) is None else h.variable for p in params]
 
 
@@ -248,7 +248,7 @@ class Trainer(Checked):
         return self._optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate; no program compiles anew for it."""
+        """Set the learning rate; no program recompiles for it."""
         self._optimizer.set_learning_rate(lr)
 
     @property
@@ -620,7 +620,7 @@ def _unreached(param: Parameter) -> DeferredInitializationError:
 
 
 class _Probe:
-    """Whether a step was made: a state, or a weight where there is none, then has another value."""
+    """Detects that a step was made: a state, or a weight where there is none, then has another value."""
 
     __slots__ = ("target", "value")
 
@@ -630,7 +630,7 @@ class _Probe:
         self.value = ref(self.target.value) if self.target is not None else None
 
     def moved(self) -> bool:
-        """Whether the target has another value now."""
+        """Return whether the target has another value now."""
         return self.value is not None and self.target.value is not self.value()
 
 
@@ -655,7 +655,7 @@ def _spend(plan: _Plan) -> None:
 
 
 def _place_of(handle: Any) -> Any:
-    """Where a state belongs: to the device of `handle`, or nowhere if that array is free to follow others."""
+    """Return a state's sharding: that of `handle`, or None if that array is free to follow others."""
     value = handle._read()
     return value.sharding if value.committed else None
 

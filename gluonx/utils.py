@@ -139,7 +139,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     arrays : list of ndarray
         Often the gradients ``[p.grad() for p in params]``.
     max_norm : float
-        The bound. A changing one does not compile anything anew.
+        The bound. A changing one recompiles nothing.
     check_isfinite : bool, default True
         Whether to read the norm, which ends the program here, and to warn when it is not finite.
 
@@ -195,7 +195,7 @@ def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Whether a shape is complete: not None, and no dimension is -1.
+    """Return whether a shape is complete: not None, and no dimension is -1.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """Whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
+    """Return whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
     with open(filename, "rb") as file:
         return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash.lower()
 
@@ -235,7 +235,7 @@ def download(
     overwrite : bool, default False
         Whether to fetch it even if the file exists.
     sha1_hash : str, optional
-        Its SHA-1. A file that is there with another one is fetched anew, and a download that broke off in an earlier
+        Its SHA-1. A file that is there with another one is fetched again, and a download that broke off in an earlier
         run is resumed.
     retries : int, default 5
         How often to try again, with growing pauses.
@@ -313,7 +313,7 @@ class _Transfer:
             raise FormatError(f"what came from {self._url} does not have the SHA-1 hash {self._sha1}")
 
     def is_final(self, error: Exception) -> bool:
-        """Whether trying again is in vain."""
+        """Return whether a retry is useless."""
         if isinstance(error, FormatError):
             return not self._resumed
         if isinstance(error, _StatusError):

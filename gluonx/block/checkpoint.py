@@ -47,7 +47,7 @@ def save_parameters(
 
 @dataclass(frozen=True)
 class Options:
-    """What the loading methods of Block take; see ``Block.load_parameters``.
+    """Options of the loading methods of Block; see ``Block.load_parameters``.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def _read_description(path: str) -> dict[str, Any]:
 
 
 def _compare(block: Any, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
-    """What differs between a block and a description; fills `origin` with the first name of each parameter."""
+    """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}
     params, children = described.get("parameters"), described.get("children")

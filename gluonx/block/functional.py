@@ -175,7 +175,7 @@ def from_jax(
     What a plain function refers to beside its arguments (variables around it, globals, defaults, what a
     ``functools.partial`` or a method's object holds) counts as it is at each call. Arrays of gluonx and JAX are inputs,
     to which gradients flow; numbers, texts, NumPy arrays, and lists, tuples, dicts and sets of them are constants, of
-    which another value is compiled anew: give what changes at every step as an argument. Not seen, and so kept from the
+    which another value recompiles: give what changes at every step as an argument. Not seen, and so kept from the
     first call on, is what lies behind other objects (``net.weight.data()``, ``module.k``), and what a function sees
     that JAX has wrapped (``jax.jit(f)``, ``jax.custom_vjp``).
 

@@ -71,7 +71,7 @@ def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:
 
 
 def is_batchable(dtype: np.dtype) -> bool:
-    """Whether arrays of `dtype` can become gluonx arrays: numbers and booleans, bfloat16 and its like included."""
+    """Return whether arrays of `dtype` can become gluonx arrays: numbers, bfloat16 and its like too, and booleans."""
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 

@@ -1,4 +1,4 @@
-"""Where worker processes come from: what runs outside the user's process, above the workers themselves.
+"""Processes that start worker processes and watch over them, outside the user's process.
 
 A process in which JAX runs must not be forked, and starting a fresh interpreter for each worker costs a second. So
 there is one *nursery*: a fresh process that imports gluonx, never computes, and has one thread. For each pool it forks
@@ -33,7 +33,7 @@ _GRACE = (0.3, 0.7)  # seconds until workers that are still busy get SIGTERM, an
 
 
 def available() -> bool:
-    """Whether this system can have worker processes: it must know fork and the passing of descriptors."""
+    """Return whether this system can have worker processes: it must know fork and the passing of descriptors."""
     return hasattr(os, "fork") and hasattr(socket, "send_fds") and bool(sys.executable)
 
 

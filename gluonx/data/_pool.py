@@ -78,7 +78,7 @@ class WorkerPool:
 
     @property
     def usable(self) -> bool:
-        """Whether tasks submitted now will be done: not closed, not inherited by a fork, no worker lost."""
+        """True while tasks submitted now will be done: not closed, not inherited by a fork, no worker lost."""
         return (
             self._finalizer.alive
             and all(thread.is_alive() for thread in self._threads)

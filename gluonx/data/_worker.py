@@ -28,7 +28,7 @@ __all__ = ["Failure", "Setup", "Task", "fetch", "worker_main"]
 
 
 class Setup(NamedTuple):
-    """What a worker process is told before anything else."""
+    """The settings that a worker process gets before anything else."""
 
     main: tuple[str, str] | None  # ('module', name) or ('path', file) of the user's program, when the dataset needs it
     argv: list[str]

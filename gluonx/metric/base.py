@@ -1,4 +1,4 @@
-"""What all metrics share: the base class, the registry, and metrics made of other metrics or of a function."""
+"""The base class of metrics, their registry, and metrics made of other metrics or of a function."""
 
 from __future__ import annotations
 

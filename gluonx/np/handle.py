@@ -599,12 +599,12 @@ class ndarray(Arithmetic, Handle):
 
 
 def is_readable(array: ndarray) -> bool:
-    """Whether there is a number to show, or to be computed, for an array."""
+    """Return whether there is a number to show, or to be computed, for an array."""
     return not _unreadable(array.value)
 
 
 def _unreadable(value: Any) -> bool:
-    """Whether there is no number to show, here or at all."""
+    """Return whether there is no number to show, here or at all."""
     if isinstance(value, Placeholder) and not isinstance(value, Zeros):
         return True
     trace = current_state().trace
@@ -624,7 +624,7 @@ class _View(ndarray):
     derived = True
 
     def is_current(self) -> bool:
-        """Whether the value taken last still is the base's, and was taped if it must be now."""
+        """Return whether the value taken last still is the base's, and was taped if it must be now."""
         state = current_state()
         if state.trace is not None or (state.recording and self.seen_in is not record_scope.get()):
             return False

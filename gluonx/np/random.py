@@ -1,7 +1,7 @@
 """Random numbers: ``gluonx.np.random``.
 
 Every distribution is an operator that takes a key, which the engine supplies: the n-th draw after `seed` is the same
-whether it runs at once, deferred or inside a hybridized block, and drawing never compiles anew. Parameters of a
+whether it runs at once, deferred or inside a hybridized block, and drawing never recompiles. Parameters of a
 distribution are values (numbers or ndarrays, broadcast against each other); only the size and the dtype are part of the
 program. Where a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
 """
@@ -299,12 +299,12 @@ def poisson(lam: Any = 1.0, size: Any = None, dtype: Any = None, device: Any = N
 
 
 def binomial(n: Any, p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """How many of `n` trials of probability `p` succeed, as float32 by default."""
+    """Sample the number of successes in `n` trials of probability `p`, as float32 by default."""
     return sample("binomial", (n, p), size, dtype, device, ctx)
 
 
 def geometric(p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """How many trials of probability `p` it takes to the first success, as float32 by default."""
+    """Sample the number of trials of probability `p` up to the first success, as float32 by default."""
     return sample("geometric", (p,), size, dtype, device, ctx)
 
 
@@ -411,7 +411,7 @@ def shuffle(x: ndarray) -> None:
 
 
 def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """How often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
+    """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
     check_probabilities("np.random.multinomial", pvals)
     count = max(0, as_static("n", n))
     bound = get("random_multinomial").bind(n=count, size=_size(size), dtype=canonical(dtype, onp.int64))

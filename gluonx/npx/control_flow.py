@@ -67,7 +67,7 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
 
 
 def _code(fn: Any) -> Any:
-    """What tells a Python function apart where the text of its trace does not: its code and what it closes over.
+    """Return a function's key, for where the text of its trace is not enough: its code and what it closes over.
 
     Arrays do not count, since they are inputs of the trace.
     """
@@ -79,7 +79,7 @@ def _code(fn: Any) -> Any:
 
 
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
-    """A key that finds the same loop again although its functions are traced anew; None where there is none."""
+    """A key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [b.op.extra for b in bodies]
     if current_state().trace is not None or any(t is None for t in texts):
         return None
@@ -178,7 +178,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
 
 
 def _runs_apart() -> bool:
-    """Whether a loop or branch is to run as single operators: in a trace that wants it, or to look at all indices."""
+    """Return whether loops and branches run as single operators: a trace wants it, or all indices are looked at."""
     trace = current_state().trace
     return ranges.Switch.on if trace is None else trace.unrolls
 

@@ -102,7 +102,7 @@ def set_np_shape(active: bool = True) -> bool:
 
 
 def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
-    """Whether what is made without a dtype is float64, as in NumPy, or float32, as in MXNet.
+    """Make float64 the dtype of what is made without one, as in NumPy, or (False) float32, as in MXNet.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def is_np_shape() -> bool:
 
 
 def is_np_default_dtype() -> bool:
-    """Whether what is made without a dtype is float64 (False: float32)."""
+    """Return whether what is made without a dtype is float64 (False: float32)."""
     return _dtype.wide_default.get()
 
 

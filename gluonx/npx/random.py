@@ -24,7 +24,7 @@ __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "unifo
 
 
 def seed(seed: int, device: Any = "all", *, ctx: Any = "all") -> None:
-    """Start all random streams anew, as :func:`gluonx.random.seed`."""
+    """Restart all random streams, as :func:`gluonx.random.seed`."""
     _seed(seed, device)
 
 
@@ -84,7 +84,7 @@ def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
 
 
 def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
-    """How often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
+    """Sample how often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
 
     Returns
     -------

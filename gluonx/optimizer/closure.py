@@ -133,7 +133,7 @@ class ClosedStep:
         return found
 
     def arguments(self, hyper: Any) -> list[Any]:
-        """What the operator takes."""
+        """Return the operator's arguments: weights, states, numbers of the step, random words, and others."""
         count = self.traced.n_random + self.draws
         head = random_inputs(current_state(), count) if count else ()
         return [*self.weights, *self.state, hyper, *head, *self.others]
@@ -169,7 +169,7 @@ class _Step:
 
 
 def _code(fn: Any) -> Any:
-    """What tells functions apart where the texts of their traces do not: the code, and what it closes over."""
+    """Return a function's key, for where the text of its trace is not enough: the code, and what it closes over."""
     if not isinstance(fn, FunctionType):
         return fn
     used = [cell.cell_contents for cell in fn.__closure__ or ()]

@@ -138,9 +138,7 @@ class Profile:
             known[id(program)] = program, structs
 
     def origins_in(self, module: str) -> Mapping[str, Origin]:
-        """Where the instructions of the programs of this name came from. Programs of one name are told apart by JAX's
-        trace no more than by this: their instructions are joined.
-        """
+        """Return the origins of instructions of all programs of this name, joined: JAX's trace does the same."""
         found = self.origins.get(module)
         if found is None:
             joined: dict[str, Origin] = {}

@@ -1,4 +1,4 @@
-"""What JAX's trace of a stretch of code says about operators, blocks and programs.
+"""JAX's trace of a stretch of code, read as the times of operators, blocks and programs.
 
 ``jax.profiler`` writes one file of Chrome trace events for a stretch. An event of the device names an instruction of a
 compiled program, and the program's text says in its metadata which operator of which block that instruction came from,
@@ -28,7 +28,7 @@ _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
 
 
 class Origin(NamedTuple):
-    """Where an instruction came from: a block's path (empty: none), an operator, forward or backward."""
+    """The origin of an instruction: a block's path (empty: none), an operator, forward or backward."""
 
     block: str
     operator: str
@@ -62,7 +62,7 @@ def origin_of(op_name: str) -> Origin | None:
 
 
 def origins_of(text: str) -> dict[str, Origin]:
-    """Where each instruction of a compiled program came from, by the instruction's name."""
+    """Return the origin of each instruction of a compiled program, by the instruction's name."""
     found: dict[str, Origin] = {}
     inside: dict[str, Origin] = {}  # the last known origin in each computation: its root's, or near it
     calls: dict[str, str] = {}
@@ -125,7 +125,7 @@ def _counted(events: list[dict[str, Any]]) -> set[tuple[Any, Any]]:
 
 
 class _Runs:
-    """Which run of its program an event belongs to: the trace says so, or else its first instruction comes again."""
+    """Runs of programs, to find an event's: the trace names it, or else the first instruction comes again."""
 
     def __init__(self) -> None:
         self.first: dict[Any, str] = {}
