@@ -38,7 +38,7 @@ _REGISTRY: dict[str, type[CustomOpProp]] = {}
 
 
 class CustomOp:
-    """What computes; `CustomOpProp.create_operator` makes one for each call."""
+    """The computation of a custom operator; `CustomOpProp.create_operator` makes one for each call."""
 
     def forward(
         self, is_train: bool, req: Sequence[str], in_data: Sequence[Any], out_data: Sequence[Any], aux: Sequence[Any]
@@ -66,7 +66,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What an operator is like: its arguments, outputs and shapes.
+    """The description of a custom operator: its arguments, outputs and shapes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class CustomOpProp:
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
     def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
-        """What computes."""
+        """Return the `CustomOp` that computes."""
         return CustomOp()
 
     def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
@@ -258,7 +258,7 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
 
 
 def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
-    """What the operator that was registered as `op_type` is like, with these settings.
+    """Return the description of the operator that was registered as `op_type`, with these settings.
 
     Raises
     ------

@@ -75,7 +75,7 @@ _HINTS = (
 
 
 def reset_names() -> None:
-    """Count anew from 0 outside of name scopes."""
+    """Count from 0 again outside of name scopes."""
     Naming.counters.clear()
 
 

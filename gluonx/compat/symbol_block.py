@@ -39,7 +39,7 @@ class SymbolBlock(HybridBlock):
     inputs : Symbol or list of Symbol
         Its variables that are given at each call, in this order. All others become parameters under their names.
     params : dict of str to Parameter, optional
-        Parameters to take for variables, by name; what is not in it is made anew.
+        Parameters to take for variables, by name; what is not in it is made new.
     prefix : str, optional
         As for every block in code for MXNet 1.
 
@@ -235,7 +235,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _nesting(inputs: list[Node]) -> Any:
-    """How the arguments and results of the exported net are nested, where `inputs` are the graph's, in their order."""
+    """Return the nesting of the exported net's arguments and results; `inputs` are the graph's, in their order."""
     text = inputs[0].attrs.get(NESTING) if inputs else None
     if text is None or [node.name for node in inputs] not in (["data"], [f"data{i}" for i in range(len(inputs))]):
         return None

@@ -114,7 +114,7 @@ def _gone(struct: Any, name: str, within: str) -> Handle:
 
 
 def is_traced(leaf: Any) -> bool:
-    """Whether it is an array of a trace, which must not outlive it."""
+    """Return whether `leaf` is an array of a trace, which must not outlive it."""
     return is_handle(leaf) and isinstance(leaf.value, Tracer)
 
 

@@ -36,7 +36,7 @@ _scoped: contextvars.ContextVar[Any] = contextvars.ContextVar("gluonx_casting", 
 
 
 class Switch:
-    """Whether any policy was ever made, and the one that holds in the whole process."""
+    """Casting in the whole process: whether any policy was ever made, and the one that holds."""
 
     on = False
     policy: Policy | None = None
@@ -167,6 +167,6 @@ def scope(policy: Policy | None) -> Generator[None]:
 
 
 def adapt(op: Any) -> Any:
-    """What runs in place of `op` under the policy in force."""
+    """Return the operator that runs in place of `op` under the policy in force."""
     policy = policy_in_force()
     return op if policy is None else policy.adapted(op)

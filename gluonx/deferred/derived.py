@@ -88,7 +88,7 @@ class DerivedOp:
 
 
 def cuts_tape(op: Any) -> bool:
-    """Whether no gradient flows through `op`."""
+    """Return whether no gradient flows through `op`."""
     return op.name == "stop_gradient"
 
 
@@ -195,7 +195,7 @@ def executable(op: Any) -> Callable[..., Any]:
 
 
 def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
-    """Whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
+    """Return whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
     shapes = op.shapes
     if shapes is None:
         shapes = op.shapes = {}

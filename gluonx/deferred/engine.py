@@ -289,7 +289,7 @@ def flush_known(why: str) -> None:
 
 
 def on_record_entry() -> None:
-    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are let go."""
+    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are released."""
     graph = current_graph()
     if graph.cursor.parent is None:
         return
@@ -332,7 +332,7 @@ def commit_step(
     owned : sequence of int
         Which of `args` have buffers that nobody else is meant to hold: they are donated.
     release : callable, optional
-        Called once all is recorded; what it lets go of is no output of the program.
+        Called once all is recorded; what it releases is no output of the program.
     together : int
         So many of the first `args` are the first `targets` themselves, and may be kept as one vector where they are
         small.
@@ -374,7 +374,7 @@ def commit_step(
 
 
 def _ownership(parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
-    """What an update may donate, the slots of the gradients that it takes, and which output replaces which leaf."""
+    """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf."""
     leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())

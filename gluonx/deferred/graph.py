@@ -245,13 +245,13 @@ class Graph:
         return known
 
     def is_live(self, slot: int) -> bool:
-        """Whether gradients flow through value `slot`."""
+        """Return whether gradients flow through value `slot`."""
         self.path()
         node, i = self.owners[slot]
         return node.live[i]
 
     def source_live(self, leaf: int) -> bool:
-        """Whether gradients flow into leaf `leaf`."""
+        """Return whether gradients flow into leaf `leaf`."""
         return self.sources[leaf] is not None
 
     def places(self) -> list[Pending]:
@@ -284,7 +284,7 @@ class Graph:
         self.journal = kept[::-1]
 
     def has_packed(self, place: Pending) -> bool:
-        """Whether the value of a place is in a packed vector."""
+        """Return whether the value of a place is in a packed vector."""
         found = self.packs[0].get(place.slot) if self.packs else None
         return found is not None and self.packs[1][found[0]].value is not None
 
@@ -309,7 +309,7 @@ current_graph = thread_graph
 
 
 def drop_closed() -> None:
-    """Lets go of this thread's graph where it has been computed, and of the residuals it may hold."""
+    """Release this thread's graph where it has been computed, and the residuals it may hold."""
     if _local.graph.closed:
         _local.graph = Graph()
 
@@ -378,6 +378,6 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 
 
 def source_of(handle: Handle) -> Any:
-    """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
+    """Return the target of gradients of this (settled) handle: an ``Out``, a Variable, or None."""
     tape = handle.tape
     return handle.variable if tape is None or tape.freed else tape

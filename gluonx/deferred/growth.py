@@ -105,7 +105,7 @@ def _check_room(number: int, dtype: np.dtype) -> None:
 
 
 def _is_key(value: Any) -> bool:
-    """Whether this looks like the words of a random key, which no number beside it is to be cast to."""
+    """Return whether this looks like the words of a random key, which no number beside it is to be cast to."""
     return getattr(value, "shape", None) == (2,) and dtype_of(value) == np.uint32
 
 
@@ -277,7 +277,7 @@ _PLAIN = [
 
 
 def _plain(told: str) -> str:
-    """What JAX says of an operator's inputs, in the words of arrays."""
+    """Translate what JAX says of an operator's inputs to the words of arrays."""
     for pattern, words in _PLAIN:
         told = re.sub(pattern, words, told)
     return told.strip()

@@ -303,7 +303,7 @@ def gradients(  # noqa: C901 - one walk, whose cases share its state
 
 
 def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | None]]:
-    """What a user gave to backward, as two lists of one length."""
+    """Return the heads and head gradients that a user gave to backward, as two lists of one length."""
     if isinstance(heads, Handle):
         if head_grads is None and current_state().trace is None:
             return [heads], [None]

@@ -186,7 +186,7 @@ class Trace:
             self.stored[id(block), name] = Attribute(block, name)
 
     def stored_attributes(self) -> list[Attribute]:
-        """What was written of blocks that there still are."""
+        """Return the attributes written of blocks that are still alive."""
         return [attribute for attribute in self.stored.values() if attribute.block() is not None]
 
     def _warn_of_carried(self) -> None:
@@ -377,7 +377,7 @@ _SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but na
 
 
 def hides_code(value: Any, derivatives: bool = True) -> bool:
-    """Whether a jaxpr holds Python code, which its text does not tell apart: callbacks, hand-written `derivatives`."""
+    """Return whether a jaxpr holds Python code that its text does not show: callbacks, hand-written `derivatives`."""
     if hasattr(value, "eqns"):  # in jax 0.12 a closed one has them too
         return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if hasattr(value, "jaxpr"):
@@ -489,7 +489,7 @@ class TracedCall:
         return entry(list(args))
 
     def _find(self, key: Any) -> Traced | None:
-        """What was traced for inputs of this kind, and for what blocks hold now."""
+        """Return what was traced for inputs of this kind, and for what blocks hold now."""
         variants = self.entries.get(key)
         if variants is None:
             return None
@@ -577,7 +577,7 @@ class TracedCall:
         variants = self.entries.setdefault(key, [])
         for old in variants:
             if old.op.extra == traced.op.extra is not None and len(old.handles) == len(traced.handles):
-                traced.op = old.op  # what changed about an attribute plays no part: nothing compiles anew
+                traced.op = old.op  # what changed about an attribute plays no part: nothing recompiles
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
         del variants[MANY_TRACES:]

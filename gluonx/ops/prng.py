@@ -52,7 +52,7 @@ _drawing = _Drawing()
 
 
 def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> None:
-    """Starts all random streams anew.
+    """Restart all random streams.
 
     Parameters
     ----------

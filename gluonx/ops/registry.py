@@ -235,7 +235,7 @@ class Op:
             return list(self._bound.values())
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
-        """Whether the operator draws random numbers under these bound attributes, and whether it needs the mode."""
+        """Return whether the operator with these bound attributes draws random numbers, and whether it needs the mode."""
         random = bool(self.random(attrs)) if callable(self.random) else self.random
         mode = self.mode(attrs) if callable(self.mode) else self.mode
         return random, bool(mode) and attrs["training"] is None
@@ -457,12 +457,12 @@ def _rebind(name: str, attrs: dict[str, Any]) -> BoundOp:
 
 
 def _moves(value: Any) -> bool:
-    """Whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
+    """Return whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
     return type(value) in (int, float) and value not in (0, 1, -1) and abs(value) < float("inf")
 
 
 def _kind(value: Any) -> Any:
-    """What tells apart values that compare equal: 1, 1.0 and True, at any depth."""
+    """Return the types in a value, at any depth: they tell apart what compares equal, as 1, 1.0 and True do."""
     return tuple(map(_kind, value)) if type(value) is tuple else type(value)
 
 
@@ -496,7 +496,7 @@ def _dtype(value: Any) -> np.dtype:
 
 
 def _names_axes(value: Any) -> bool:
-    """Whether a value can name axes: JAX takes strings too, for axes of a mesh."""
+    """Return whether a value can name axes: JAX takes strings too, for axes of a mesh."""
     return all(map(_names_axes, value)) if isinstance(value, tuple) else type(value) is not str
 
 

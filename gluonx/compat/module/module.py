@@ -124,12 +124,12 @@ class Module(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """What `bind` was told of the inputs."""
+        """The descriptions of the inputs that `bind` was given."""
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """What `bind` was told of the labels."""
+        """The descriptions of the labels that `bind` was given."""
         return self._label_shapes
 
     @property

@@ -44,7 +44,7 @@ NUMPY_KINDS: set[type] = set()  # classes of np arrays in a program whose arrays
 
 
 def _numpy_wins(other: Any) -> bool:
-    """Whether an operator of an NDArray and `other` is one of np arrays, as in MXNet 2 (MXNet 1 refuses both)."""
+    """Return whether an operator of an NDArray and `other` is np's, as in MXNet 2 (MXNet 1 refuses both)."""
     kind = type(other)
     return kind in NUMPY_KINDS or (Mode.numpy and kind in _SWITCH)
 
@@ -370,7 +370,7 @@ def use_nd_arrays(active: bool = True) -> bool:
 
 
 def uses_nd_arrays() -> bool:
-    """Whether the arrays that layers give are NDArrays."""
+    """Return whether the arrays that layers give are NDArrays."""
     return engine.array_class is NDArray
 
 

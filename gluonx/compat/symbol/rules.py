@@ -72,7 +72,7 @@ _SWAPPED = {
     **dict.fromkeys(("subtract", "true_divide", "floor_divide", "mod", "power", "copysign", "arctan2"), ""),
     **dict.fromkeys(("ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift"), ""),
 }
-"""What an operator is with its inputs in the other order; empty where it has one of its own, with an r in front."""
+"""Each operator with its inputs in the other order; empty where that has a name of its own, with an r in front."""
 
 
 def _binary(name: str) -> Rule:
