@@ -235,7 +235,7 @@ class Op:
             return list(self._bound.values())
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
-        """Return whether the operator with these bound attributes draws random numbers, and whether it needs the mode."""
+        """Return whether the operator, so bound, draws random numbers, and whether it needs the mode."""
         random = bool(self.random(attrs)) if callable(self.random) else self.random
         mode = self.mode(attrs) if callable(self.mode) else self.mode
         return random, bool(mode) and attrs["training"] is None
