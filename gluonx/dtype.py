@@ -174,7 +174,7 @@ def is_inexact(dtype: np.dtype) -> bool:
 
 
 def refuse_cut(what: str, into: np.dtype, found: np.dtype) -> None:
-    """Raises where numbers of dtype `found` would lose their kind in `into`, as NumPy does for ``out=``.
+    """Raise where numbers of dtype `found` would lose their kind in `into`, as NumPy does for ``out=``.
 
     Raises
     ------

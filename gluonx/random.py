@@ -75,7 +75,7 @@ def _draw(
 def uniform(
     low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the uniform distribution on [low, high).
+    """Sample from the uniform distribution on [low, high).
 
     Examples
     --------
@@ -91,12 +91,12 @@ def uniform(
 def normal(
     loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+    """Sample from the normal distribution of mean `loc` and standard deviation `scale`."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
-    """Draws from the normal distribution, of the shape given as arguments."""
+    """Sample from the normal distribution, of the shape given as arguments."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, {})
 
 
@@ -104,21 +104,21 @@ def gamma(
     alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
     **further: Any,
 ) -> ndarray:  # fmt: skip
-    """Draws from the gamma distribution of shape `alpha` and scale `beta`."""
+    """Sample from the gamma distribution of shape `alpha` and scale `beta`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, further)
 
 
 def exponential(
     scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the exponential distribution of mean `scale`."""
+    """Sample from the exponential distribution of mean `scale`."""
     return _draw("exponential", {"scale": scale}, shape, dtype, ctx, out, further)
 
 
 def poisson(
     lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the Poisson distribution of mean `lam`."""
+    """Sample from the Poisson distribution of mean `lam`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, further)
 
 

@@ -181,7 +181,7 @@ class Trainer(Checked):
         self._begin({})
 
     def _begin(self, states: dict[str, Any]) -> None:
-        """Sets up what is found again at the next step, which takes these states."""
+        """Set up what is found again at the next step, which takes these states."""
         self._plans: dict[Any, _Plan] = {}
         self._state: list[Any] = []
         self._keys: list[str] = []
@@ -206,7 +206,7 @@ class Trainer(Checked):
         self._begin(states)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Gives parameters, optimizer and states, without what is compiled.
+        """Return parameters, optimizer and states, without what is compiled.
 
         Raises
         ------
@@ -224,13 +224,13 @@ class Trainer(Checked):
         self._restore(dict(state))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trainer:
-        """Gives a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
+        """Return a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
         new = memo[id(self)] = object.__new__(type(self))
         new._restore(copy.deepcopy(self._kept(), memo))
         return new
 
     def __copy__(self) -> Trainer:
-        """Gives a Trainer of the same parameters and optimizer, with states of its own."""
+        """Return a Trainer of the same parameters and optimizer, with states of its own."""
         new = object.__new__(type(self))
         new._restore(self._kept())
         return new
@@ -259,7 +259,7 @@ class Trainer(Checked):
         return self._scaler.loss_scale
 
     def _attach_scaler(self, scaler: Any) -> None:
-        """Has every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
+        """Have every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
         self._scaler = scaler
         self._plans.clear()
 
@@ -267,7 +267,7 @@ class Trainer(Checked):
 
     @door
     def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None) -> Any:
-        """Updates all parameters with their gradients over `batch_size`, and runs what is pending.
+        """Update all parameters with their gradients over `batch_size`, and run what is pending.
 
         Parameters
         ----------
@@ -511,7 +511,7 @@ class Trainer(Checked):
 
     @door
     def save_states(self, fname: str | PathLike[str]) -> None:
-        """Writes the optimizer's states and counts to a file; whole or not at all.
+        """Write the optimizer's states and counts to a file; whole or not at all.
 
         Raises
         ------
@@ -531,7 +531,7 @@ class Trainer(Checked):
 
     @door
     def load_states(self, fname: str | PathLike[str]) -> None:
-        """Reads what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
+        """Read what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
         From a file of MXNet come, as there, the optimizer's settings and its learning rate scheduler too.
 

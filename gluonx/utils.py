@@ -53,16 +53,16 @@ _LONGEST_PAUSE = 30.0
 
 
 def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
-    """Cuts an array into `num_slice` consecutive slices.
+    """Split an array into `num_slice` consecutive slices.
 
     Parameters
     ----------
     data : ndarray
-        What is cut.
+        The array to split.
     num_slice : int
-        How many slices.
+        The number of slices.
     batch_axis : int, default 0
-        The axis that is cut.
+        The axis that is split.
     even_split : bool, default True
         Whether all slices must be of one size. If not, the first ones may be longer by one.
 
@@ -101,7 +101,7 @@ def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool 
 
 
 def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
-    """Cuts a batch into one slice for each device and puts it there.
+    """Split a batch into one slice for each device and put it there.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even
 
 
 def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> float | ndarray:
-    """Scales arrays, in place, so that the norm of all of them together is at most `max_norm`.
+    """Scale arrays, in place, so that the norm of all of them together is at most `max_norm`.
 
     The norm is computed in float32 whatever the dtypes are.
 
@@ -212,7 +212,7 @@ def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Moves a file over another one in a single step: nobody ever sees half of it."""
+    """Move a file over another one in a single step: nobody ever sees half of it."""
     os.replace(src, dst)
 
 
@@ -224,7 +224,7 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """Fetches a file, unless it is there already.
+    """Fetch a file, unless it is there already.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class LossScaler:
         return factor if finite else None
 
     def settle(self, optimizer: Optimizer) -> None:
-        """Takes the skipped steps out of the optimizer's counts, as for a file."""
+        """Take the skipped steps out of the optimizer's counts, as for a file."""
         skipped = self.skipped
         if skipped:
             counts = {i: max(n - skipped, 0) for i, n in optimizer._index_update_count.items()}

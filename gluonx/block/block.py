@@ -357,7 +357,7 @@ class Block(Checked, Fusible):
         return list(dict.fromkeys(self.collect_params().values()))
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every block below this one, children first, and with this one; returns the block itself."""
+        """Call `fn` with every block below this one, children first, and with this one; return the block itself."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)

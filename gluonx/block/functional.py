@@ -114,7 +114,7 @@ class Functional:
             return out, {n: trace.values[id(self._handles[n])] for n in state}
 
     def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
-        """Writes arrays back into the net's parameters: all of them, or none where a shape does not fit."""
+        """Write arrays back into the net's parameters: all of them, or none where a shape does not fit."""
         values = {**params, **(state or {})}
         for name, value in values.items():
             handle = self._handles.get(name)
@@ -161,7 +161,7 @@ def from_jax(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Any:
-    """Makes of a JAX function one on ndarrays, which is recorded, deferred and differentiated like any operator.
+    """Turn a JAX function into one on ndarrays, which is recorded, deferred and differentiated like any operator.
 
     Parameters
     ----------

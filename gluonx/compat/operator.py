@@ -43,7 +43,7 @@ class CustomOp:
     def forward(
         self, is_train: bool, req: Sequence[str], in_data: Sequence[Any], out_data: Sequence[Any], aux: Sequence[Any]
     ) -> None:
-        """Writes the outputs into `out_data`, with `assign`."""
+        """Write the outputs into `out_data`, with `assign`."""
         raise TypeError(f"{type(self).__name__} must define forward(self, is_train, req, in_data, out_data, aux)")
 
     def backward(
@@ -55,10 +55,10 @@ class CustomOp:
         in_grad: Sequence[Any],
         aux: Sequence[Any],
     ) -> None:
-        """Writes the gradients of the inputs into `in_grad`; leaves them zero by default."""
+        """Write the gradients of the inputs into `in_grad`; leave them zero by default."""
 
     def assign(self, dst: Any, req: str, src: Any) -> None:
-        """Writes `src` into `dst` as `req` says: ``'write'``, ``'inplace'``, ``'add'`` or ``'null'``."""
+        """Write `src` into `dst` as `req` says: ``'write'``, ``'inplace'``, ``'add'`` or ``'null'``."""
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":

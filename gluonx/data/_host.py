@@ -45,7 +45,7 @@ def as_host(data: Any) -> Any:
 
 
 def host_array(array: np.ndarray) -> OnHost:
-    """Marks `array`, in the dtype that the device will hold: its own, but the default dtype for float64."""
+    """Mark `array`, in the dtype that the device will hold: its own, but the default dtype for float64."""
     return OnHost(array.astype(operand_dtype(array), copy=False))
 
 

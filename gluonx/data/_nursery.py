@@ -74,7 +74,7 @@ _users: set[int] = set()
 
 
 def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> None:
-    """Starts a keeper on `control` and a worker on each of `workers`; `user` must be released in the end.
+    """Start a keeper on `control` and a worker on each of `workers`; `user` must be released in the end.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> N
 
 
 def release(user: int) -> None:
-    """Says that `user` needs the nursery no more; with the last one it ends."""
+    """Say that `user` needs the nursery no more; with the last one it ends."""
     global _nursery
     with _lock:
         _users.discard(user)
@@ -126,7 +126,7 @@ def _fork() -> int:
 
 
 def _end_with(fn: Callable[..., None], *args: object) -> None:
-    """Runs `fn` and ends the process, past everything that was inherited."""
+    """Run `fn` and end the process, past everything that was inherited."""
     code = 1
     try:
         fn(*args)

@@ -151,7 +151,7 @@ def _failure(error: BaseException) -> Failure:
 
 
 def _resemble(setup: Setup) -> None:
-    """Makes this process like the user's as far as imports and relative paths go.
+    """Make this process like the user's as far as imports and relative paths go.
 
     The program becomes importable as ``__main__``, without what it guards by ``__name__ == '__main__'``.
     """

@@ -147,7 +147,7 @@ class DataLoader:
         self.close()
 
     def close(self) -> None:
-        """Ends the workers now. The loader may be iterated over again; that starts new ones."""
+        """End the workers now. The loader may be iterated over again; that starts new ones."""
         self._ahead = None
         pool, self._pool = self._pool, None
         if pool is not None:

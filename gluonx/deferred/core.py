@@ -199,7 +199,7 @@ array_class: type = Handle  # the class of users' arrays; read as an attribute o
 
 
 def set_handle_class(cls: type) -> None:
-    """Tells the engine which subclass of :class:`Handle` to hand to users."""
+    """Tell the engine which subclass of :class:`Handle` to hand to users."""
     global array_class
     array_class = cls
 

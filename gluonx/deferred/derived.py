@@ -93,7 +93,7 @@ def cuts_tape(op: Any) -> bool:
 
 
 def prepare(op: Any) -> str:
-    """Marks an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
+    """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.name in ranges.RULES or op.name in singular.RULES
     op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at else PLAIN
@@ -101,7 +101,7 @@ def prepare(op: Any) -> str:
 
 
 def _check_size(value: Any) -> None:
-    """Raises for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
+    """Raise for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
     shape = np.shape(value)
     known = [n for n in shape if isinstance(n, int)]  # the others are symbolic
     if any(n < 0 for n in known):

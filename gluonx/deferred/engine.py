@@ -65,7 +65,7 @@ __all__ = [
 
 
 def invoke(op: Any, args: Any) -> Any:
-    """Runs the bound operator `op` on `args`.
+    """Run the bound operator `op` on `args`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class _Root:
 
 
 def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
-    """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index).
+    """Fill in what the context decides: train or predict mode, precision, and the random key as (root, index).
 
     Indices that are out of range, as far as they are known, raise here.
     """
@@ -181,7 +181,7 @@ def _wrap(out: Any) -> Any:
 
 
 def run_now(op: Any, args: Any, state: State) -> Any:
-    """Runs one operator at once through its executable."""
+    """Run one operator at once through its executable."""
     forked.check()
     _fill_placeholders(op, args)
     values = _plain_inputs(op, args)
@@ -228,7 +228,7 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
 
 
 def _apply(op: Any, args: Any) -> Any:
-    """Runs an operator on tracers of a surrounding JAX transformation."""
+    """Run an operator on tracers of a surrounding JAX transformation."""
     if op.random:
         raise TracedValueError(_RANDOM_UNDER_JIT)
     return _wrap(executable(op)(*_plain_inputs(op, args)))
@@ -275,7 +275,7 @@ STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 
 
 def flush(why: str) -> None:
-    """Computes what is pending in this thread."""
+    """Compute what is pending in this thread."""
     flushing.flush(current_graph(), why)
     drop_closed()
 
@@ -319,7 +319,7 @@ def commit_step(
     release: Callable[[], None] | None = None,
     together: int = 0,
 ) -> None:
-    """Records `op` on `args`, puts its outputs into `targets`, and runs the whole pending graph as one program.
+    """Record `op` on `args`, put its outputs into `targets`, and run the whole pending graph as one program.
 
     Parameters
     ----------

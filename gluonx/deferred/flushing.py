@@ -83,7 +83,7 @@ class _Sink:
 
 
 def flush(graph: Any, why: str, final: Commit | None = None) -> None:
-    """Computes what is alive in `graph` and closes it."""
+    """Compute what is alive in `graph` and close it."""
     with graph.lock:
         if graph.closed:
             if graph.error is not None:
@@ -125,7 +125,7 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
 
 
 def flush_full(graph: Any) -> None:
-    """Flushes a graph that has reached the bound on nodes or bytes, with one warning for each line."""
+    """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
     line = where.user_line()
     if line not in _warned_full:
         _warned_full.add(line)
@@ -382,7 +382,7 @@ def _run_program(
 
 
 def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:
-    """Copies what is to be donated, but is held by somebody else as well."""
+    """Copy what is to be donated, but is held by somebody else as well."""
     references, leaves = sys.getrefcount, graph.leaves
     for i in program.donated:
         array = args[i]
@@ -441,7 +441,7 @@ _ONE_REFERENCE = _one_reference()
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keeps Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
+    """Keep Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -195,7 +195,7 @@ def _constant(value: Any) -> Any:
 
 
 def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple[tuple[Any, ...], Any]:
-    """Runs one node; where a gradient will pass, also gives its pull-back (list of cotangents or None -> tuple)."""
+    """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple)."""
     op, diff, outs = node.op, node.diff, node.outs
     if not moving or not diff:
         if compiled:

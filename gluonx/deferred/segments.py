@@ -77,7 +77,7 @@ class Segment:
         self.released = False
 
     def replay_only(self) -> None:
-        """Uses the recomputing pull-back always: nothing was saved."""
+        """Use the recomputing pull-back always: nothing was saved."""
         self.pullbacks = self.pullbacks._replace(saved=self.pullbacks.exact)
         self.saved = self.inputs
 

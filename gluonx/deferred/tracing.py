@@ -103,7 +103,7 @@ class Trace:
             set_state(before)
 
     def invoke(self, op: Any, args: Any) -> Any:
-        """Runs `op` as part of the trace."""
+        """Run `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
             with jax.named_scope(where.scope_name(where.block_path(), op)):
@@ -163,7 +163,7 @@ class Trace:
         return self.value(handle)
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
-        """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
+        """Write to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
         if isinstance(handle.value, Tracer):
             if current_state().recording:
                 self.on_tape.add(id(handle))
@@ -240,7 +240,7 @@ class Traced:
         self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
-        """Uses the traced code on flat inputs."""
+        """Use the traced code on flat inputs."""
         for k in self.on_tape:
             flat[k]._check_write()
         if self.n_random:
@@ -252,7 +252,7 @@ class Traced:
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
-        """Gives what comes after the results to those that it is for."""
+        """Hand what comes after the results to those that it is for."""
         count = len(self.changed)
         written, rest = rest[:count], rest[count:]
         for attribute in self.attributes:
@@ -264,12 +264,12 @@ class Traced:
             require(flag, message)
 
     def give_up(self, within: str) -> None:
-        """Lets nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
+        """Let nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
         for attribute in self.lost:
             attribute.give_up(within)
 
     def watch(self, blocks: list[Any], params: set[int]) -> None:
-        """Finds out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
+        """Find out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
         written = {(id(a.block()), a.name) for a in self.attributes}
         inputs = {id(h) for h in self.handles} - params
         for block in blocks if inputs else ():
@@ -279,14 +279,14 @@ class Traced:
         self.attributes = [a for a in self.attributes if a.find(self.handles, params)]
 
     def renewed(self) -> bool:
-        """Takes the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
+        """Take the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
         return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
 def trace_function(
     fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle], changes: bool = False
 ) -> Traced:
-    """Traces ``fn(*handles)`` on inputs of the given shapes.
+    """Trace ``fn(*handles)`` on inputs of the given shapes.
 
     Parameters
     ----------
@@ -461,7 +461,7 @@ class TracedCall:
         return self._block()
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls the block with these arguments, tracing it where they are of a new kind."""
+        """Call the block with these arguments, tracing it where they are of a new kind."""
         state = current_state()
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
@@ -597,7 +597,7 @@ def _waits(handle: Handle) -> bool:
 
 
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
-    """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
+    """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: Any, base: Any, *values: Any) -> None:
         trace, state = Trace([], [], (root, base)), current_state()

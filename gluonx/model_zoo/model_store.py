@@ -189,13 +189,13 @@ def _fetch(url: str, path: Path, sha1: str) -> None:
 
 
 def purge(root: str | os.PathLike[str] | None = None) -> None:
-    """Removes all weights files from the folder."""
+    """Remove all weights files from the folder."""
     for path in _folder(root).glob("*.params"):
         path.unlink()
 
 
 def load_weights(net: Any, filename: str | os.PathLike[str], device: Any = None) -> None:
-    """Reads a weights file of MXNet into a net of the zoo, of whichever layout.
+    """Read a weights file of MXNet into a net of the zoo, of whichever layout.
 
     Parameters
     ----------

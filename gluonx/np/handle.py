@@ -251,7 +251,7 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def wait_to_read(self) -> None:
-        """Computes the value if it is pending and waits for the device."""
+        """Compute the value if it is pending and wait for the device."""
         value = self.value
         jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
 
@@ -359,7 +359,7 @@ class ndarray(Arithmetic, Handle):
         return current_state().recording or current_state().trace is not None or type(self.value) is Pending
 
     def copyto(self, other: Any) -> ndarray:
-        """Writes this value into `other` (an array of the same shape), or makes a copy on the device `other`."""
+        """Write this value into `other` (an array of the same shape), or make a copy on the device `other`."""
         if isinstance(other, ndarray):
             if other is not self:
                 other[...] = self
@@ -423,7 +423,7 @@ class ndarray(Arithmetic, Handle):
     # -- gradients -------------------------------------------------------------------------------------------------
 
     def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Makes this array the end point of gradients.
+        """Make this array the end point of gradients.
 
         Parameters
         ----------
@@ -479,11 +479,11 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """Computes the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
+        """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
         backward(self, out_grad, retain_graph)
 
     def zero_grad(self) -> None:
-        """Sets the gradient to zeros."""
+        """Set the gradient to zeros."""
         if self.variable is not None:
             grad = self.variable.grad
             grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype, self._placed()), None, None
@@ -525,7 +525,7 @@ class ndarray(Arithmetic, Handle):
         return self
 
     def _assign_copy(self, value: Any) -> None:
-        """Rebinds this handle to a buffer of its own with the value of `value`."""
+        """Rebind this handle to a buffer of its own with the value of `value`."""
         if isinstance(value, Handle):
             if current_state().trace is not None or type(value.value) is Pending:
                 self._assign(invoke(_COPY, (value,)))
@@ -535,7 +535,7 @@ class ndarray(Arithmetic, Handle):
             self._assign(new_handle(jnp.array(copied(value), copy=True)))
 
     def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = True) -> None:
-        """Rebinds this handle to a device copy of a NumPy array, also while something is traced.
+        """Rebind this handle to a device copy of a NumPy array, also while something is traced.
 
         With ``copy=None`` the array is the handle's own from now on.
         """

@@ -123,7 +123,7 @@ def uniform(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the uniform distribution on [low, high).
+    """Sample from the uniform distribution on [low, high).
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def normal(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
+    """Sample from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
 
     Raises
     ------
@@ -168,22 +168,22 @@ def normal(
 
 
 def standard_normal(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """Draws from the normal distribution of mean 0 and standard deviation 1."""
+    """Sample from the normal distribution of mean 0 and standard deviation 1."""
     return sample("normal", (0.0, 1.0), size, dtype, device)
 
 
 def randn(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
-    """Draws from the standard normal distribution, of the shape given as arguments."""
+    """Sample from the standard normal distribution, of the shape given as arguments."""
     return sample("normal", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def rand(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
-    """Draws from the uniform distribution on [0, 1), of the shape given as arguments."""
+    """Sample from the uniform distribution on [0, 1), of the shape given as arguments."""
     return sample("uniform", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def random(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """Draws from the uniform distribution on [0, 1)."""
+    """Sample from the uniform distribution on [0, 1)."""
     return sample("uniform", (0.0, 1.0), size, dtype, device)
 
 
@@ -200,21 +200,21 @@ def laplace(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
     return sample("laplace", (loc, scale), size, dtype, device, ctx, out)
 
 
 def logistic(
     loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
 ) -> ndarray:
-    """Draws from the logistic distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters."""
     return sample("logistic", (loc, scale), size, None, device, ctx, out)
 
 
 def gumbel(
     loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
 ) -> ndarray:
-    """Draws from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
+    """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
     return sample("gumbel", (loc, scale), size, None, device, ctx, out)
 
 
@@ -228,14 +228,14 @@ def lognormal(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws whose logarithm is normal with this mean and standard deviation."""
+    """Sample numbers whose logarithm is normal with this mean and standard deviation."""
     return sample("lognormal", (mean, sigma), size, dtype, device, ctx, out)
 
 
 def exponential(
     scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None, dtype: Any = None
 ) -> ndarray:
-    """Draws from the exponential distribution of mean `scale`; gradients flow to it."""
+    """Sample from the exponential distribution of mean `scale`; gradients flow to it."""
     return sample("exponential", (scale,), size, dtype, device, ctx, out)
 
 
@@ -249,52 +249,52 @@ def gamma(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the gamma distribution of this shape and scale; gradients flow to both."""
+    """Sample from the gamma distribution of this shape and scale; gradients flow to both."""
     return sample("gamma", (shape, scale), size, dtype, device, ctx, out)
 
 
 def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the beta distribution with these two parameters."""
+    """Sample from the beta distribution with these two parameters."""
     return sample("beta", (a, b), size, dtype, device, ctx)
 
 
 def chisquare(df: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the chi-square distribution of `df` degrees of freedom."""
+    """Sample from the chi-square distribution of `df` degrees of freedom."""
     return sample("chisquare", (df,), size, dtype, device, ctx)
 
 
 def f(dfnum: Any, dfden: Any, size: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the F distribution of these degrees of freedom above and below."""
+    """Sample from the F distribution of these degrees of freedom above and below."""
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
 def pareto(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Pareto II (Lomax) distribution of this shape, from zero on."""
+    """Sample from the Pareto II (Lomax) distribution of this shape, from zero on."""
     return sample("pareto", (a,), size, None, device, ctx, out)
 
 
 def power(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from [0, 1] with density ``a * x**(a - 1)``."""
+    """Sample from [0, 1] with density ``a * x**(a - 1)``."""
     return sample("power", (a,), size, None, device, ctx, out)
 
 
 def rayleigh(scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Rayleigh distribution."""
+    """Sample from the Rayleigh distribution."""
     return sample("rayleigh", (scale,), size, None, device, ctx, out)
 
 
 def weibull(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Weibull distribution of this shape and scale 1."""
+    """Sample from the Weibull distribution of this shape and scale 1."""
     return sample("weibull", (a,), size, None, device, ctx, out)
 
 
 def triangular(left: Any, mode: Any, right: Any, size: Any = None, device: Any = None) -> ndarray:
-    """Draws from the triangular distribution between `left` and `right` with its peak at `mode`."""
+    """Sample from the triangular distribution between `left` and `right` with its peak at `mode`."""
     return sample("triangular", (left, mode, right), size, None, device)
 
 
 def poisson(lam: Any = 1.0, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Poisson distribution of mean `lam`, as float32 by default."""
+    """Sample from the Poisson distribution of mean `lam`, as float32 by default."""
     return sample("poisson", (lam,), size, dtype, device, ctx)
 
 
@@ -419,7 +419,7 @@ def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device:
 
 
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
-    """Draws of vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
+    """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
     return invoke(get("random_multivariate_normal").bind(size=_size(size)), (asarray(mean), asarray(cov)))
 
 
@@ -430,7 +430,7 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 
 
 def dirichlet(alpha: Any, size: Any = None) -> ndarray:
-    """Draws of vectors of probabilities from the Dirichlet distribution."""
+    """Sample vectors of probabilities from the Dirichlet distribution."""
     check("np.random.dirichlet", LIMITS["dirichlet"], (alpha,))
     return invoke(_dirichlet.bind(size=_size(size)), (asarray(alpha),))
 

@@ -95,7 +95,7 @@ def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, .
 def _loop(
     name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int, functions: Any
 ) -> Any:
-    """Invokes `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
+    """Invoke `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
     captured = [h for b in bodies for h in b.handles]
     n_random = sum(b.n_random for b in bodies)
     key = _identity(name, key, bodies, functions)
@@ -111,7 +111,7 @@ def _loop(
 
 
 def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
-    """Runs `body` over the first axis of `data`, carrying states: one ``lax.scan``.
+    """Run `body` over the first axis of `data`, carrying states: one ``lax.scan``.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """Runs `func` while `cond` holds, at most `max_iterations` times; differentiable.
+    """Run `func` while `cond` holds, at most `max_iterations` times; differentiable.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
 def cond(
     pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = (), name: str = "cond"
 ) -> Any:
-    """Runs `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
+    """Run `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def cond(
 
 
 def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, args: tuple[Any, ...] = ()) -> Any:
-    """Gives `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
+    """Give `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
 
     A program then holds such layers once, however many there are. Whether two do the same is not guessed: each is
     traced, and the texts of the traces decide, gradients included (which show what a forward hides). Parameters are

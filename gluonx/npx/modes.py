@@ -48,7 +48,7 @@ def is_x64() -> bool:
 
 
 def set_x64(active: bool = True) -> None:
-    """Switches JAX's own x64 switch, for raw ``jax.numpy`` code; the environment variable ``GLUONX_X64=1`` does it too.
+    """Switch JAX's own x64 switch, for raw ``jax.numpy`` code; the environment variable ``GLUONX_X64=1`` does it too.
 
     gluonx needs it for nothing: its arrays have 64-bit types where they were asked for, or come of one.
 

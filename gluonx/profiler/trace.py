@@ -43,7 +43,7 @@ def read(folder: str) -> list[dict[str, Any]]:
 
 
 def origin_of(op_name: str) -> Origin | None:
-    """Reads the metadata of an instruction; None where it holds no operator of ours.
+    """Read the metadata of an instruction; None where it holds no operator of ours.
 
     Examples
     --------
@@ -150,12 +150,12 @@ class Rows:
         self.times: dict[str, dict[str, list[float]]] = {}
 
     def add(self, category: str, name: str, value: float) -> None:
-        """Notes one value."""
+        """Note one value."""
         self.times.setdefault(category, {}).setdefault(name, []).append(value)
 
 
 def aggregate(events: Iterable[dict[str, Any]], rows: Rows) -> None:
-    """Adds the device's events (see `placed`) to `rows`: by operator, by block, and by program.
+    """Add the device's events (see `placed`) to `rows`: by operator, by block, and by program.
 
     A block's time is that of one run of its program, blocks below it included; an operator's that of one instruction.
     """

@@ -293,7 +293,7 @@ def install_as_mxnet(version: int | None = None) -> None:
 
 
 def uninstall() -> None:
-    """Takes `install_as_mxnet` back; a real mxnet that was imported before is there again."""
+    """Undo `install_as_mxnet`; a real mxnet that was imported before is there again."""
     global _finder, _saved
     if _finder is None or _saved is None:
         return

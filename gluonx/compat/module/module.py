@@ -296,7 +296,7 @@ class Module(BaseModule):
             initializer(InitDesc(name, attrs), array)
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Copies of the parameters and auxiliary states, by name."""
+        """Return copies of the parameters and auxiliary states, by name."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
         bound = self._executor
         args = {name: as_nd(nd_twin(bound.arg_dict[name]).copy()) for name in self._param_names}

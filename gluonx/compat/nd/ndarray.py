@@ -263,7 +263,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(super().copy())
 
     def copyto(self, other: Any) -> Any:
-        """Writes this value into an array, or makes a copy on a device."""
+        """Write this value into an array, or make a copy on a device."""
         return as_nd(super().copyto(other)) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
 
     def to_device(self, device: Any) -> Any:
@@ -348,7 +348,7 @@ def _twin(array: Any, cls: type) -> Any:
 
 
 def use_nd_arrays(active: bool = True) -> bool:
-    """Chooses the class of the arrays that layers and ``gluonx.np`` give, for the whole process.
+    """Choose the class of the arrays that layers and ``gluonx.np`` give, for the whole process.
 
     Returns
     -------
