@@ -13,7 +13,7 @@ from gluonx.arguments import named, refuse
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
 from gluonx.np.random import sample
-from gluonx.np.wrapping import as_static, write_out
+from gluonx.np.wrapping import as_size, write_out
 from gluonx.npx import random as _extended
 from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import host_rng as host_rng
@@ -39,15 +39,10 @@ __all__ = [
 ]
 
 
-def _shape(shape: Any) -> tuple[int, ...] | None:
-    shape = as_static("shape", shape)
-    return shape if shape is None or isinstance(shape, tuple) else (shape,)
-
-
 def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The parameters with axes for what is drawn of each element, and the size of the draw."""
     arrays = [isinstance(value, ndarray) for value in given.values()]
-    wanted = _shape(shape)
+    wanted = as_size(shape)
     if not any(arrays):
         return tuple(given.values()), (1,) if wanted is None else wanted
     if not all(arrays):
@@ -154,7 +149,7 @@ def randint(
 ) -> ndarray:
     """Whole numbers from `low` up to, and not with, `high`; int32 by default."""
     refuse("random.randint", further, ["low", "high", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
-    size = (1,) if _shape(shape) is None else _shape(shape)
+    size = (1,) if as_size(shape) is None else as_size(shape)
     return np.random.randint(low, high, size, dtype or "int32", None, out, ctx=ctx)
 
 
@@ -172,7 +167,7 @@ def categorical(
     """Indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
     result = _extended.categorical(data, shape, get_prob, dtype)
-    if data.ndim == 1 and _shape(shape) is None:
+    if data.ndim == 1 and as_size(shape) is None:
         result = [r.reshape((1,)) for r in result] if get_prob else result.reshape((1,))
     return result if out is None else write_out("random.categorical", out, result)
 

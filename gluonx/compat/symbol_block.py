@@ -11,6 +11,7 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx.block.block import HybridBlock
+from gluonx.block.checkpoint import without_kind
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.compat import prefixes as naming
@@ -150,7 +151,7 @@ class SymbolBlock(HybridBlock):
         return block
 
     def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: Any, allow: bool, ignore: bool) -> None:
-        plain = {_plain(name): array for name, array in arrays.items()}
+        plain = {without_kind(name): array for name, array in arrays.items()}
         if len(plain) != len(arrays):
             raise FormatError(f"Cannot load {what}: it has an 'arg:' and an 'aux:' of one name")
         known = set(self.__dict__["_input_names"]) | set(self.__dict__["_labels"])
@@ -276,13 +277,9 @@ def _regrouped(nesting: Any, values: list[Any]) -> Any:
     return None if nesting is None else values[nesting]
 
 
-def _plain(name: str) -> str:
-    return name[4:] if name.startswith(("arg:", "aux:")) else name
-
-
 def _declared(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Stand-ins that say which variables a file has values for."""
-    return {_plain(name): array for name, array in arrays.items()}
+    return {without_kind(name): array for name, array in arrays.items()}
 
 
 def free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:

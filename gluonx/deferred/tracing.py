@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Generator
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -49,6 +50,7 @@ __all__ = [
     "Trace",
     "Traced",
     "TracedCall",
+    "code_of",
     "hides_code",
     "infer",
     "is_handle",
@@ -391,6 +393,18 @@ def _hides(eqn: Any, derivatives: bool) -> bool:
     if eqn.primitive.name in _DERIVED:
         return derivatives or hides_code(eqn.params["call_jaxpr"], derivatives)
     return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
+
+
+def code_of(fn: Any) -> Any:
+    """Return a key of a function whose trace hides code: its code, what it closes over, and the globals that it names.
+
+    Arrays do not count, since they are inputs of the trace.
+    """
+    if not isinstance(fn, FunctionType):
+        return fn
+    used = [cell.cell_contents for cell in fn.__closure__ or ()]
+    used += [fn.__globals__[n] for n in fn.__code__.co_names if n in fn.__globals__]
+    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
 
 
 def _used(jaxpr: Any) -> set[Any]:

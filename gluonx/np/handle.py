@@ -380,8 +380,6 @@ class ndarray(Arithmetic, Handle):
             )
         return new_handle(on_device(value, target))
 
-    as_nd_device = to_device
-
     def as_in_context(self, context: Any) -> ndarray:
         """The older name of `to_device`."""
         return self.to_device(context)

@@ -23,7 +23,7 @@ from gluonx.errors import ShapeError
 from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
-from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.np.wrapping import as_leaf, as_size, as_static, core, write_out
 from gluonx.ops.prng import seed
 from gluonx.ops.registry import get
 
@@ -89,12 +89,6 @@ for _name, _draw in _EXTRA.items():
     _register(_name, _draw)
 
 
-def _size(size: Any) -> Any:
-    """None, or the size as a tuple."""
-    size = as_static("size", size)
-    return size if size is None or isinstance(size, tuple) else (size,)
-
-
 def sample(
     name: str,
     parameters: tuple[Any, ...],
@@ -108,7 +102,7 @@ def sample(
     limits = LIMITS.get(name)
     if limits is not None:
         check(f"np.random.{name}", limits, parameters)
-    bound = get(f"random_{name}").bind(size=_size(size), dtype=standard(dtype))
+    bound = get(f"random_{name}").bind(size=as_size(size), dtype=standard(dtype))
     result = placed(invoke(bound, tuple([as_leaf(p) for p in parameters])), device, ctx)
     return result if out is None else write_out(f"np.random.{name}", out, result)
 
@@ -340,7 +334,7 @@ def randint(
     wanted = canonical(None if dtype is int else dtype, onp.int64)
     # In half of the bits where the bounds allow it, which takes half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
-    bound = get("random_randint").bind(size=_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
+    bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))
     result = placed(drawn.astype(wanted) if short else drawn, device, ctx)
     return result if out is None else write_out("np.random.randint", out, result)
@@ -375,7 +369,7 @@ def choice(
         If more elements are wanted than there are, without putting back.
     """
     pool = arange(int(a), dtype=onp.int64) if isinstance(a, (int, onp.integer)) else asarray(a)
-    shape = _size(size) or ()
+    shape = as_size(size) or ()
     count = pool.shape[0]
     if not replace and int(onp.prod(shape, dtype=onp.int64)) > count:
         raise ShapeError(f"np.random.choice: {shape} elements cannot be drawn from {count} without putting back.")
@@ -414,13 +408,13 @@ def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device:
     """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
     check_probabilities("np.random.multinomial", pvals)
     count = max(0, as_static("n", n))
-    bound = get("random_multinomial").bind(n=count, size=_size(size), dtype=canonical(dtype, onp.int64))
+    bound = get("random_multinomial").bind(n=count, size=as_size(size), dtype=canonical(dtype, onp.int64))
     return placed(invoke(bound, (asarray(pvals),)), device)
 
 
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
     """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
-    return invoke(get("random_multivariate_normal").bind(size=_size(size)), (asarray(mean), asarray(cov)))
+    return invoke(get("random_multivariate_normal").bind(size=as_size(size)), (asarray(mean), asarray(cov)))
 
 
 @core("random_dirichlet", random=True)
@@ -432,7 +426,7 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 def dirichlet(alpha: Any, size: Any = None) -> ndarray:
     """Sample vectors of probabilities from the Dirichlet distribution."""
     check("np.random.dirichlet", LIMITS["dirichlet"], (alpha,))
-    return invoke(_dirichlet.bind(size=_size(size)), (asarray(alpha),))
+    return invoke(_dirichlet.bind(size=as_size(size)), (asarray(alpha),))
 
 
 named(globals(), __all__, "np.random")

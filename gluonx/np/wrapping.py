@@ -38,6 +38,7 @@ __all__ = [
     "SPELLINGS",
     "Param",
     "as_leaf",
+    "as_size",
     "as_static",
     "binary",
     "core",
@@ -194,6 +195,12 @@ def as_static(name: str, value: Any) -> Any:
     if type(value) in SEQUENCE_TYPES:
         return tuple([as_static("", item) for item in value])
     return value.item() if isinstance(value, onp.generic) else value
+
+
+def as_size(size: Any) -> Any:
+    """Return a size as a tuple; None stays."""
+    size = as_static("size", size)
+    return size if size is None or isinstance(size, tuple) else (size,)
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:

@@ -7,7 +7,6 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import jax
@@ -18,7 +17,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import Traced, aval_or_unknown, hides_code, is_handle, trace_function
+from gluonx.deferred.tracing import Traced, aval_or_unknown, code_of, hides_code, is_handle, trace_function
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
@@ -66,24 +65,12 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     return run
 
 
-def _code(fn: Any) -> Any:
-    """Return a function's key, for where the text of its trace is not enough: its code and what it closes over.
-
-    Arrays do not count, since they are inputs of the trace.
-    """
-    if not isinstance(fn, FunctionType):
-        return fn
-    used = [cell.cell_contents for cell in fn.__closure__ or ()]
-    used += [fn.__globals__[n] for n in fn.__code__.co_names if n in fn.__globals__]
-    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
-
-
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
     """A key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [b.op.extra for b in bodies]
     if current_state().trace is not None or any(t is None for t in texts):
         return None
-    hidden = tuple(map(_code, functions)) if any(hides for _, hides in texts) else ()
+    hidden = tuple(map(code_of, functions)) if any(hides for _, hides in texts) else ()
     found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
     try:
         hash(found)

@@ -78,7 +78,7 @@ class Op:
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     inputs : tuple of str
-        The names of the array parameters, the key left out; ``array_names`` is the same. One name if ``variadic``.
+        The names of the array parameters, the key left out. One name if ``variadic``.
     attr_names : frozenset of str
         The names of the static attributes; ``defaults`` holds the default of each that has one.
     random : bool or callable
@@ -145,11 +145,6 @@ class Op:
         self._order = sorted(self.attr_names)
         self.required = tuple(p.name for p in statics if p.default is p.empty)
         assert not self.mode or "training" in self.attr_names, f"{self.name}: mode=True needs the keyword 'training'"
-
-    @property
-    def array_names(self) -> tuple[str, ...]:
-        """The names of the array parameters (the same as ``inputs``)."""
-        return self.inputs
 
     def bind(self, **attrs: Any) -> BoundOp:
         """Fix the static attributes; equal attributes give the identical object.

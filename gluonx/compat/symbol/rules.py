@@ -33,14 +33,6 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)])
 
 
-def _no(step: Step, *names: str) -> None:
-    """Refuse attributes that MXNet has no word for."""
-    for name in names:
-        value = step.op.attrs.get(name)
-        if value is not None and value is not False and value != ():
-            raise GraphError(f"MXNet knows no {name}={value!r} here")
-
-
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 _UNARY = """
