@@ -209,7 +209,7 @@ class Block(Checked, Fusible):
             raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the block computes. Every subclass defines it."""
+        """Compute the block's output. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -231,7 +231,7 @@ class Block(Checked, Fusible):
             return self.forward(*args, **kwargs)
 
     def _run_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a trace runs: the forward without the hooks, which run around it."""
+        """Run the forward without the hooks, which run around it: the part that a trace runs."""
         return self.forward(*args, **kwargs)
 
     def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -249,7 +249,7 @@ class Block(Checked, Fusible):
         return hasattr(self, "infer_shape")
 
     def _refresh(self) -> None:
-        """Find out anew whether a call is nothing but its forward."""
+        """Find out again whether a call is nothing but its forward."""
         own = self.__dict__
         simple = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
         own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
@@ -357,7 +357,7 @@ class Block(Checked, Fusible):
         return list(dict.fromkeys(self.collect_params().values()))
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every block below this one, children first, and with this one; returns the block itself."""
+        """Call `fn` with every block below this one, children first, and with this one; return the block itself."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -383,7 +383,7 @@ class Block(Checked, Fusible):
         verbose : bool
             Whether to print what is initialized, and how.
         force_reinit : bool
-            Whether to begin anew with parameters that have a value. They keep it, with a warning, otherwise.
+            Whether to initialize parameters again that have a value. They keep it, with a warning, otherwise.
 
         Notes
         -----
@@ -690,7 +690,7 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self) -> None:
-        """Forget the trace. The next call traces anew."""
+        """Forget the trace. The next call traces again."""
         self.__dict__["_traced"] = None
 
     @door
@@ -839,7 +839,7 @@ class HybridBlock(Block):
         )
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""
+        """Change the dtype of all parameters; a hybridized block stays so and is traced again."""
         super().cast(dtype)
         self._clear_cached_op()
 

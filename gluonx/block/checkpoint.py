@@ -23,7 +23,16 @@ from gluonx.block.tools import listed
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
-__all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model", "save_parameters", "share"]
+__all__ = [
+    "Options",
+    "load_dict",
+    "load_model",
+    "load_parameters",
+    "save_model",
+    "save_parameters",
+    "share",
+    "without_kind",
+]
 
 _FORMAT = "gluonx-block-1"
 
@@ -47,7 +56,7 @@ def save_parameters(
 
 @dataclass(frozen=True)
 class Options:
-    """What the loading methods of Block take; see ``Block.load_parameters``.
+    """Options of the loading methods of Block; see ``Block.load_parameters``.
 
     Raises
     ------
@@ -93,7 +102,7 @@ def load_dict(
         If anything does not fit; the message begins with `source` and lists it all.
     """
     params = block.collect_params(fused=False)
-    arrays = {_without_kind(name): value for name, value in arrays.items()}
+    arrays = {without_kind(name): value for name, value in arrays.items()}
     cells = serialize.recurrent_names(arrays, params)
     named = block._block_names.structured(
         block, {cells.get(name, name): value for name, value in arrays.items()}, params
@@ -142,8 +151,8 @@ def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
     return param, dict(param.__dict__), handle, inner
 
 
-def _without_kind(name: str) -> str:
-    """Files of exported MXNet symbols write ``arg:`` or ``aux:`` in front of each name."""
+def without_kind(name: str) -> str:
+    """Strip the ``arg:`` or ``aux:`` that files of exported MXNet symbols write in front of each name."""
     return name[4:] if name.startswith(("arg:", "aux:")) else name
 
 
@@ -260,7 +269,7 @@ def _read_description(path: str) -> dict[str, Any]:
 
 
 def _compare(block: Any, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
-    """What differs between a block and a description; fills `origin` with the first name of each parameter."""
+    """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}
     params, children = described.get("parameters"), described.get("children")

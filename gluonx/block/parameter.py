@@ -207,7 +207,7 @@ class Parameter:
         default_init : Initializer or str, optional
             What to take where neither `init` nor the parameter's own says anything: ``Uniform(0.07)`` if None.
         force_reinit : bool
-            Whether to begin anew where there is an array already. It is left alone, with a warning, otherwise.
+            Whether to initialize again where there is an array already. It is left alone, with a warning, otherwise.
 
         Raises
         ------
@@ -286,7 +286,7 @@ class Parameter:
             self._handle.variable.owner = self._path
 
     def _admits(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape could be the value."""
+        """Return whether an array of this shape could be the value."""
         try:
             merge(self._shape, tuple(shape))
         except ValueError:
@@ -313,7 +313,7 @@ class Parameter:
         self._finish()
 
     def _deferred_error(self) -> DeferredInitializationError:
-        """What reading the placeholder raises."""
+        """Return the error that reading the placeholder raises."""
         return DeferredInitializationError(
             Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape)
         )
@@ -324,7 +324,7 @@ class Parameter:
     # ---------------------------------------------------------------- loading
 
     def _place_for(self, device: Any) -> Device:
-        """Where a loaded value goes: where the parameter is, else to `device`."""
+        """Return the device of a loaded value: the parameter's, else `device`."""
         if self._device is None:
             return one_device(device, self._path)
         if device is not None:
@@ -529,7 +529,7 @@ class Parameter:
     list_ctx = list_device
 
     def reset_device(self, device: Any) -> None:
-        """Move the array to another device; its gradient begins anew with zeros.
+        """Move the array to another device; its gradient is zero again.
 
         Raises
         ------
@@ -555,7 +555,7 @@ class Parameter:
         self.reset_device(ctx)
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype; the handle stays the same, its gradient begins anew with zeros."""
+        """Change the dtype; the handle stays the same, its gradient is zero again."""
         dtype = canonical(dtype)
         if dtype == self._dtype:
             return

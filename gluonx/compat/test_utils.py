@@ -29,7 +29,7 @@ _TOLERANCE = {onp.dtype("float16"): (1e-2, 1e-1), onp.dtype("float64"): (1e-5, 1
 
 
 def default_device() -> Any:
-    """Where new arrays go."""
+    """Return the device of new arrays."""
     return current_device()
 
 
@@ -48,7 +48,7 @@ def list_gpus() -> range:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays are equal in every element."""
+    """Return whether two arrays are equal in every element."""
     return onp.array_equal(onp.asarray(a), onp.asarray(b))
 
 
@@ -63,7 +63,7 @@ def _bounds(a: onp.ndarray, b: onp.ndarray, rtol: float | None, atol: float | No
 def almost_equal(
     a: Any, b: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = False, **kwargs: Any
 ) -> bool:
-    """Whether two arrays are equal but for small differences."""
+    """Return whether two arrays are equal but for small differences."""
     a, b = onp.asarray(a), onp.asarray(b)
     rtol, atol = _bounds(a, b, rtol, atol)
     return onp.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -109,6 +109,6 @@ def rand_ndarray(shape: Sequence[int], stype: str = "default", dtype: Any = None
 
 
 def simple_forward(block: Any, *inputs: Any) -> Any:
-    """What a block gives for NumPy arrays, as NumPy."""
+    """Run a block on NumPy arrays, and return what it gives as NumPy arrays."""
     found = block(*[nd.array(x) for x in inputs])
     return [f.asnumpy() for f in found] if isinstance(found, (list, tuple)) else found.asnumpy()

@@ -29,7 +29,7 @@ _OPEN = (
 def program_of(
     block: Any, specs: Sequence[Any], constraints: Sequence[str] = ()
 ) -> tuple[Program, list[str], list[str]]:
-    """What a block's forward does in predict mode, as operators on symbolic shapes.
+    """Record a block's forward in predict mode, as operators on symbolic shapes.
 
     Parameters
     ----------
