@@ -34,7 +34,7 @@ test-fast: $(VENV)/.test
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 8 $(ARGS)
 
 test-all: $(VENV)/.test
-	GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
+	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import importlib.metadata
 import os
 import pathlib
 import random
@@ -14,9 +15,15 @@ if "jax" in sys.modules:
 
 # The tests are about behaviour, so they run on the CPU unless told otherwise, with four devices for what is sharded.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-_DEVICES = "--xla_force_host_platform_device_count"
-if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}=4".strip()
+_FLAGS = ["--xla_force_host_platform_device_count=4"]
+# Tests compile tens of thousands of small programs that run once: without XLA's optimizations a program compiles in a
+# quarter of the time. `make test-all` leaves them in, so what users run is tested there.
+if os.environ.get("GLUONX_TEST_XLA") != "optimized":
+    _FLAGS += ["--xla_backend_optimization_level=0", "--xla_cpu_parallel_codegen_split_count=1"]
+    if importlib.metadata.version("jaxlib").startswith("0.10."):  # a flag that XLA does not know ends the process
+        _FLAGS += ["--xla_cpu_use_fusion_emitters=false"]
+_GIVEN = os.environ.get("XLA_FLAGS", "")
+os.environ["XLA_FLAGS"] = " ".join([_GIVEN, *(flag for flag in _FLAGS if flag.split("=")[0] not in _GIVEN)]).strip()
 # Never the user's own cache folder.
 os.environ["GLUONX_CACHE_DIR"] = str(_ROOT / ".pytest_cache" / "gluonx-xla")
 # JAX writes a program's file in place. Small programs, which all workers share, would be read while they are written.
