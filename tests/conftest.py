@@ -1,5 +1,7 @@
 """Fixtures of the tests under tests/; the process-wide settings are in ../conftest.py."""
 
+import gc
+
 import jax
 import numpy
 import pytest
@@ -18,6 +20,15 @@ def leak_check():
     """Fail if a tracer outlives its trace. Slow (jax re-traces everything), so asked for by name."""
     with jax.checking_leaks():
         yield
+
+
+@pytest.fixture(scope="module")
+def young_heap():
+    """Let gc.collect() look only at what this module makes: a process late in a run holds millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
