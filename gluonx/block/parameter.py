@@ -182,6 +182,11 @@ class Parameter:
             raise ArgumentError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
 
     @property
+    def _whole(self) -> Parameter:
+        """The parameter whose array this one lies in: the fused parameter that it is a piece of, or itself."""
+        return self if self._home is None else self._home
+
+    @property
     def _is_ready(self) -> bool:
         return self._handle is not None and self._awaiting is None
 

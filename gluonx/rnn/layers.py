@@ -104,10 +104,10 @@ class _RNNLayer(HybridBlock):
     @property
     def rnn_param(self) -> Parameter:
         """The flat parameter, as in MXNet 2. There is none before the shapes are known and the values made."""
-        found = self._fusion_homes().get("rnn_param")
+        found = self._own_fusions().current().get("rnn_param")
         if found is None:
             self.fuse()
-            found = self._fusion_homes().get("rnn_param")
+            found = self._own_fusions().current().get("rnn_param")
         if found is None:
             raise DeferredInitializationError(
                 f"{self!r} has no rnn_param yet, which is made of l0_i2h_weight and the others. Call initialize(), and "
