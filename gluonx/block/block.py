@@ -30,6 +30,7 @@ from gluonx.arguments import Checked
 from gluonx.block import checkpoint
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
+from gluonx.block.fusion.files import planned_apart
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
@@ -332,7 +333,7 @@ class Block(Checked):
         if found is not apart:
             homes = set(chosen.values())
             pieces = {name: param for name, param in apart.items() if name not in found and wanted.match(name)}
-            chosen.update({name: param for name, param in pieces.items() if param._whole not in homes})
+            chosen.update({name: param for name, param in pieces.items() if not homes & {param._home, param._plan}})
         return chosen
 
     def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
@@ -357,7 +358,12 @@ class Block(Checked):
             yield from child._walk(f"{prefix}{name}.")
 
     def _unique_params(self) -> list[Parameter]:
-        return list(dict.fromkeys(self.collect_params().values()))
+        """The parameters that have arrays, or will: fused ones only where they are fused."""
+        return list(dict.fromkeys(self._array_params().values()))
+
+    def _array_params(self) -> dict[str, Parameter]:
+        """The same by name."""
+        return planned_apart(self.collect_params())
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Call `fn` with every block below this one, children first, and with this one; returns the block itself."""

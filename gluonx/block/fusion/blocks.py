@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import ref
 
 from gluonx.block.fusion import layout as transforms
 from gluonx.block.fusion.files import FileForm
@@ -102,7 +103,6 @@ class Fusions:
 
     Attributes
     ----------
-    block : Block
     declared : tuple of Fused
     forms : tuple of FileForm
         How files of other libraries keep some of its parameters.
@@ -110,19 +110,38 @@ class Fusions:
         Whether ``fuse()`` was asked for before all values were there.
     homes : dict of str to FusedParameter
         What is fused, as of `version` of the structure; :meth:`current` has it as it is now.
+    plans : dict of str to FusedParameter
+        What waits to be fused, as of the same version.
     """
 
-    __slots__ = ("__weakref__", "block", "checked", "declared", "forms", "functions", "homes", "version", "waiting")
+    __slots__ = (
+        "__weakref__",
+        "_block",
+        "checked",
+        "declared",
+        "forms",
+        "functions",
+        "homes",
+        "plans",
+        "version",
+        "waiting",
+    )
 
     def __init__(self, block: Any) -> None:
-        self.block = block
+        self._block = ref(block)  # weak: without a cycle its arrays are freed as soon as it is
         self.declared: tuple[Fused, ...] = ()
         self.forms: tuple[FileForm, ...] = ()
         self.waiting = False
         self.checked = False  # whether values have made the round trip
         self.functions: Any = None  # what the block's own functions make of parameters of some shapes
         self.homes: dict[str, FusedParameter] = {}
+        self.plans: dict[str, FusedParameter] = {}
         self.version = -1
+
+    @property
+    def block(self) -> Any:
+        """The block that this is a part of."""
+        return self._block()
 
     # ---------------------------------------------------------------- declarations
 
@@ -181,6 +200,10 @@ class Fusions:
             self._review()
         return self.homes
 
+    def shown(self) -> dict[str, FusedParameter]:
+        """The fused parameters that ``collect_params`` lists: those that there are, and those that wait."""
+        return {**self.current(), **self.plans}
+
     def weights_of(self, name: str) -> Any:
         """The array of a fused parameter, or its pieces put together; see ``Block.weights_of``."""
         home = self.current().get(name)
@@ -191,22 +214,45 @@ class Fusions:
         if self.declared or self.homes:
             tree = self.tree()
             for name, home in list(self.homes.items()):
-                if home._handle is None or any(
-                    tree.get(n) is not p for n, p in zip(home.names, home.pieces, strict=True)
-                ):
+                if home._handle is None or _replaced(home, tree):
                     self._leave(name, home)
                     self.wait()
+            for name, plan in list(self.plans.items()):
+                if not plan._waits or not self.waiting or _replaced(plan, tree):
+                    self._drop(name, plan)
             for fused in self.declared:
-                if fused.name not in self.homes:
-                    pieces = [tree.get(p) for p in fused.pieces]
-                    home = pieces[0]._home if pieces[0] is not None else None
+                pieces: list[Any] = [tree.get(p) for p in fused.pieces]
+                if fused.name not in self.homes and all(p is not None for p in pieces):
+                    home = pieces[0]._home
                     if home is not None and list(home.pieces) == pieces and home.layout == _layout_of(fused, pieces):
                         self.take(fused.name, home)
+                    elif self.waiting and not self.by_functions:
+                        self._plan(fused, pieces, tree)
         self.version = structure.version
+
+    def _plan(self, fused: Fused, pieces: list[Any], tree: dict[str, Parameter]) -> None:
+        """Have a fused parameter that waits, for lists of parameters that are made before there are values."""
+        plan = pieces[0]._plan
+        if plan is None or not plan.is_plan(fused, pieces):
+            if fused.name in tree or any(p._home is not None or p._plan is not None for p in pieces):
+                return  # what is wrong with it will be told when it is to be fused
+            path = _path_of(pieces[0], fused.pieces[0], self.block) + fused.name
+            complete = next((form.complete for form in self.forms if form.fused == fused), None)
+            plan = FusedParameter(fused.name, fused.pieces, pieces, fused, path, complete)
+        self.plans[fused.name] = plan
+        plan.owners.add(self)
+
+    def _drop(self, name: str, plan: FusedParameter) -> None:
+        del self.plans[name]
+        if plan._waits:
+            plan.owners.discard(self)
+            if not plan.owners:
+                plan.give_up()
 
     def take(self, name: str, home: FusedParameter) -> None:
         """Have a fused parameter from now on."""
         self.homes[name] = home
+        self.plans.pop(name, None)
         home.owners.add(self)
         structure.version += 1  # lists of parameters are no longer true
 
@@ -298,6 +344,8 @@ class Fusions:
 
     def wait(self) -> None:
         """Fuse at the next occasion."""
+        if not self.waiting:
+            structure.version += 1  # lists of parameters name what waits
         self.waiting = True
         self._unsettle()
 
@@ -306,16 +354,26 @@ class Fusions:
         self.block.__dict__["_ready"] = False
         self.block._refresh()
 
-    def settle(self) -> None:
-        """Fuse what was asked for before values were there, if they are there by now."""
+    def settle(self, plan: FusedParameter | None = None) -> None:
+        """Fuse what was asked for before values were there, if they are there by now; or `plan` alone, if its are."""
         trace = current_state().trace
         if not self.waiting or (trace is not None and not trace.transparent):
             return
         groups = self.groups()
-        if groups is None or any(is_in_use(piece) for group in groups for piece in group.pieces):
+        waiting = groups is None
+        if groups is None:
+            groups = [self._group(name) for name, other in self.plans.items() if other is plan]
+        if any(is_in_use(piece) for group in groups for piece in group.pieces):
             return
         _fuse_all(groups)
-        self.waiting = False
+        self.waiting = waiting
+        self._review()  # what waits no longer
+
+    def _group(self, name: str) -> _Group:
+        """What waits under this name, whose pieces have values."""
+        plan = self.plans[name]
+        layout = plan._declared.layout([p.shape for p in plan.pieces])
+        return _Group(self, name, plan.names, plan.pieces, layout)
 
     # ---------------------------------------------------------------- copies
 
@@ -329,6 +387,18 @@ class Fusions:
             "_fusions": list(self.current()),
         }
 
+    def __reduce__(self) -> Any:
+        """For a block whose class copies all of its attributes by itself: what is fused is fused again later."""
+        return Fusions, (self.block,), self.kept()
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self._take_over(kept)
+        self.waiting = self.waiting or bool(kept["_fusions"])
+
+    def _take_over(self, kept: dict[str, Any]) -> None:
+        self.declared, self.forms = kept["_fusion_declared"] or (), kept["_file_forms"] or ()
+        self.waiting, self.checked = bool(kept["_fuse_waiting"]), bool(kept["_fusion_checked"])
+
     @staticmethod
     def restore(block: Any) -> None:
         """Give a block its part back, of what :meth:`kept` has put into its attributes (gluonx 0.1.0 did, too)."""
@@ -336,8 +406,7 @@ class Fusions:
         if not any(kept[name] for name in _KEPT):
             return
         part = block._own_fusions()
-        part.declared, part.forms = kept["_fusion_declared"] or (), kept["_file_forms"] or ()
-        part.waiting, part.checked = bool(kept["_fuse_waiting"]), bool(kept["_fusion_checked"])
+        part._take_over(kept)
         names = kept["_fusions"]
         if names:
             part._review()  # a shallow copy has the same pieces, fused already
@@ -384,6 +453,8 @@ def unfuse(block: Any) -> FusionReport:
     for part in parts:
         part.current()
         part.waiting = False
+        part._review()
+    structure.version += 1  # lists of parameters name what waited
     return _report(block, parts)
 
 
@@ -404,7 +475,7 @@ def is_waiting(block: Any) -> bool:
 
 def _report(block: Any, parts: dict[Fusions, str]) -> FusionReport:
     fused = [
-        (prefix + name, home._shape, tuple(prefix + n for n in home.names))
+        (prefix + name, home._shape or (), tuple(prefix + n for n in home.names))
         for part, prefix in parts.items()
         for name, home in part.current().items()
     ]
@@ -418,20 +489,25 @@ def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Paramet
     names: dict[int, list[str]] = {}
     for prefix, block in walk:
         if block._fusions is not None:
-            for name, home in block._fusions.current().items():
+            for name, home in block._fusions.shown().items():
                 names.setdefault(id(home), []).append(prefix + name)
                 home._path = f"{outer}.{prefix}{name}"
     if not names:
         return found
     out: dict[str, Parameter] = {}
     for name, param in found.items():
-        home = param._home
+        home = param._home or param._plan
         if home is None or id(home) not in names:
             out[name] = param
         else:
             for fused_name in names[id(home)]:
                 out[fused_name] = home
     return out
+
+
+def _replaced(fused: FusedParameter, tree: dict[str, Parameter]) -> bool:
+    """Whether pieces are no longer the block's."""
+    return any(tree.get(name) is not piece for name, piece in zip(fused.names, fused.pieces, strict=True))
 
 
 def _layout_of(fused: Fused, pieces: list[Any]) -> Any:
@@ -465,6 +541,15 @@ def _same(a: _Group, b: _Group) -> bool:
     return a.layout == b.layout and len(a.pieces) == len(b.pieces) and all(x is y for x, y in zip(a.pieces, b.pieces))
 
 
+def _made(group: _Group) -> FusedParameter:
+    """The fused parameter of a group: the one that waits to be it, or a new one."""
+    plan = group.part.plans.get(group.name)
+    if plan is None or not plan._waits or plan.pieces != group.pieces:
+        return FusedParameter(group.name, group.names, group.pieces, group.layout, group.path)
+    plan.join(group.layout)
+    return plan
+
+
 def _fuse_all(groups: list[_Group]) -> None:
     """Make the fused parameters: all of them, or none."""
     by_part: dict[Fusions, list[_Group]] = {}
@@ -478,9 +563,7 @@ def _fuse_all(groups: list[_Group]) -> None:
     try:
         for group in groups:
             twin = next((home for other, home in made if _same(other, group)), None)
-            made.append(
-                (group, twin or FusedParameter(group.name, group.names, group.pieces, group.layout, group.path))
-            )
+            made.append((group, twin or _made(group)))
     except BaseException:
         for _, home in reversed(made):
             if home._handle is not None:

@@ -26,6 +26,7 @@ __all__ = [
     "check_sharing",
     "in_form",
     "joined",
+    "planned_apart",
     "pieces_of",
     "taken_apart",
     "tell_pieces",
@@ -152,6 +153,17 @@ def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
             found.update((prefix + piece, p) for piece, p in zip(param.names, param.pieces, strict=True))
         else:
             found[name] = param
+    return found
+
+
+def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Parameters by structured name, with the pieces of those in their place that wait to be fused."""
+    waiting = {name: p for name, p in params.items() if isinstance(p, FusedParameter) and p._waits}
+    if not waiting:
+        return params  # type: ignore[return-value]
+    found: dict[str, Parameter] = {}
+    for name, param in params.items():
+        found.update(apart({name: param}) if name in waiting else {name: param})
     return found
 
 
