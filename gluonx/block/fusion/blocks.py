@@ -480,7 +480,7 @@ def _report(block: Any, parts: dict[Fusions, str]) -> FusionReport:
         for name, home in part.current().items()
     ]
     waiting = [prefix + d.name for part, prefix in parts.items() if part.waiting for d in part.declared]
-    before = set(block.collect_params(fused=False).values())
+    before = {param for _, owner in block._walk() for param in owner._reg_params.values()}
     return FusionReport(fused, waiting, len(before), len({param._whole for param in before}))
 
 
