@@ -26,10 +26,9 @@ def counts(few: int, many: int = MANY, parts: int = 1) -> pytest.MarkDecorator:
     """
     few = int(os.environ.get("GLUONX_FUZZ", few))
     size = many // parts
-    slow: list[int | range] = [many] if parts == 1 else [range(i, min(i + size, many)) for i in range(0, many, size)]
-    rows = [
-        pytest.param(n, id=f"{n[0]}-{n[-1]}" if isinstance(n, range) else str(n), marks=pytest.mark.slow) for n in slow
-    ]
+    ranges = [range(i, min(i + size, many)) for i in range(0, many, size)]
+    slow = {f"{part[0]}-{part[-1]}": part for part in ranges} if parts > 1 else {f"{many}": many}
+    rows = [pytest.param(count, id=name, marks=pytest.mark.slow) for name, count in slow.items()]
     return pytest.mark.parametrize("count", [few, *rows])
 
 
@@ -39,7 +38,7 @@ def replay(check: Callable[[onp.random.RandomState], None], seed: tuple[int, int
 
 
 def sweep(check: Callable[[onp.random.RandomState], None], count: int | range) -> None:
-    """Run ``check(numbers)`` for `count` generators of random numbers, or a range of them; a failure tells which it was.
+    """Run ``check(numbers)`` for `count` generators of random numbers, or a range of them; a failure tells which.
 
     Raises
     ------
@@ -47,8 +46,8 @@ def sweep(check: Callable[[onp.random.RandomState], None], count: int | range) -
         With the first seed that failed, and how many of all did.
     """
     failed: list[tuple[tuple[int, int], Exception]] = []
-    seeds = range(count) if isinstance(count, int) else count
-    for i in seeds:
+    chosen = range(count) if isinstance(count, int) else count
+    for i in chosen:
         seed = (_SEED, i)
         try:
             replay(check, seed)
@@ -59,5 +58,5 @@ def sweep(check: Callable[[onp.random.RandomState], None], count: int | range) -
     if failed:
         seeds = ", ".join(str(seed) for seed, _ in failed)
         raise AssertionError(
-            f"{len(failed)} of {i + 1 - seeds[0]} programs failed; harness.replay(check, seed) with seed {seeds}"
+            f"{len(failed)} of {i + 1 - chosen[0]} programs failed; harness.replay(check, seed) with seed {seeds}"
         ) from failed[0][1]
