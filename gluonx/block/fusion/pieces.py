@@ -242,7 +242,7 @@ class FusedParameter(Parameter):
         self._name, self._path, self._prefixed = name, path, False
         self.owners: WeakSet[Any] = WeakSet()  # the Fusions of blocks that have it among their fused parameters
         self._handle = self._awaiting = self._home = None
-        self._shape, self._device = None, None
+        self._shape, self._dtype, self._device = None, self.pieces[0]._dtype, None
         self._differentiable, self._allow_deferred_init = True, True
         self._stype = self._grad_stype = "default"
         self._complete = complete  # finds the shapes of the pieces for a size of the whole
@@ -261,7 +261,7 @@ class FusedParameter(Parameter):
         grads = self._joined_grads(layout)
         # From here on nothing can fail.
         first = self.pieces[0]
-        self.layout, self._handle, self._grad_req, self._waits = layout, handle, req, False
+        self.layout, self._handle, self._grad_req, self._waits, self._complete = layout, handle, req, False, None
         self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
         self._attach()
         for i, piece in enumerate(self.pieces):
@@ -320,7 +320,7 @@ class FusedParameter(Parameter):
 
     def give_up(self) -> None:
         """Wait no longer: the pieces are to stay apart."""
-        self._waits = False
+        self._waits, self._complete = False, None
         for piece in self.pieces:
             piece._plan = None
 
@@ -404,11 +404,15 @@ class FusedParameter(Parameter):
         elif any(p._handle is None for p in self.pieces):
             raise self._uninitialized_error(NotInitializedYet)
         else:
-            host = data.asnumpy() if isinstance(data, ndarray) else np.asarray(data)
-            shapes = self._shapes_within(host.shape, "the data's shape")
+            value = (
+                data._read() if isinstance(data, ndarray) else data if isinstance(data, jax.Array) else np.asarray(data)
+            )
+            shapes = self._shapes_within(tuple(value.shape), "the data's shape")
             if not all(map(is_complete, shapes)):
                 raise self._deferred_error()
-            for piece, part in zip(self.pieces, self._declared.layout(shapes).parts(host), strict=True):
+            with keeping_64_bits(value.dtype in WIDE):
+                parts = self._declared.layout(shapes).parts(value)
+            for piece, part in zip(self.pieces, parts, strict=True):
                 piece.set_data(part)
             self.settle()
 
