@@ -20,8 +20,7 @@ from weakref import ref
 from gluonx import files as serialize
 from gluonx._frames import door
 from gluonx.arguments import Checked
-from gluonx.block.fusion.files import apart
-from gluonx.block.fusion.pieces import FusedParameter
+from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
@@ -101,7 +100,7 @@ class _Plan:
     ) -> None:
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
-        self.params = list(dict.fromkeys(p._home or p for p in params))
+        self.params = list(dict.fromkeys(p._whole for p in params))
         self.marks = _marks(self.params)
         self.units = units
         self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
@@ -461,7 +460,7 @@ class Trainer(Checked):
                 return
             optimizer.rescale_grad *= factor
         known = dict(self._imperative)
-        params = [self._params[i]._home or self._params[i] for i in todo]
+        params = [self._params[i]._whole for i in todo]
         touched = [p.data() for p in params] + list(_handles(list(known.values())))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
@@ -635,7 +634,7 @@ class _Probe:
 
 
 def _variable_of(param: Parameter) -> Any:
-    return (param._home or param).data().variable
+    return param._whole.data().variable
 
 
 def _positive(batch_size: Any) -> float:
@@ -674,7 +673,7 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
         params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
         pairs = [(name, params[name]) for name in sorted(params)]
     elif isinstance(params, (list, tuple)):
-        single = [piece for p in params for piece in (p.pieces if isinstance(p, FusedParameter) else (p,))]
+        single = [piece for p in params for piece in pieces_of(p)]
         pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
     else:
         raise ValueError(

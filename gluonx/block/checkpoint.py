@@ -17,6 +17,7 @@ import numpy as np
 
 from gluonx import files as serialize
 from gluonx._frames import cast, warn
+from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
@@ -130,7 +131,7 @@ def load_dict(
     places = {param: param._place_for(options.device) for param in hosts}
     staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
     settle()
-    before = [_remembered(param) for param in dict.fromkeys(param._home or param for param in staged)]
+    before = [_remembered(param) for param in dict.fromkeys(param._whole for param in staged)]
     try:
         for param, fresh in staged.items():
             param._adopt(fresh, places[param])
@@ -141,7 +142,7 @@ def load_dict(
                 handle.value, handle.aval, handle.tape, handle.variable = inner
             tell_pieces(param)
         raise
-    block._fuse_known()
+    fuse_waiting(block)
 
 
 def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:

@@ -57,7 +57,7 @@ class Functional:
         seen: set[int] = set()
         self.params: dict[str, jax.Array] = {}
         self.state: dict[str, jax.Array] = {}
-        for name, p in net.collect_params().items():
+        for name, p in net._array_params().items():
             if id(p) in seen:
                 continue
             seen.add(id(p))

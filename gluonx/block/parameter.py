@@ -90,6 +90,7 @@ class Parameter:
     Parameter (shape=(2, 3), dtype=float32)
     """
 
+    _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
     def __init__(
@@ -127,7 +128,7 @@ class Parameter:
 
     def __repr__(self) -> str:
         kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
-        return f"{kind} (shape={self._shape}, dtype={self._dtype})"
+        return f"{kind} (shape={self.shape}, dtype={self.dtype})"
 
     # ---------------------------------------------------------------- what it is
 
@@ -180,6 +181,11 @@ class Parameter:
     def _check_grad_req(self, grad_req: str) -> None:
         if grad_req not in _GRAD_REQS:
             raise ArgumentError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
+
+    @property
+    def _whole(self) -> Parameter:
+        """The parameter whose array this one lies in: the fused parameter that it is a piece of, or itself."""
+        return self if self._home is None else self._home
 
     @property
     def _is_ready(self) -> bool:
@@ -315,7 +321,7 @@ class Parameter:
     def _deferred_error(self) -> DeferredInitializationError:
         """Return the error that reading the placeholder raises."""
         return DeferredInitializationError(
-            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape)
+            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self.shape)
         )
 
     def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> UninitializedError:
@@ -387,8 +393,8 @@ class Parameter:
 
     def _stand_in(self) -> Any:
         """An array for a parameter that nobody has initialized, where shapes alone are looked for."""
-        if is_complete(self._shape):
-            return new_handle(jax.numpy.zeros(self._shape, self._dtype))
+        if is_complete(self.shape):
+            return new_handle(jax.numpy.zeros(self.shape, self.dtype))
         return ndarray._unknown(self)
 
     def _check_device(self, device: Any) -> None:
@@ -595,6 +601,7 @@ class Parameter:
     def __getstate__(self) -> dict[str, Any]:
         """The state with the array on the host; the gradient is left out."""
         state = {**self.__dict__, "_home": None}
+        state.pop("_plan", None)
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
         return {**state, "_host": handle.asnumpy() if self._is_ready else None}

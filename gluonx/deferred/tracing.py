@@ -518,7 +518,7 @@ class TracedCall:
         """The parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
         if not any(isinstance(x, np.ndarray) and x.dtype in WIDE for x in leaves):
             return []
-        return [p.dtype for p in self.block.collect_params().values()]
+        return [p.dtype for p in self.block._unique_params()]
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
@@ -581,7 +581,7 @@ class TracedCall:
 
     def _trace(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
-        params = list(self.block.collect_params().values())
+        params = self.block._unique_params()
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.

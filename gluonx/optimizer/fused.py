@@ -53,7 +53,7 @@ class Units:
 
     def __init__(self, pieces: Sequence[Any]) -> None:
         number = {id(piece): k for k, piece in enumerate(pieces)}
-        self.params: list[Any] = list(dict.fromkeys(piece._home or piece for piece in pieces))
+        self.params: list[Any] = list(dict.fromkeys(piece._whole for piece in pieces))
         self.members: list[tuple[int | None, ...]] = []
         self.layouts: list[Any] = []
         for param in self.params:

@@ -45,7 +45,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
     GraphError
         If MXNet has no operator for something that the forward does.
     """
-    params = {name: p._handle for name, p in block.collect_params().items()}
+    params = {name: p._handle for name, p in block._array_params().items()}
     unique: dict[str, Any] = {}
     for name, handle in params.items():
         if handle is None:

@@ -52,7 +52,7 @@ def program_of(
         If something was computed by JAX itself.
     """
     params: dict[str, Any] = {}
-    for name, param in block.collect_params().items():
+    for name, param in block._array_params().items():
         handle = param._handle
         if handle is None:
             raise UninitializedError(f"Parameter '{name}' has not been initialized; call net.initialize() first")
