@@ -147,11 +147,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE and name not in __all__:
+    if name not in _WHERE and name not in __all__ and name not in aliases.FORMER:
         raise AttributeError(aliases.absent(name))
     with _process.uncollected():
         if name in _WHERE:
             found = getattr(importlib.import_module(_WHERE[name]), name)
+        elif name in aliases.FORMER:
+            found = importlib.import_module(f"gluonx.{name}")
         else:
             found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
     globals()[name] = found
@@ -176,4 +178,5 @@ for _name in ("prefix", "name", "name_scope", "_prefix", "_params"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
+aliases.remember_moves()
 _process.start()
