@@ -172,6 +172,8 @@ extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calli
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")
+extensions.BLOCK_METHODS.offer("forward", "gluonx.compat.hybrid_forward:forward_of_super")
+extensions.BLOCK_METHODS.offer("hybrid_forward", "gluonx.compat.hybrid_forward:hybrid_forward_of_super")
 for _name in ("prefix", "params"):
     extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
 for _name in ("prefix", "name", "name_scope", "_prefix", "_params"):

@@ -18,7 +18,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gluonx.block.block import Block
+from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, use_nd_arrays, uses_nd_arrays
 from gluonx.deferred.core import Handle
@@ -65,7 +65,7 @@ def kept_np(value: Any) -> Any:
     kind = type(value)
     if kind in _KEPT:
         value.__class__ = _KEPT[kind]
-        Block.__call__ = _call_by_kind  # type: ignore[method-assign]
+        wrap_calls(_by_kind)
     elif isinstance(value, (list, tuple)):
         for item in value:
             kept_np(item)
@@ -210,21 +210,24 @@ def shared_nd(array: Any) -> Any:
 
 # -- blocks -----------------------------------------------------------------------------------------------------------
 
-_call: Any = Block.__call__
-
 
 def _holds_np(args: Any) -> bool:
     return any(type(a) in NUMPY_KINDS or (isinstance(a, (list, tuple)) and _holds_np(a)) for a in args)
 
 
-def _call_by_kind(self: Block, *args: Any, **kwargs: Any) -> Any:
-    """Run ``forward``: for np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
-    if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
-        with array_semantics(True):
-            return kept_np(_call(self, *args, **kwargs))
-    return _call(self, *args, **kwargs)
+def _by_kind(call: Any) -> Any:
+    """Call blocks with np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
+
+    @functools.wraps(call)
+    def call_by_kind(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
+            with array_semantics(True):
+                return kept_np(call(self, *args, **kwargs))
+        return call(self, *args, **kwargs)
+
+    return call_by_kind
 
 
 def forget_calls() -> None:
     """Let blocks be called without a look at their inputs again; for when the program that needed it is over."""
-    Block.__call__ = _call  # type: ignore[method-assign]
+    wrap_calls(None)
