@@ -15,8 +15,6 @@ import sys
 import types
 from typing import Any
 
-from gluonx._absent import way_around
-
 __all__ = ["FORMER", "MOVED", "SHORT", "absent", "remember_moves", "stand_for"]
 
 # By their names in MXNet; `gluonx.context` is an attribute of gluonx and an importable module, as the others are.
@@ -74,7 +72,9 @@ def absent(name: str) -> str:
     >>> absent("viz")
     "module 'gluonx' has no attribute 'viz': use Block.summary()"
     """
-    way = way_around(f"mxnet.{name}")
+    from gluonx._absent import instead_of  # a long table, for an error only
+
+    way = instead_of(f"mxnet.{name}")
     return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"
 
 
