@@ -890,6 +890,7 @@ def name_blocks_by(names: Names) -> None:
 
 
 _CALL = Block.__call__
+_wrap: Callable[[Any], Any] | None = None
 
 
 def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
@@ -897,7 +898,10 @@ def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
 
     Replaced, and not asked at each call, for that would cost every call of every block.
     """
-    Block.__call__ = _CALL if wrap is None else wrap(_CALL)  # type: ignore[method-assign]
+    global _wrap
+    if wrap is not _wrap:
+        _wrap = wrap
+        Block.__call__ = _CALL if wrap is None else wrap(_CALL)  # type: ignore[method-assign]
 
 
 def _offered(name: str) -> Any:

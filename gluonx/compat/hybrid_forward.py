@@ -13,7 +13,7 @@ from typing import Any
 
 from gluonx.compat import nd
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import NDArray, as_nd, nd_twin, uses_nd_arrays
+from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
 from gluonx.deferred.core import State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.np.handle import ndarray
@@ -130,22 +130,13 @@ def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     plain = any(type(a) is ndarray for a in _leaves(args))
     with _Scope():
         out = function(*[nd_twin(a) for a in args])
-    return _given_back(out) if plain else out
+    return as_np(out) if plain else out
 
 
 def _leaves(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in _leaves(item)]
     return [value]
-
-
-def _given_back(value: Any) -> Any:
-    """Results, which nobody else holds yet, as ``gluonx.np.ndarray``."""
-    if isinstance(value, (list, tuple)):
-        return type(value)([_given_back(v) for v in value])
-    if type(value) is NDArray:
-        value.__class__ = ndarray  # pyright: ignore[reportAttributeAccessIssue]
-    return value
 
 
 class _Scope:
