@@ -167,9 +167,11 @@ def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
     for a in args:
         if isinstance(a, Handle):
             value = a.value
-            if type(value) not in _arrays:
-                value = _array_of(a, op, args)
-            dtype = value.aval.dtype  # what value.dtype is, but in half of the time
+            if type(value) in _arrays:
+                dtype = value.aval.dtype  # what value.dtype is, but in half of the time
+            else:
+                value = _array_of(a, op, args)  # one of NumPy too: step counts are
+                dtype = value.dtype
         elif a is None:
             values.append(None)
             continue
