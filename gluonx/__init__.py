@@ -147,11 +147,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE and name not in __all__:
+    if name not in _WHERE and name not in __all__ and name not in aliases.FORMER:
         raise AttributeError(aliases.absent(name))
     with _process.uncollected():
         if name in _WHERE:
             found = getattr(importlib.import_module(_WHERE[name]), name)
+        elif name in aliases.FORMER:
+            found = importlib.import_module(f"gluonx.{name}")
         else:
             found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
     globals()[name] = found
@@ -170,10 +172,13 @@ extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calli
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")
+extensions.BLOCK_METHODS.offer("forward", "gluonx.compat.hybrid_forward:forward_of_super")
+extensions.BLOCK_METHODS.offer("hybrid_forward", "gluonx.compat.hybrid_forward:hybrid_forward_of_super")
 for _name in ("prefix", "params"):
     extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
 for _name in ("prefix", "name", "name_scope", "_prefix", "_params"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
+aliases.remember_moves()
 _process.start()

@@ -1,58 +1,184 @@
-"""Parts of MXNet that are absent, and their replacements: the one table for messages of ``gluonx`` and ``mxnet``."""
+"""What MXNet has and gluonx has not, why, and what to use instead: the one table of it.
+
+Error messages of ``gluonx`` and of the ``mxnet`` module say what to use instead; the parity pages (`tools.parity`)
+give the reasons, and a name that is missing without a reason is a gap, which the tests count. Whoever adds a name
+deletes its row.
+"""
 
 from __future__ import annotations
 
-__all__ = ["way_around"]
+import fnmatch
+from collections.abc import Mapping
 
-# By the longest beginning of the dotted name.
-_WAYS = {
-    "mxnet.callback": "print from the training loop, or use gluonx.metric",
-    "mxnet.contrib": "MXNet's contrib is not here",
-    "mxnet.contrib.amp": "use gluonx.amp",
-    "mxnet.contrib.onnx": "ONNX is written, by export_model or HybridBlock.export, and not read",
-    "mxnet.contrib.quantization": "the operators are in npx; or use net.cast('bfloat16') or gluonx.amp",
-    "mxnet.executor": "call the symbol's bind, or write the net as a HybridBlock",
-    "mxnet.estimator": "write the loop with autograd.record() and Trainer.step",
-    "mxnet.gluon.contrib.data": "use gluonx.data",
-    "mxnet.gluon.contrib.estimator": "write the loop with autograd.record() and Trainer.step",
-    "mxnet.gluon.contrib.nn.SparseEmbedding": "use nn.Embedding: all arrays are dense",
-    "mxnet.gluon.data.vision": "use gluonx.data with PIL or OpenCV",
-    "mxnet.image": "use PIL or OpenCV, and np.array",
-    "mxnet.io": "use io.NDArrayIter or gluonx.data.DataLoader",
-    "mxnet.kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
-    "mxnet.kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
-    "mxnet.libinfo": "there is no shared library",
-    "mxnet.library": "write an operator with gluonx.from_jax",
-    "mxnet.mod": "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer",
-    "mxnet.model": "use model.load_checkpoint and SymbolBlock",
-    "mxnet.module": "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer",
-    "mxnet.monitor": "use Block.register_op_hook",
-    "mxnet.mon": "use Block.register_op_hook",
-    "mxnet.operator": "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax",
-    "mxnet.probability": "draw with np.random, and write densities with np and npx",
-    "mxnet.gluon.probability": "draw with np.random, and write densities with np and npx",
-    "mxnet.profiler": "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()",
-    "mxnet.recordio": "read the data set with gluonx.data",
-    "mxnet.rnn": "the cells for symbols are not here; use gluon.rnn",
-    "mxnet.rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
-    "mxnet.runtime": "ask gluonx.runtime.Features() or jax.devices()",
-    "mxnet.test_utils": "use numpy.testing",
-    "mxnet.visualization": "use Block.summary()",
-    "mxnet.viz": "use Block.summary()",
-}
+__all__ = ["ABSENT", "instead_of", "reason"]
+
+IMPORTED = "not of this module: MXNet's file imports it for its own use"
+C_LIBRARY = "a part of MXNet's C library"
+LATER = "not in this version"
+CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels"
+
+_LOOP = "write the loop with autograd.record() and Trainer.step"
+_MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
+_COLLECTIVES = "XLA's collectives take its place; Trainer accepts kvstore=..."
+_DENSITIES = "draw with np.random, and write densities with np and npx"
+_QUANTIZED = "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)"
+_GRAPHS = "graph sampling on sparse arrays is not here"
+_OWN_UPDATE = "steps of MXNet's own update; ours merges the moments of a batch in one operator"
+_OLDER_METHOD = "raises in MXNet too: it is a method of the older arrays"
+_FINANCE = "NumPy has removed its financial functions; MXNet's fall back to a NumPy that had them"
 
 
-def way_around(dotted: str) -> str:
-    """Return what to use instead of a name of MXNet, or an empty string where nothing is known.
+def _each(module: str, names: str, why: str) -> dict[str, tuple[str, str]]:
+    return {f"{module}.{name}": (why, "") for name in names.split()}
+
+
+ABSENT: Mapping[str, tuple[str, str]] = {
+    # A module: why names of it are missing ("" where each needs a reason of its own), and what to use instead.
+    "mxnet.callback": ("", "print from the training loop, or use gluonx.metric"),
+    "mxnet.contrib": ("", "MXNet's contrib is not here"),
+    "mxnet.contrib.amp": ("", "use gluonx.amp"),
+    "mxnet.contrib.onnx": ("", "ONNX is written, by export_model or HybridBlock.export, and not read"),
+    "mxnet.contrib.quantization": (
+        "rewrites symbols for oneDNN; the operators are in `npx`",
+        "the operators are in npx; or use net.cast('bfloat16') or gluonx.amp",
+    ),
+    "mxnet.dlpack": (C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'", ""),
+    "mxnet.estimator": ("", _LOOP),
+    "mxnet.executor": ("", "call the symbol's bind, or write the net as a HybridBlock"),
+    "mxnet.gluon.block": (LATER, ""),
+    "mxnet.gluon.contrib.data": ("", "use gluonx.data"),
+    "mxnet.gluon.contrib.data.vision": (LATER, "use gluonx.data"),
+    "mxnet.gluon.contrib.estimator": (LATER, _LOOP),
+    "mxnet.gluon.data": (LATER, ""),
+    "mxnet.gluon.data.vision": (LATER, "use gluonx.data with PIL or OpenCV"),
+    "mxnet.gluon.data.vision.transforms": (LATER, "use gluonx.data with PIL or OpenCV"),
+    "mxnet.gluon.probability": (LATER, _DENSITIES),
+    "mxnet.gluon.rnn": (LATER, ""),
+    "mxnet.image": (LATER, "use PIL or OpenCV, and np.array"),
+    "mxnet.io": (LATER, "use io.NDArrayIter or gluonx.data.DataLoader"),
+    "mxnet.kv": ("", _COLLECTIVES),
+    "mxnet.kvstore": (LATER, _COLLECTIVES),
+    "mxnet.libinfo": ("", "there is no shared library"),
+    "mxnet.library": ("", "write an operator with gluonx.from_jax"),
+    "mxnet.mod": ("", _MODULE),
+    "mxnet.model": ("", "use model.load_checkpoint and SymbolBlock"),
+    "mxnet.module": ("", _MODULE),
+    "mxnet.mon": ("", "use Block.register_op_hook"),
+    "mxnet.monitor": ("", "use Block.register_op_hook"),
+    "mxnet.nd": (LATER, ""),
+    "mxnet.operator": (LATER, "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax"),
+    "mxnet.probability": ("", _DENSITIES),
+    "mxnet.profiler": ("", "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()"),
+    "mxnet.recordio": (LATER, "read the data set with gluonx.data"),
+    "mxnet.rnn": ("", "the cells for symbols are not here; use gluon.rnn"),
+    "mxnet.rtc": ("", "gluonx.from_jax takes any JAX function, Pallas kernels included"),
+    "mxnet.runtime": ("", "ask gluonx.runtime.Features() or jax.devices()"),
+    "mxnet.sym": (LATER, ""),
+    "mxnet.test_utils": (LATER, "use numpy.testing"),
+    "mxnet.visualization": (LATER, "use Block.summary()"),
+    "mxnet.viz": ("", "use Block.summary()"),
+    # Names, and patterns of names.
+    "mxnet.autograd.get_symbol": ("it is `gluonx.deferred.get_symbol`, of what is recorded and not computed yet", ""),
+    "mxnet.gluon.contrib.nn.SparseEmbedding": ("", "use nn.Embedding: all arrays are dense"),
+    **_each("mxnet.gluon.metric.PearsonCorrelation", "update_cov update_variance", _OWN_UPDATE),
+    **_each(
+        "mxnet.gluon.nn",
+        "Conv1D.pre_infer Conv1DTranspose.pre_infer Conv2D.pre_infer Conv2DTranspose.pre_infer Conv3D.pre_infer "
+        "Conv3DTranspose.pre_infer DeformableConvolution.pre_infer_offset_weight "
+        "DeformableConvolution.pre_infer_weight ModulatedDeformableConvolution.pre_infer_offset_weight "
+        "ModulatedDeformableConvolution.pre_infer_weight",
+        "a step of MXNet's own infer_shape",
+    ),
+    "mxnet.gluon.probability.TransformBlock": (LATER, ""),
+    "mxnet.kvstore.BytePS": ("a parameter server of others", ""),
+    "mxnet.kvstore.Horovod": ("XLA's collectives take its place", ""),
+    "mxnet.kvstore.KVStoreServer": ("there are no server processes", ""),
+    "mxnet.nd.CachedOp": (C_LIBRARY, "hybridize a block"),
+    "mxnet.nd.cvimdecode": ("", "use PIL or OpenCV, or gluonx.image"),
+    "mxnet.nd.imdecode": ("", "use mx.image.imdecode"),
+    "mxnet.nd.load_frombuffer": ("", "use gluonx.files.load_arrays"),
+    "mxnet.nd.rnn": ("", "use gluonx.rnn"),
+    "mxnet.nd.*quantize*": ("", _QUANTIZED),
+    "mxnet.nd.*intgemm*": ("", _QUANTIZED),
+    "mxnet.nd.*dgl*": ("", _GRAPHS),
+    "mxnet.nd.*edge_id*": ("", _GRAPHS),
+    "mxnet.nd.*RROIAlign*": ("", "use contrib.ROIAlign"),
+    "mxnet.nd.*hawkes*": ("", "write it with gluonx.npx.foreach"),
+    "mxnet.nd.*getnnz*": ("", "sparse arrays are not here"),
+    **_each("mxnet.np", "mirr npv pmt ppmt pv rate", _FINANCE),
+    **_each(
+        "mxnet.np.ndarray",
+        "argmax_channel broadcast_axes depth_to_space nanprod nansum shape_array size_array space_to_depth split_v2 "
+        "tostype",
+        _OLDER_METHOD,
+    ),
+    "mxnet.util.get_rtc_compile_opts": (CUDA, ""),
+    "mxnet.util.numpy_fallback": ("wraps NumPy's functions for MXNet's own modules; ours need no fallback", ""),
+    "mxnet.util.set_module": ("sets `__module__` of MXNet's own functions", ""),
+    # What is nobody's business but MXNet's.
+    "mxnet.io.MXDataIter": (C_LIBRARY, ""),
+    "mxnet.recordio.RecordIOHandle": (C_LIBRARY, ""),
+    **_each(
+        "mxnet.operator",
+        "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p c_int_p "
+        "ctypes2numpy_shared mx_float mx_int pointer",
+        C_LIBRARY,
+    ),
+    **_each(
+        "mxnet.profiler", "KVStoreHandle ProfileHandle profiler_kvstore_handle set_kvstore_handle", C_LIBRARY
+    ),
+    **_each("mxnet.attribute", "defaultdict", IMPORTED),
+    **_each("mxnet.autograd", "NDArray Symbol", IMPORTED),
+    **_each("mxnet.context", "warn", IMPORTED),
+    **_each("mxnet.gluon", "tensor_types", IMPORTED),
+    **_each("mxnet.gluon.data.batchify", "Device cpu", IMPORTED),
+    **_each("mxnet.gluon.data.vision.transforms", "Block HybridBlock HybridSequential Sequential", IMPORTED),
+    **_each("mxnet.gluon.parameter", "tensor_types", IMPORTED),
+    **_each(
+        "mxnet.gluon.probability",
+        "constraint_check digamma erf erfinv gammaln sample_n_shape_converter",
+        IMPORTED,
+    ),
+    **_each("mxnet.image", "Number cv2", IMPORTED),
+    **_each("mxnet.initializer", "NDArray load sqrt", IMPORTED),
+    **_each("mxnet.lr_scheduler", "cos pi", IMPORTED),
+    **_each("mxnet.random", "Device", IMPORTED),
+    **_each("mxnet.recordio", "cv2 current_process namedtuple", IMPORTED),
+    **_each("mxnet.visualization", "Symbol", IMPORTED),
+}  # fmt: skip
+"""For a module or a name, with its module: why it is missing, and what to use instead."""
+
+
+def _row(dotted: str) -> tuple[str, str] | None:
+    found = ABSENT.get(dotted)
+    if found is None:
+        found = next((ABSENT[key] for key in ABSENT if "*" in key and fnmatch.fnmatchcase(dotted, key)), None)
+    return found
+
+
+def instead_of(dotted: str) -> str:
+    """Return what to use instead of a name of MXNet; empty where nothing is known.
 
     Examples
     --------
-    >>> way_around("mxnet.viz.plot_network")
+    >>> instead_of("mxnet.viz.plot_network")
     'use Block.summary()'
     """
     parts = dotted.split(".")
     for n in range(len(parts), 1, -1):
-        found = _WAYS.get(".".join(parts[:n]))
-        if found:
-            return found
+        row = _row(".".join(parts[:n]))
+        if row is not None and row[1]:
+            return row[1]
     return ""
+
+
+def reason(module: str, name: str) -> str:
+    """Return why a name is missing in a module; empty if nobody has said it.
+
+    Examples
+    --------
+    >>> reason("mxnet.kvstore", "KVStoreServer")
+    'there are no server processes'
+    """
+    why, instead = _row(f"{module}.{name}") or ("", "")
+    return why or ABSENT.get(module, ("", ""))[0] or instead

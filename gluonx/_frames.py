@@ -22,7 +22,7 @@ from gluonx.errors import ShapeError
 __all__ = ["cast", "door", "is_library", "shorten", "telling", "user_frame", "warn"]
 
 _OURS = ("gluonx.", "jax.", "jaxlib.", "optax.")
-_LIBRARY = (*_OURS, "contextlib", "threading", "importlib.")
+_LIBRARY = (*_OURS, "contextlib", "threading", "importlib")
 
 
 def is_library(module: str) -> bool:

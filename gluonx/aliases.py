@@ -2,6 +2,9 @@
 
 An import of an alias gives the very module that it stands for, not a second copy. Each alias has a file, in
 ``gluonx/gluon`` or ``gluonx/_names``, which calls `stand_for`; so no finder is hooked into Python's imports.
+
+Names that only stand in pickles of gluonx 0.1.0 have no file: `remember_moves` enters them, each as a module that has
+nothing of its own and hands on what is where it moved to.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import types
+from typing import Any
 
-from gluonx._absent import way_around
-
-__all__ = ["SHORT", "absent", "stand_for"]
+__all__ = ["FORMER", "MOVED", "SHORT", "absent", "remember_moves", "stand_for"]
 
 # By their names in MXNet; `gluonx.context` is an attribute of gluonx and an importable module, as the others are.
 SHORT = {
@@ -42,8 +45,9 @@ SHORT = {
     "symbol_block": "gluonx.compat.symbol_block",
     "util": "gluonx.compat.util",
 }
-# Names of modules in gluonx 0.1.0 that stand in its pickles.
-_IN_PICKLES = {
+FORMER = ("exchange", "serialize")  # of gluonx 0.1.0; they warn, and so no `dir` shows them
+# Modules of gluonx 0.1.0 that its pickles name, and where they are now.
+MOVED = {
     "gluonx.blocktools": "gluonx.block.tools",
     "gluonx.calls": "gluonx.block.bulking",
     "gluonx.forms": "gluonx.block.fusion.files",
@@ -56,7 +60,6 @@ _IN_PICKLES = {
 _ALIASES = {
     "gluonx.gluon": "gluonx",
     "gluonx.exchange.stablehlo": "gluonx.export.stablehlo",  # of gluonx 0.1.0
-    **_IN_PICKLES,
     **{f"gluonx.{name}": module for name, module in SHORT.items()},
 }
 
@@ -69,7 +72,9 @@ def absent(name: str) -> str:
     >>> absent("viz")
     "module 'gluonx' has no attribute 'viz': use Block.summary()"
     """
-    way = way_around(f"mxnet.{name}")
+    from gluonx._absent import instead_of  # a long table, for an error only
+
+    way = instead_of(f"mxnet.{name}")
     return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"
 
 
@@ -98,3 +103,18 @@ def stand_for(alias: str) -> None:
     for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if part.name != "__main__":
             stand_for(f"{alias}.{part.name}")
+
+
+class _Moved(types.ModuleType):
+    """A module under its former name; what it is asked for is imported from where that is now."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of tools that look at every module there is; nothing is imported for them
+            raise AttributeError(name)
+        return getattr(importlib.import_module(MOVED[self.__name__]), name)
+
+
+def remember_moves() -> None:
+    """Let pickles find what they name by modules of gluonx 0.1.0: Python looks into ``sys.modules`` first."""
+    for name in MOVED:
+        sys.modules.setdefault(name, _Moved(name, f"Moved to `{MOVED[name]}`."))

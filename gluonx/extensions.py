@@ -1,10 +1,9 @@
-"""The points at which an upper room adds to a lower one.
+"""The points at which an upper room adds to a lower one; this page is the list of all of them.
 
 A room imports only what lies below it. Where a lower room has to hand on something that an upper one knows (a format of
 files, a way of calling a block, a name), it asks one of the points below by a key. Which module answers is said by the
-table in ``gluonx/__init__.py``, and that module is imported at the first question. Besides these points, MXNet 1
-reaches the core through `gluonx.block.tools.FOREIGN_INPUTS`, `gluonx.block.exporting.Format`, and
-`gluonx.compat.hybrid_forward`, which sets ``HybridBlock.forward``. Without `gluonx.compat` the tables would be empty.
+table in ``gluonx/__init__.py``, and that module is imported at the first question. Without `gluonx.compat` the tables
+would be empty.
 
 ============== ============================================ ======================================================
 point          key                                          the answer
@@ -13,7 +12,7 @@ point          key                                          the answer
 `NAMES`        a public name, ``"gluonx.nn.SymbolBlock"``   the object of that name
 ============== ============================================ ======================================================
 
-Four more tell that a block is written in another way, and who reads it (see `gluonx.block.names`):
+Five more tell that a block is written in another way, and who reads it (see `gluonx.block.names`):
 
 ==================== ====================================== ======================================================
 point                key                                    the answer
@@ -21,9 +20,26 @@ point                key                                    the answer
 `BLOCK_MEMBERS`      what a class of blocks defines         ``f(cls)``, called when the class is made
 `BLOCK_KEYWORDS`     a keyword that its constructor has not ``f(cls)``, called before the constructor
 `BLOCK_ATTRIBUTES`   an attribute that a block has not      ``f(block, name)``, which gives it
+`BLOCK_METHODS`      a method in which blocks compute       ``f(block, *args, **kwargs)``: what HybridBlock's own
+                                                            does, which a class reaches by ``super()``
 `LAMBDAS`            ``"name"``, or a first parameter's     ``f(function)``: a function of arrays for a Lambda layer;
                      name                                   None where the name is not known
 ==================== ====================================== ======================================================
+
+What is no question, but holds from some moment on, is set by a function of the lower room, and can be set back:
+
+============================================ =====================================================================
+function                                     what it sets
+============================================ =====================================================================
+`gluonx.block.block.name_blocks_by`          how parameters of blocks are called, and which formats of files are the
+                                             default: a `gluonx.block.names.Names`
+`gluonx.block.block.wrap_calls`              what goes on around each call of a block
+`gluonx.deferred.core.set_handle_class`      the class of the arrays that operators give
+``register`` of optimizers and metrics       what ``create`` makes of a name
+============================================ =====================================================================
+
+And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines
+``__call_block__(block, args)``, and a call that such an input made fail is what that gives.
 """
 
 from __future__ import annotations
@@ -32,7 +48,16 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["BLOCK_ATTRIBUTES", "BLOCK_KEYWORDS", "BLOCK_MEMBERS", "EXPORTERS", "LAMBDAS", "NAMES", "Point"]
+__all__ = [
+    "BLOCK_ATTRIBUTES",
+    "BLOCK_KEYWORDS",
+    "BLOCK_MEMBERS",
+    "BLOCK_METHODS",
+    "EXPORTERS",
+    "LAMBDAS",
+    "NAMES",
+    "Point",
+]
 
 
 class Point:
@@ -71,4 +96,5 @@ NAMES = Point()
 BLOCK_MEMBERS = Point()
 BLOCK_KEYWORDS = Point()
 BLOCK_ATTRIBUTES = Point()
+BLOCK_METHODS = Point()
 LAMBDAS = Point()

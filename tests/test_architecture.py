@@ -138,6 +138,44 @@ def test_mxnet_1_is_asked_for_by_nobody(path):
         assert "gluonx.compat." not in strings_and_imports(path)
 
 
+@every_source
+def test_mxnet_1_writes_to_nothing_of_the_core(path):
+    """What `compat` changes in the core, it changes through what `gluonx.extensions` lists: points and functions."""
+    if room_of(module_name(path)) != "compat":
+        return
+    core = {name for _, parts, name in own_imports(path) if room_of(parts) != "compat"}
+    changes = ("add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update")
+    wrong = []
+    for node in ast.walk(parse(path)):
+        written = []
+        if isinstance(node, (ast.Assign, ast.Delete)):
+            written = [t for target in node.targets for t in ast.walk(target)]
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            written = [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in changes:
+            written = [node.func]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "delattr", "type.__setattr__"):
+            written = [ast.Attribute(node.args[0], "")]
+        for target in written:
+            holder = target
+            while isinstance(holder, (ast.Attribute, ast.Subscript)):
+                holder = holder.value
+            if holder is not target and isinstance(holder, ast.Name) and holder.id in core:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong, "\n".join(wrong)
+
+
+CLASS_CHANGES = {"block/fusion/pieces.py", "amp/convert.py"}  # of a parameter's piece; of a block that was just copied
+
+
+@every_source
+def test_no_handle_changes_its_class(path):
+    if path.relative_to(PACKAGE).as_posix() in CLASS_CHANGES:
+        return
+    targets = [t for node in ast.walk(parse(path)) if isinstance(node, ast.Assign) for t in node.targets]
+    assert not [t.lineno for t in targets if isinstance(t, ast.Attribute) and t.attr == "__class__"]
+
+
 def strings_and_imports(path):
     """What a module imports, and the texts in it that are no docstrings."""
     docs = {id(node.body[0].value) for node in ast.walk(parse(path)) if ast_has_docstring(node)}

@@ -51,9 +51,9 @@ from gluonx.block.tools import (
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state
 from gluonx.errors import ArgumentError, DynamicShapeError
-from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS
+from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
 
-__all__ = ["Block", "HookHandle", "HybridBlock"]
+__all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
 
 _NO_INIT = (
     "{cls} has no room for the {what} '{name}' yet. Call super().__init__() at the beginning of {cls}.__init__, before "
@@ -1019,3 +1019,40 @@ class HybridBlock(Block):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the trace, which belongs to this very object."""
         return {**super().__getstate__(), "_traced": None}
+
+
+# -- what `gluonx.extensions` lists ------------------------------------------------------------------------------------
+
+
+def name_blocks_by(names: Names) -> None:
+    """Have all blocks ask `names` from now on."""
+    Block._block_names = names
+
+
+_CALL = Block.__call__
+_wrap: Callable[[Any], Any] | None = None
+
+
+def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
+    """Put ``wrap(call)`` in the place of ``Block.__call__``, or with None the call itself again.
+
+    Replaced, and not asked at each call, for that would cost every call of every block.
+    """
+    global _wrap
+    if wrap is not _wrap:
+        _wrap = wrap
+        Block.__call__ = _CALL if wrap is None else wrap(_CALL)  # type: ignore[method-assign]
+
+
+def _offered(name: str) -> Any:
+    def method(self: HybridBlock, *args: Any, **kwargs: Any) -> Any:
+        return BLOCK_METHODS[name](self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"HybridBlock.{name}"
+    own = getattr(Block, name, None)
+    method.__doc__ = own.__doc__ if own else "Answer ``super()`` of a block in MXNet 1's style."
+    return method
+
+
+for _name in BLOCK_METHODS:
+    setattr(HybridBlock, _name, _offered(_name))

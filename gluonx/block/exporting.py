@@ -37,12 +37,6 @@ _NOT_ANY_SIZE = (
 )
 
 
-class Format:
-    """The default of ``export(format=)``; `gluonx.compat` sets it, as its programs read the files they wrote."""
-
-    default = "stablehlo"
-
-
 def export_block(
     block: HybridBlock,
     path: str | PathLike[str],
@@ -57,7 +51,7 @@ def export_block(
     debug_info: bool = False,
 ) -> Any:
     """Write the artifact; see :meth:`gluonx.HybridBlock.export`."""
-    format = format or Format.default
+    format = format or block._block_names.export_format()
     if format in EXPORTERS:
         return EXPORTERS[format](block, path, _given(block, inputs), epoch)
     if format == "onnx":

@@ -52,3 +52,7 @@ class Names:
     def file_format(self) -> str:
         """Return the format of a file of parameters whose name does not tell it."""
         return "npz"
+
+    def export_format(self) -> str:
+        """Return the format that ``HybridBlock.export`` writes where it is not told."""
+        return "stablehlo"

@@ -19,7 +19,6 @@ from gluonx.deferred.core import State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 
 __all__ = [
-    "FOREIGN_INPUTS",
     "HookHandle",
     "LineByLine",
     "Registry",
@@ -114,18 +113,25 @@ class HookHandle:
         self.detach()
 
 
-FOREIGN_INPUTS: dict[type, Callable[[Any, tuple[Any, ...]], Any]] = {}
-"""Kinds of inputs that are no arrays, each with ``call(block, args)``, which calls a block with them. Such a kind puts
-itself here; it is looked at when a call has failed, so that others pay nothing."""
-
-
 def foreign_call(args: Any, kwargs: Any) -> Callable[[Any, tuple[Any, ...]], Any] | None:
-    """Return what calls a block with `args` where one of them is in `FOREIGN_INPUTS`, else None."""
-    if not FOREIGN_INPUTS or kwargs or current_state().trace is not None:
+    """Return what calls a block with `args` where one of them brings that along, else None.
+
+    Such an input is no array, and its class defines ``__call_block__(block, args)``. This is asked when a call has
+    failed, so that others pay nothing.
+    """
+    if kwargs or current_state().trace is not None:
         return None
-    kinds = tuple(FOREIGN_INPUTS)
-    leaves = jax.tree.leaves(args, is_leaf=lambda x: hasattr(x, "shape") or isinstance(x, kinds))
-    return next((FOREIGN_INPUTS[kind] for leaf in leaves for kind in kinds if isinstance(leaf, kind)), None)
+    found = next((leaf for leaf in _leaves(args) if hasattr(type(leaf), "__call_block__")), None)
+    return None if found is None else found.__call_block__
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield what stands in lists, tuples and dicts, whatever that is."""
+    if isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 def hooks_run(block: Any) -> bool:

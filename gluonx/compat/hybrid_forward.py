@@ -11,23 +11,23 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gluonx.block.block import HybridBlock
 from gluonx.compat import nd
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import NDArray, as_nd, nd_twin, uses_nd_arrays
-from gluonx.deferred import where
+from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
 from gluonx.deferred.core import State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.np.handle import ndarray
 
-__all__ = ["activate", "forward", "function_of_name", "nd", "run_forward_with", "run_hybrid_forward", "with_namespace"]
-
-
-def activate() -> None:
-    """Let ``super().forward(x)`` and ``super().hybrid_forward(F, x, ...)`` of HybridBlock do what they did."""
-    where.FORWARDS.add("hybrid_forward")
-    HybridBlock.forward = _forward_of_super  # type: ignore[method-assign]
-    HybridBlock.hybrid_forward = _hybrid_forward_of_super  # type: ignore[attr-defined]
+__all__ = [
+    "forward",
+    "forward_of_super",
+    "function_of_name",
+    "hybrid_forward_of_super",
+    "nd",
+    "run_forward_with",
+    "run_hybrid_forward",
+    "with_namespace",
+]
 
 
 def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -35,14 +35,14 @@ def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
     return run_hybrid_forward(self, args, kwargs)
 
 
-def _forward_of_super(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Compute the outputs. Every subclass defines it, or a ``hybrid_forward``."""
+def forward_of_super(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run the ``hybrid_forward`` of a class for its own ``super().forward(x)``; NotImplementedError without one."""
     if getattr(type(self), "_has_hybrid_forward", False):
         return run_hybrid_forward(self, args, kwargs)
     raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
 
-def _hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any:
+def hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any:
     """Run ``forward`` for ``super().hybrid_forward(F, x, weight, bias)`` of a class derived from a layer.
 
     Parameters
@@ -130,22 +130,13 @@ def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     plain = any(type(a) is ndarray for a in _leaves(args))
     with _Scope():
         out = function(*[nd_twin(a) for a in args])
-    return _given_back(out) if plain else out
+    return as_np(out) if plain else out
 
 
 def _leaves(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in _leaves(item)]
     return [value]
-
-
-def _given_back(value: Any) -> Any:
-    """Results, which nobody else holds yet, as ``gluonx.np.ndarray``."""
-    if isinstance(value, (list, tuple)):
-        return type(value)([_given_back(v) for v in value])
-    if type(value) is NDArray:
-        value.__class__ = ndarray  # pyright: ignore[reportAttributeAccessIssue]
-    return value
 
 
 class _Scope:

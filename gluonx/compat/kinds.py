@@ -18,14 +18,23 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gluonx.block.block import Block
+from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, use_nd_arrays, uses_nd_arrays
-from gluonx.deferred.core import Handle
-from gluonx.np.handle import View, ndarray
+from gluonx.deferred.core import Handle, twin_of
+from gluonx.np.handle import Detached, View, ndarray
 from gluonx.np.methods import NAMES as METHODS
 
-__all__ = ["array_semantics", "forget_calls", "kept_np", "of_numpy", "set_array_semantics", "shared_nd", "shared_np"]
+__all__ = [
+    "array_semantics",
+    "forget_calls",
+    "held_np",
+    "kept_np",
+    "of_numpy",
+    "set_array_semantics",
+    "shared_nd",
+    "shared_np",
+]
 
 
 def set_array_semantics(numpy: bool) -> bool:
@@ -61,16 +70,35 @@ def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kept_np(value: Any) -> Any:
-    """Results, in lists, tuples and dicts too, as np arrays that stay so while arrays are NDArrays."""
+    """Results, in lists, tuples and dicts too, as np arrays that stay so while arrays are NDArrays.
+
+    It is for results that nobody else holds: an array becomes a new one on the same value. A slice stays one.
+    """
+    return _keep(value, lambda array: twin_of(array, _Numpy) if type(array) is ndarray else _share(array, _SharedNumpy))
+
+
+def held_np(value: Any) -> Any:
+    """The same for what somebody may hold: writes and gradients are those of both.
+
+    Lists and dicts stay the objects that they are.
+    """
+    return _keep(value, lambda array: _share(array, _SharedNumpy))
+
+
+def _keep(value: Any, keep: Callable[[Any], Any]) -> Any:
     kind = type(value)
     if kind in _KEPT:
-        value.__class__ = _KEPT[kind]
-        Block.__call__ = _call_by_kind  # type: ignore[method-assign]
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            kept_np(item)
-    elif kind is dict:
-        kept_np(list(value.values()))
+        wrap_calls(_by_kind)
+        return keep(value)
+    if isinstance(value, (list, dict)):
+        for key in range(len(value)) if isinstance(value, list) else list(value):
+            kept = _keep(value[key], keep)
+            if kept is not value[key]:
+                value[key] = kept
+    elif isinstance(value, tuple):
+        items = [_keep(item, keep) for item in value]
+        if any(new is not old for new, old in zip(items, value, strict=True)):
+            return value._make(items) if hasattr(value, "_make") else kind(items)  # type: ignore[attr-defined]
     return value
 
 
@@ -93,7 +121,7 @@ class _Numpy(ndarray):
     @property
     def grad(self) -> Any:
         """The gradient that the last backward left here."""
-        return kept_np(super().grad)
+        return held_np(super().grad)
 
     @property
     def T(self) -> Any:
@@ -142,6 +170,12 @@ class _NumpyView(View, _Numpy):
     __slots__ = ()
 
 
+class _NumpyDetached(Detached, _Numpy):
+    """What ``detach()`` of one gives."""
+
+    __slots__ = ()
+
+
 class _Shared:
     """An array that is another one, of the other kind."""
 
@@ -180,13 +214,14 @@ class _SharedND(_Shared, NDArray):
     __slots__ = ("of",)
 
 
-for _klass in (_Numpy, _NumpyView, _SharedNumpy):
+for _klass in (_Numpy, _NumpyView, _NumpyDetached, _SharedNumpy):
     _klass.__name__ = _klass.__qualname__ = "ndarray"  # a user sees one kind of np array
     _klass.__module__ = ndarray.__module__
+_Numpy.plain_class, _Numpy.view_class, _Numpy.detached_class = _Numpy, _NumpyView, _NumpyDetached
 _SharedND.__name__ = _SharedND.__qualname__ = "NDArray"
 _SharedND.__module__ = NDArray.__module__
-_KEPT: dict[type, type] = {ndarray: _Numpy, View: _NumpyView}
-NUMPY_KINDS.update((_Numpy, _NumpyView, _SharedNumpy))
+_KEPT = (ndarray, View)
+NUMPY_KINDS.update((_Numpy, _NumpyView, _NumpyDetached, _SharedNumpy))
 ND_KINDS.add(_SharedND)
 
 
@@ -210,21 +245,24 @@ def shared_nd(array: Any) -> Any:
 
 # -- blocks -----------------------------------------------------------------------------------------------------------
 
-_call: Any = Block.__call__
-
 
 def _holds_np(args: Any) -> bool:
     return any(type(a) in NUMPY_KINDS or (isinstance(a, (list, tuple)) and _holds_np(a)) for a in args)
 
 
-def _call_by_kind(self: Block, *args: Any, **kwargs: Any) -> Any:
-    """Run ``forward``: for np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
-    if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
-        with array_semantics(True):
-            return kept_np(_call(self, *args, **kwargs))
-    return _call(self, *args, **kwargs)
+def _by_kind(call: Any) -> Any:
+    """Call blocks with np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
+
+    @functools.wraps(call)
+    def call_by_kind(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
+            with array_semantics(True):
+                return held_np(call(self, *args, **kwargs))
+        return call(self, *args, **kwargs)
+
+    return call_by_kind
 
 
 def forget_calls() -> None:
     """Let blocks be called without a look at their inputs again; for when the program that needed it is over."""
-    Block.__call__ = _call  # type: ignore[method-assign]
+    wrap_calls(None)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from gluonx.compat.kinds import array_semantics, forget_calls, kept_np, set_array_semantics
+from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
@@ -222,7 +222,7 @@ def _decorator(name: str, scope: Callable[[], Any], holds: Callable[[], bool], w
                 return func(*args, **kwargs)
             with scope():
                 found = func(*args, **kwargs)
-                return kept_np(found) if Mode.numpy else found
+                return held_np(found) if Mode.numpy else found
 
         return within  # type: ignore[return-value]
 

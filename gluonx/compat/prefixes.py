@@ -18,10 +18,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from gluonx.block.block import Block
+from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
 from gluonx.compat import hybrid_forward
+from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict
 
 __all__ = [
@@ -347,13 +348,16 @@ class Prefixes(Names):
         """Return MXNet 1's list for a program of MXNet 1, which reads nothing else."""
         return "mxnet" if Naming.active else "npz"
 
+    def export_format(self) -> str:
+        """Return MXNet's for a program that runs on `gluonx.compat`, as such a one reads the files that it wrote."""
+        return "mxnet" if Mode.aliased else "stablehlo"
+
 
 def activate() -> None:
     """Have blocks take prefixes from now on, those of classes that are there already too."""
     if isinstance(Block._block_names, Prefixes):
         return
-    Block._block_names = Prefixes()
-    hybrid_forward.activate()
+    name_blocks_by(Prefixes())
     waiting: list[type] = [Block]
     while waiting:
         cls = waiting.pop()

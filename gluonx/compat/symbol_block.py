@@ -225,9 +225,7 @@ class SymbolBlock(HybridBlock):
         path, epoch, *args, format, **kwargs
             As there.
         """
-        from gluonx.block.exporting import Format  # builds on blocks
-
-        if (format or Format.default) == "mxnet":
+        if (format or self._block_names.export_format()) == "mxnet":
             return _export_symbol(self, path, epoch)
         return super().export(path, epoch, *args, format=format, **kwargs)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from gluonx.deferred import core
 from gluonx.deferred.core import Handle, Pending, Placeholder, Tracer, aval_of, new_handle
 from gluonx.deferred.shapes import Gone
 from gluonx.errors import TracedValueError
@@ -98,9 +99,10 @@ class Attribute:
             return new
         values = iter(new)
         leaves = [rest if kind is None else next(values) for kind, rest in zip(self.kinds, self.rest, strict=True)]
-        for kind, leaf in zip(self.kinds, leaves, strict=True):
-            if kind is not None and type(leaf) is not kind:
-                leaf.__class__ = kind  # an NDArray of mx.nd
+        for i, kind in enumerate(self.kinds):
+            plain = kind and (kind.plain_class or core.array_class)  # an NDArray of mx.nd, where one was stored
+            if plain and type(leaves[i]) is not plain:
+                leaves[i] = core.twin_of(leaves[i], plain)
         self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
         return list(values)
 

@@ -56,6 +56,7 @@ __all__ = [
     "record_scope",
     "scalar_slot",
     "set_handle_class",
+    "twin_of",
     "set_state",
     "state_with",
 ]
@@ -172,6 +173,7 @@ class Handle:
     __slots__ = ("__weakref__", "aval", "tape", "value", "variable")
 
     derived = False  # whether reading `value` may itself record something (a view of a base that has changed)
+    plain_class: type | None = None  # of arrays that belong to this one, its gradient for instance; None: `array_class`
     value: Any
     aval: Aval | None
     tape: Any  # tape.Out: where in a finished segment this value came from
@@ -217,6 +219,13 @@ def new_handle(value: Any, aval: Aval | None = None) -> Any:
     handle.tape = None
     handle.variable = None
     return handle
+
+
+def twin_of(handle: Handle, cls: type) -> Any:
+    """Another handle, of class `cls`, on what `handle` holds now: value, tape and gradient. Later writes are apart."""
+    twin = _new(cls)
+    twin.value, twin.aval, twin.tape, twin.variable = handle.value, handle.aval, handle.tape, handle.variable
+    return twin
 
 
 class Variable:

@@ -4,7 +4,7 @@ A :class:`DerivedOp` quacks like ``gluonx.ops.BoundOp``: a function on arrays, h
 caches on it. Traced blocks, pull-backs, optimizer updates and functions from JAX are all of this kind.
 
 :func:`strong` gives the function that programs really call: it removes JAX's weak types, so that a value's dtype is all
-that there is to know about it; :func:`executable` compiles it for running at once; :func:`pullback_of` derives the
+that there is to know about it; :func:`run_alone` compiles it and runs it at once; :func:`pullback_of` derives the
 operator that maps (inputs, cotangents) to the inputs' cotangents by recomputing the forward.
 
 Both functions see to JAX's x64 switch. It is on for an operator that says so (``wide``) or that has a 64-bit input, and
@@ -14,7 +14,7 @@ as the user left it for every other one, also inside of a program that is traced
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -34,11 +34,11 @@ __all__ = [
     "SPECIAL",
     "DerivedOp",
     "cuts_tape",
-    "executable",
     "needs_64_bits",
     "out_avals",
     "prepare",
     "pullback_of",
+    "run_alone",
     "strong",
 ]
 
@@ -141,10 +141,7 @@ def needs_64_bits(op: Any, args: Any) -> bool:
     """Return whether `op` on these arrays, avals or typed scalars computes in 64-bit types."""
     if op.wide:
         return True
-    for a in args:  # noqa: SIM110 - on the path of every operator that runs at once, where any() would cost more
-        if a is not None and a.dtype in WIDE:
-            return True
-    return False
+    return any(a is not None and a.dtype in WIDE for a in args)
 
 
 def _switching(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,25 +170,25 @@ def _function(op: Any) -> Callable[..., Any]:
     return run
 
 
-def executable(op: Any) -> Callable[..., Any]:
-    """The compiled form of one operator, cached on it; JAX caches per avals below."""
-    run = op.eager
-    if run is None:
+def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
+    """What `op` gives for these values, by a program of its own; JAX caches it by their avals.
+
+    ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
+    """
+    compiled = op.eager
+    if compiled is None:
         fn = _function(op)
         fn.__name__ = fn.__qualname__ = op.name
-        compiled = jax.jit(fn)
-
-        def run(*args: Any) -> Any:
-            if needs_64_bits(op, args):
-                with keeping_64_bits():
-                    return compiled(*args)
-            if kept_by_us():
-                with without_64_bits():
-                    return compiled(*args)
-            return compiled(*args)
-
-        op.eager = run
-    return run
+        compiled = op.eager = jax.jit(fn)
+    if wide is None:
+        wide = needs_64_bits(op, inputs)
+    if wide:
+        with keeping_64_bits():
+            return compiled(*inputs)
+    if kept_by_us():
+        with without_64_bits():
+            return compiled(*inputs)
+    return compiled(*inputs)
 
 
 def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:

@@ -30,7 +30,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, executable, prepare
+from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, prepare, run_alone
 from gluonx.deferred.graph import (
     Blocked,
     TracerMet,
@@ -43,7 +43,7 @@ from gluonx.deferred.graph import (
     unblock,
 )
 from gluonx.deferred.segments import OpSegment, attached
-from gluonx.dtype import as_array
+from gluonx.dtype import WIDE, as_array
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.ops import prng
@@ -154,26 +154,51 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
     return _Root.handle, Index(prng.next_index(count))
 
 
-def _plain_inputs(op: Any, args: Any) -> list[Any]:
-    """Arrays and typed scalars for an operator that runs at once."""
+_arrays: set[type] = set()  # classes of jax.Array that were met; to ask isinstance() of that takes three times as long
+
+
+def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
+    """Arrays and typed scalars for an operator that runs at once, and whether that takes 64-bit types.
+
+    One pass, for every operator that runs at once goes through it.
+    """
     values: list[Any] = []
+    wide = op.wide
     for a in args:
         if isinstance(a, Handle):
             value = a.value
-            if not isinstance(value, jax.Array):
-                value = settle(a)
-            values.append(value)
-        elif a is None or isinstance(a, (np.ndarray, jax.Array)):
-            values.append(copied(growth.operand(a, args, op)) if isinstance(a, np.ndarray) else a)
+            if type(value) in _arrays:
+                dtype = value.aval.dtype  # what value.dtype is, but in half of the time
+            else:
+                value = _array_of(a, op, args)  # one of NumPy too: step counts are
+                dtype = value.dtype
+        elif a is None:
+            values.append(None)
+            continue
         else:
-            values.append(growth.typed(a, args, op))
-    return values
+            value = _operand(a, op, args)
+            dtype = value.dtype
+        if dtype in WIDE:
+            wide = True
+        values.append(value)
+    return values, wide
 
 
-def _fill_placeholders(op: Any, args: Any) -> None:
-    for a in args:
-        if isinstance(a, Handle) and isinstance(a.value, Placeholder):
-            growth.fill(a, op, args)
+def _array_of(handle: Handle, op: Any, args: Any) -> Any:
+    """The array of a handle that may hold something else, a placeholder or a place."""
+    if isinstance(handle.value, Placeholder):
+        growth.fill(handle, op, args)
+    value = handle.value
+    if not isinstance(value, jax.Array):
+        return settle(handle)
+    _arrays.add(type(value))
+    return value
+
+
+def _operand(value: Any, op: Any, args: Any) -> Any:
+    if isinstance(value, jax.Array):
+        return value
+    return copied(growth.operand(value, args, op)) if isinstance(value, np.ndarray) else growth.typed(value, args, op)
 
 
 def _wrap(out: Any) -> Any:
@@ -181,15 +206,14 @@ def _wrap(out: Any) -> Any:
 
 
 def run_now(op: Any, args: Any, state: State) -> Any:
-    """Run one operator at once through its executable."""
+    """Run one operator at once."""
     forked.check()
-    _fill_placeholders(op, args)
-    values = _plain_inputs(op, args)
+    values, wide = _plain_inputs(op, args)
     if op.random and any(isinstance(v, Tracer) for v in values):
         raise TracedValueError(_RANDOM_UNDER_JIT)
     counters.dispatches += 1
     try:
-        out = executable(op)(*values)
+        out = run_alone(op, values, wide)
     except GluonxError:
         raise
     except growth.BAD_CALLS as error:
@@ -231,7 +255,7 @@ def _apply(op: Any, args: Any) -> Any:
     """Run an operator on tracers of a surrounding JAX transformation."""
     if op.random:
         raise TracedValueError(_RANDOM_UNDER_JIT)
-    return _wrap(executable(op)(*_plain_inputs(op, args)))
+    return _wrap(run_alone(op, *_plain_inputs(op, args)))
 
 
 def as_handle(value: Any) -> Handle:

@@ -16,7 +16,6 @@ holds as well is copied first. So what users hold never changes which program ru
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections import deque
 from collections.abc import Generator
@@ -32,6 +31,7 @@ from gluonx import forked
 from gluonx._process import uncollected
 from gluonx.deferred import repeats, where
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
+from gluonx.deferred.holders import held_arguments, is_alone
 from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
@@ -383,25 +383,21 @@ def _run_program(
 
 def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:
     """Copy what is to be donated, but is held by somebody else as well."""
-    references, leaves = sys.getrefcount, graph.leaves
-    for i in program.donated:
-        array = args[i]
-        # The leaf list, `args`, the name here and the handle to be rebound hold it; one more is somebody else's.
-        if references(array) > _OWN_REFERENCES or array is not leaves[program.single[i]]:
-            with keeping_64_bits(program.wide):
-                args[i] = leaves[program.single[i]] = jnp.copy(array)
-            counters.copies += 1
+    leaves = graph.leaves
+    for i in held_arguments(args, leaves, program.donated, program.single):
+        with keeping_64_bits(program.wide):
+            args[i] = leaves[program.single[i]] = jnp.copy(args[i])
+        counters.copies += 1
 
 
 def _spares(graph: Any, program: Program) -> list[Any]:
     """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
-    references = sys.getrefcount
     found: list[Any] = []
     for slot, aval in program.spares:
         old = graph.spares.pop(slot, None)
-        if type(old) is Pending and references(old) == _ONE_REFERENCE:
+        if type(old) is Pending and is_alone(old):
             old = old.value
-        if not isinstance(old, jax.Array) or references(old) > _ONE_REFERENCE or aval_of(old) is not aval:
+        if not isinstance(old, jax.Array) or not is_alone(old) or aval_of(old) is not aval:
             old = on_device(np.zeros(aval.shape, aval.dtype))  # compiles nothing, as jnp.zeros would
         found.append(old)
     return found
@@ -419,24 +415,6 @@ def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
     true = [aval_of(s.value) for s in sinks[: len(program.outputs)]]
     recorded = [program.plan.aval(s) for s in program.outputs]
     return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
-
-
-def _own_references() -> int:
-    leaves = [object()]
-    handle = Handle()
-    handle.value = leaves[0]
-    args = list(leaves)
-    array = args[0]
-    return sys.getrefcount(array)
-
-
-def _one_reference() -> int:
-    probe = object()
-    return sys.getrefcount(probe)
-
-
-_OWN_REFERENCES = _own_references()
-_ONE_REFERENCE = _one_reference()
 
 
 @contextmanager

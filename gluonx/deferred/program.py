@@ -29,7 +29,7 @@ import numpy as np
 from gluonx._frames import telling
 from gluonx.deferred import where
 from gluonx.deferred.core import Node
-from gluonx.deferred.derived import DerivedOp, executable, pullback_of, strong, zero_cotangent
+from gluonx.deferred.derived import DerivedOp, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, layout_of, resolved
 
 __all__ = ["GradInfo", "Plan", "Program", "packable", "scalars_of", "walk_back"]
@@ -111,7 +111,7 @@ class Plan:
     def run(
         self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False, taps: Any = None
     ) -> dict[int, Any]:
-        """Values by slot. With ``compiled=False``, op by op through the operators' own executables.
+        """Values by slot. With ``compiled=False``, op by op through the operators' own programs.
 
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
         ``taps`` are added to the values of the slots that they name.
@@ -202,14 +202,15 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
             with jax.named_scope(where.scope_name(node.where, op)):
                 out = strong(op)(*inputs)
         else:
-            out = executable(op)(*inputs)
+            out = run_alone(op, inputs)
         return (out if type(out) is tuple else (out,)), None
     if not compiled:
-        out = executable(op)(*inputs)
+        out = run_alone(op, inputs)
 
         def pull_now(given: list[Any]) -> Any:
             mask = tuple([g is not None for g in given])
-            return executable(pullback_of(op, diff, len(inputs), mask))(*inputs, *[g for g in given if g is not None])
+            pull = pullback_of(op, diff, len(inputs), mask)
+            return run_alone(pull, [*inputs, *[g for g in given if g is not None]])
 
         return (out if type(out) is tuple else (out,)), pull_now
     run = strong(op)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ import numpy as np
 from jax import lax
 
 from gluonx.deferred.core import Aval, Handle, Packed, counters
+from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.errors import GraphError
 
@@ -166,7 +166,7 @@ class Join:
             vector = packed[0].vector
             whole = vector.layout is self.layout and all(map(is_, map(_vector, packed), itertools.repeat(vector)))
             if whole and list(map(_number, packed)) == self.numbers:
-                if self.outs and max(map(sys.getrefcount, packed)) > _OWN_REFERENCES:
+                if self.outs and any_piece_held(packed):
                     vector.array(0)
                 return vector.value
         arrays: list[Any] = [np.zeros(a.shape, a.dtype) for a in self.layout.avals]
@@ -182,16 +182,3 @@ class Join:
         """The leaves of a vector, with their numbers."""
         parts = self.layout.split(vector)
         return [(leaf, parts[number]) for leaf, number in zip(self.leaves, self.numbers, strict=True)]
-
-
-def _own_references() -> int:
-    """Return the references to a piece that nobody else holds: its handle, the leaves, what was taken of them."""
-    handle = Handle()
-    handle.value = Packed(None, 0)
-    leaves = [handle.value] * 2
-    leaves[1] = None
-    pieces = itemgetter(0, 1)(leaves)
-    return max(map(sys.getrefcount, pieces[:1])) - 1
-
-
-_OWN_REFERENCES = _own_references()

@@ -9,10 +9,11 @@ from typing import Any
 
 from gluonx._frames import user_frame
 from gluonx._frames import warn as warn
+from gluonx.extensions import BLOCK_METHODS
 
 __all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
 
-FORWARDS = {"forward"}  # names of methods that a block computes in
+FORWARDS = frozenset({"forward", *BLOCK_METHODS})  # names of methods that a block computes in
 
 
 prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's

@@ -9,10 +9,8 @@ by position or by name; a `_Layout` says which are leaves and which are statics.
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from threading import get_ident
 from typing import Any
 
 import numpy as onp
@@ -23,7 +21,7 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.np import table
 from gluonx.np.handle import ndarray
-from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, SPELLINGS, Param, as_leaf, as_static, store, write_out
+from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, Param, as_leaf, as_static, store, write_out
 from gluonx.ops.registry import BoundOp, Op
 
 __all__ = ["general"]
@@ -204,17 +202,18 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
     while lead < len(call.params) and call.params[lead].role == "array":
         lead += 1
     least = max(1, sum(p.default is _MISSING for p in call.params[:lead]))
-    spelled, spell = _spellings()
+    spelled: dict[Any, BoundOp] = {}
     layouts: dict[Any, _Layout] = {}
 
     def front(*args: Any, **kwargs: Any) -> Any:
         try:
             if len(args) >= least and isinstance(args[0], ndarray):
                 try:
-                    bound = spelled(*args[lead:], **kwargs) if kwargs else spelled(*args[lead:])
-                except (LookupError, TypeError):  # a new spelling, or one that cannot be hashed, such as axis=[0, 1]
-                    pass
-                else:
+                    rest = args[lead:]
+                    bound = spelled.get(_spelling(rest, kwargs) if rest or kwargs else _PLAIN)
+                except TypeError:  # a spelling that cannot be hashed, such as axis=[0, 1]
+                    bound = None
+                if bound is not None:
                     leaves = args[:lead]
                     try:
                         return invoke(bound, leaves)
@@ -250,32 +249,25 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
         with contextlib.suppress(TypeError):  # what cannot be hashed is not remembered
             store(layouts[form].bound, layouts[form].take(args, kwargs)[0], bound)
             if _same(leaves, args[:lead]):
-                spell(bound, args[lead:], kwargs)
+                store(spelled, _spelling(args[lead:], kwargs), bound)
 
     return front
 
 
-def _spellings() -> tuple[Callable[..., BoundOp], Callable[..., None]]:
-    """Two functions: one that gives the operator of statics (LookupError if there is none), one that remembers it.
+def _spelling(statics: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """What a front remembers statics by: ``1``, ``1.0`` and ``True`` are spelled differently, though they are equal.
 
-    ``1``, ``1.0`` and ``True`` are spelled differently, though they are equal; inside of a tuple they are not.
+    Inside of a tuple they are not.
     """
-    new: dict[int, BoundOp] = {}  # what a thread is about to remember
+    key: list[Any] = [len(statics)]
+    for value in statics:
+        key += (value, type(value))
+    for name, value in named.items():
+        key += (name, value, type(value))
+    return tuple(key)
 
-    @functools.lru_cache(maxsize=None, typed=True)  # makes its keys and looks them up in C
-    def spelled(*statics: Any, **named: Any) -> BoundOp:
-        return new[get_ident()]
 
-    def spell(bound: BoundOp, statics: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if spelled.cache_info().currsize >= SPELLINGS:
-            spelled.cache_clear()
-        new[get_ident()] = bound
-        try:
-            spelled(*statics, **named)
-        finally:
-            del new[get_ident()]
-
-    return spelled, spell
+_PLAIN = _spelling((), {})
 
 
 def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
@@ -286,7 +278,7 @@ def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
 def _collecting(call: _Call) -> Front:
     """The front of a function of any number of arrays: ``f([a, b], axis)`` or ``f(a, b)``."""
     star = call.collected is not None and call.collected.role == "star"
-    spelled, spell = _spellings()
+    spelled: dict[Any, BoundOp] = {}
 
     def front(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -295,8 +287,10 @@ def _collecting(call: _Call) -> Front:
             if given.__class__ not in SEQUENCE_TYPES or not given:
                 return thorough(args, rest, kwargs)
             try:
-                bound = spelled(*rest, **kwargs)
-            except (LookupError, TypeError):
+                bound = spelled.get(_spelling(rest, kwargs) if rest or kwargs else _PLAIN)
+            except TypeError:
+                bound = None
+            if bound is None:
                 return thorough(args, rest, kwargs)
             leaves = tuple(given)
             try:
@@ -316,7 +310,7 @@ def _collecting(call: _Call) -> Front:
         named = call.collected is not None and call.collected.name in kwargs
         if steady and "out" not in kwargs and not named:
             with contextlib.suppress(TypeError):
-                spell(bound, rest, kwargs)
+                store(spelled, _spelling(rest, kwargs), bound)
         return invoke(bound, leaves)
 
     return front

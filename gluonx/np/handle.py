@@ -33,6 +33,7 @@ from gluonx.deferred.core import (
     set_handle_class,
     set_state,
     state_with,
+    twin_of,
 )
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
@@ -131,6 +132,8 @@ class ndarray(Arithmetic, Handle):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    view_class: type[_View]  # of basic slices of this array, and of what its detach() gives; set below
+    detached_class: type[_Detached]
     cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
 
     def __getattr__(self, name: str) -> Any:
@@ -440,8 +443,13 @@ class ndarray(Arithmetic, Handle):
             self._put(stripped(self))
         variable = None
         if grad_req != "null":
-            variable = Variable(grad_req, new_handle(Zeros(self.shape, self.dtype, self._placed())))
+            variable = Variable(grad_req, self._belonging(Zeros(self.shape, self.dtype, self._placed())))
         self._lead_to(variable)
+
+    def _belonging(self, value: Any) -> Any:
+        """Return a new array of this one's kind."""
+        new = new_handle(value)
+        return new if self.plain_class in (None, type(new)) else twin_of(new, self.plain_class)
 
     def _lead_to(self, variable: Variable | None) -> None:
         """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
@@ -673,7 +681,7 @@ View = _View
 
 
 def _view(base: ndarray, region: indexing.Region) -> _View:
-    view: _View = object.__new__(_View)
+    view: _View = object.__new__(base.view_class)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
     view.seen, view.seen_in = view, None
     view.tape = view.variable = None
@@ -761,7 +769,7 @@ def _detached(base: ndarray) -> ndarray:
     if isinstance(base, _Detached):
         base = base.base if base.base is not None else base
     recorded = type(base.value) is Pending or base.tape is not None
-    twin: _Detached = object.__new__(_Detached)
+    twin: _Detached = object.__new__(base.detached_class)
     twin.held, twin.weak = (None, ref(base)) if recorded else (base, None)
     twin.seen, twin.tape, twin.variable, twin.aval = twin, None, None, base.aval
     _set_value(twin, None)
@@ -796,6 +804,7 @@ def _unpickle(value: np.ndarray, grad_req: str | None) -> ndarray:
     return array
 
 
+ndarray.view_class, ndarray.detached_class = _View, _Detached
 set_handle_class(ndarray)
 jax.tree_util.register_pytree_node(ndarray, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
 jax.tree_util.register_pytree_node(

@@ -50,7 +50,7 @@ WHOLE_MODELS = ("unet", "vision_transformer", "dcgan_training")  # their losses 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_port(name, tmp_path, capsys, monkeypatch):
     if name in EXPORTS:  # as gluonx.compat does
-        monkeypatch.setattr(gluonx.block.exporting.Format, "default", "mxnet")
+        monkeypatch.setattr(gluonx.block.names.Names, "export_format", lambda self: "mxnet")
     runpy.run_path(ported(name, tmp_path), run_name="__main__")
     printed, expected = capsys.readouterr().out, "\n".join(EXPECTED[name])
     assert words(printed) == words(expected)

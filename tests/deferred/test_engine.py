@@ -578,6 +578,6 @@ def executed(looks):
     from gluonx.deferred import program
 
     patch = pytest.MonkeyPatch()
-    inner = program.executable
-    patch.setattr(program, "executable", lambda op: lambda *args: looks(inner(op)(*args)))
+    inner = program.run_alone
+    patch.setattr(program, "run_alone", lambda *args: looks(inner(*args)))
     return patch

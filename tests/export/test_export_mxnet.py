@@ -17,6 +17,8 @@ import pytest
 import gluonx
 from gluonx import autograd, engine, nn, npx
 from gluonx import np as gnp
+from gluonx.block.names import Names
+from gluonx.compat.prefixes import Prefixes
 from gluonx.errors import GraphError, ShapeError, TracedValueError, UninitializedError
 from gluonx.files import load_arrays
 from gluonx.gluon import SymbolBlock
@@ -347,7 +349,8 @@ def test_keywords_are_not_exported_in_another_order(tmp_path):
 
 def test_under_compat_a_symbol_block_writes_what_it_reads(tmp_path, monkeypatch):
     net, (x, h, c), expected = decoder()
-    monkeypatch.setattr(gluonx.block.exporting.Format, "default", "mxnet")  # what install_as_mxnet() does
+    monkeypatch.setattr(Names, "export_format", lambda self: "mxnet")  # as in a program on install_as_mxnet()
+    monkeypatch.setattr(Prefixes, "export_format", lambda self: "mxnet")
     symbol, params = net.export(tmp_path / "a")
     block = SymbolBlock.imports(symbol, ["data0", "data1", "data2"], params)
     files = block.export(f"{tmp_path}/b")

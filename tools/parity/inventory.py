@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gluonx._absent import reason
 from gluonx.np import table
 from tools.parity import reasons
 from tools.parity.signatures import difference, parameters_of, parse
@@ -74,7 +75,7 @@ def _part(home: Any, name: str) -> Any:
 
 def _row(module: str, name: str, thing: Any, signature: str | None, known: frozenset[str]) -> Row:
     if thing is _ABSENT:
-        return Row(module, name, False, reasons.left_out(module, name))
+        return Row(module, name, False, reason(module, name))
     differs = _differs(thing, signature)
     why = reasons.differs(module, name, differs) if differs else ""
     contract = _among(name.rpartition(".")[2].lower(), known)

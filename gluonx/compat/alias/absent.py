@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from gluonx._absent import way_around
+from gluonx._absent import instead_of
 from gluonx.errors import GluonxError
 
 __all__ = ["Absent", "AbsentError"]
@@ -19,7 +19,7 @@ class AbsentAttributeError(AbsentError, AttributeError):
 
 
 def _refuse(dotted: str, error: type[AbsentError] = AbsentError) -> NoReturn:
-    way = way_around(dotted)
+    way = instead_of(dotted)
     raise error(f"{dotted} is not in gluonx{': ' + way if way else ''}.")
 
 

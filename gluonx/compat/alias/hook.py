@@ -12,7 +12,6 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gluonx.block.exporting import Format
 from gluonx.compat import modes, nd
 from gluonx.compat.alias.absent import Absent
 from gluonx.compat.alias.own import LIVE, OWN
@@ -286,7 +285,6 @@ def install_as_mxnet(version: int | None = None) -> None:
     for name in others:
         del sys.modules[name]
     _saved = (modes.begin(version), others)
-    Format.default = "mxnet"
     nd.beyond[:] = [_of_ndarray]
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
@@ -304,7 +302,6 @@ def uninstall() -> None:
     nd.beyond.clear()
     modes.end(before)
     sys.modules.update(others)
-    Format.default = "stablehlo"
     _finder = _saved = None
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["cnn", "nn", "rnn"]
+from gluonx._absent import instead_of
 
-_LEFT_OUT = {
-    "estimator": "write the loop with autograd.record() and Trainer.step, which runs as one program",
-    "data": "use gluonx.data",
-}
+__all__ = ["cnn", "nn", "rnn"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return importlib.import_module(f"gluonx.compat.contrib.{name}")
-    hint = f": {_LEFT_OUT[name]}" if name in _LEFT_OUT else ""
-    raise AttributeError(f"module 'gluonx.contrib' has no attribute {name!r}{hint}")
+    way = instead_of(f"mxnet.gluon.contrib.{name}")
+    raise AttributeError(f"module 'gluonx.contrib' has no attribute {name!r}{': ' + way if way else ''}")

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
+from gluonx._absent import instead_of
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 
@@ -18,22 +19,6 @@ PREFIXES = {
     "linalg": "_linalg_",
     "random": "_random_",
     "nd": "",
-}
-_ELSEWHERE = {
-    "cvimdecode": "use PIL or OpenCV, or gluonx.image",
-    "imdecode": "use mx.image.imdecode",
-    "load_frombuffer": "use gluonx.files.load_arrays",
-    "CachedOp": "hybridize a block",
-    "rnn": "use gluonx.rnn",
-}
-_WHY = {
-    "quantize": "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)",
-    "intgemm": "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)",
-    "dgl": "graph sampling on sparse arrays is not here",
-    "edge_id": "graph sampling on sparse arrays is not here",
-    "RROIAlign": "use contrib.ROIAlign",
-    "hawkes": "write it with gluonx.npx.foreach",
-    "getnnz": "sparse arrays are not here",
 }
 
 
@@ -61,7 +46,7 @@ def lookup(name: str, part: str) -> Callable[..., Any]:
 def _absent(name: str, part: str) -> str:
     where = "mx.nd" if part == "nd" else f"mx.nd.{part}"
     told = f"{where} has no function '{name}' in gluonx"
-    hint = _ELSEWHERE.get(name) or next((why for word, why in _WHY.items() if word in name), None)
+    hint = instead_of(f"mxnet.nd.{name}")
     if hint:
         return f"{told}: {hint}."
     near = difflib.get_close_matches(name, public_names(part), 1)

@@ -22,7 +22,7 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred import core as engine
-from gluonx.deferred.core import Handle, set_handle_class
+from gluonx.deferred.core import Handle, set_handle_class, twin_of
 from gluonx.errors import ShapeError
 from gluonx.np.handle import Detached, View, is_readable, ndarray
 
@@ -71,7 +71,7 @@ def _binary(both: str, scalar: str, reflected: str = "") -> Any:
         return as_nd(arrays.rule(arrays.parse({}), other, self)) if isinstance(other, Handle) else NotImplemented
 
     def in_place(self: Any, other: Any) -> Any:
-        return self._become(direct(self, as_nd(_twin(other, ndarray)) if _numpy_wins(other) else other))
+        return self._become(direct(self, twin_of(other, NDArray) if _numpy_wins(other) else other))
 
     return direct, reflection, in_place
 
@@ -263,8 +263,8 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(super().copy())
 
     def copyto(self, other: Any) -> Any:
-        """Write this value into an array, or make a copy on a device."""
-        return as_nd(super().copyto(other)) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
+        """Write this value into an array, and return that, or make a copy on a device."""
+        return super().copyto(other) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
 
     def to_device(self, device: Any) -> Any:
         """The array on another device; itself where it is there already."""
@@ -290,8 +290,7 @@ class NDArray(ndarray, metaclass=_Kind):
     @property
     def grad(self) -> Any:
         """The gradient that the last backward left here."""
-        found = super().grad
-        return None if found is None else as_nd(found)
+        return _held_as_nd(super().grad)
 
 
 class _NDView(View, NDArray):
@@ -310,19 +309,22 @@ class _NDDetached(Detached, NDArray):
 
 
 _NDDetached.__name__ = _NDDetached.__qualname__ = "NDArray"
-_SWITCH = {ndarray: NDArray, View: _NDView, Detached: _NDDetached}
-ND_KINDS: set[type] = {*_SWITCH.values()}
+NDArray.plain_class, NDArray.view_class, NDArray.detached_class = NDArray, _NDView, _NDDetached
+_SWITCH = (ndarray, View, Detached)
+ND_KINDS: set[type] = {NDArray, _NDView, _NDDetached}
 
 
 def as_nd(value: Any) -> Any:
-    """Arrays (in lists and tuples too) as NDArray: the same objects, their class changed."""
+    """Results (in lists and tuples too) as NDArrays.
+
+    For what nobody else holds yet: an array of another kind gives a new one on its value, which later writes do not
+    reach. An array that somebody holds is `kinds.shared_nd`'s matter. While arrays are NDArrays, operators give such,
+    and this has nothing to do.
+    """
     kind = type(value)
     if kind in _SWITCH:
-        value.__class__ = _SWITCH[kind]
-    elif kind is list or kind is tuple:
-        for item in value:
-            as_nd(item)
-    return value
+        return twin_of(value, NDArray)
+    return kind([as_nd(item) for item in value]) if kind is list or kind is tuple else value
 
 
 def as_np(value: Any) -> Any:
@@ -331,20 +333,14 @@ def as_np(value: Any) -> Any:
         return type(value)([as_np(v) for v in value])
     if isinstance(value, dict):
         return {k: as_np(v) for k, v in value.items()}
-    return _twin(value, ndarray) if type(value) in ND_KINDS else value
+    return twin_of(value, ndarray) if type(value) in ND_KINDS else value
 
 
 def nd_twin(value: Any) -> Any:
     """The converse of `as_np`: twins of arrays as NDArray; NDArrays as they are."""
     if isinstance(value, (list, tuple)):
         return type(value)([nd_twin(v) for v in value])
-    return _twin(value, NDArray) if type(value) in _SWITCH else value
-
-
-def _twin(array: Any, cls: type) -> Any:
-    twin = object.__new__(cls)
-    twin.value, twin.aval, twin.tape, twin.variable = array.value, array.aval, array.tape, array.variable
-    return twin
+    return twin_of(value, NDArray) if type(value) in _SWITCH else value
 
 
 def use_nd_arrays(active: bool = True) -> bool:
@@ -384,6 +380,15 @@ def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
             last = last % n
             items = (*items[:-1], slice(last, last + 1))
     return items if isinstance(key, tuple) else items[0]
+
+
+def _held_as_nd(array: Any) -> Any:
+    """An array that is there already as an NDArray: what is written to one is the other's."""
+    if array is None or type(array) in ND_KINDS:
+        return array
+    from gluonx.compat import kinds
+
+    return kinds.shared_nd(array)
 
 
 def _is_int(item: Any) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx._frames import warn
-from gluonx.block.tools import FOREIGN_INPUTS
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import create, function
 from gluonx.compat.symbol.executor import Executor
@@ -449,6 +448,12 @@ class Symbol:
 
     _bind, _simple_bind = bind, simple_bind
 
+    def __call_block__(self, block: Any, args: tuple[Any, ...]) -> Any:
+        """Call a block with symbols; see `gluonx.extensions`."""
+        from gluonx.compat.symbol.calling import call_with_symbols  # it builds on this module
+
+        return call_with_symbols(block, args)
+
 
 def _both(attrs: Mapping[str, str]) -> dict[str, str]:
     """MXNet lists what is hidden under both of its names."""
@@ -487,12 +492,3 @@ for _kind in _ARITHMETIC:
     setattr(Symbol, f"__{_kind}__", _method(_kind, False))
     if _ARITHMETIC[_kind][2] is not None:
         setattr(Symbol, f"__r{_kind}__", _method(_kind, True))
-
-
-def _call_block(block: Any, args: tuple[Any, ...]) -> Any:
-    from gluonx.compat.symbol.calling import call_with_symbols  # it builds on this module
-
-    return call_with_symbols(block, args)
-
-
-FOREIGN_INPUTS[Symbol] = _call_block

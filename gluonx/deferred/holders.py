@@ -1,0 +1,150 @@
+"""Who else holds an array: what decides whether a program may reuse its buffer.
+
+A step donates buffers of parameters and states. One that somebody else holds as well (a raw array that was taken out
+of a handle, a NumPy view) must not be donated, and Python's reference counts tell. How many references are the
+engine's own depends on the interpreter: 3.14 counts fewer of those on its stack than 3.11 does. So the numbers are not
+written down, they are measured when this module is imported, with the very functions that ask for them afterwards; and
+what was measured is trusted only if it sees one holder more as one too many, whoever that is.
+
+Where counts cannot be trusted (they fail that, or there is no GIL: the count of one thread's references is another
+thread's guess then), the limits are 0, which no object is below: everything counts as held by somebody. Then a step
+donates only what is provably unshared, the copy that it makes itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from gluonx.deferred.core import Handle, Packed
+
+__all__ = ["Limits", "any_piece_held", "held_arguments", "is_alone", "limits", "measure"]
+
+_count: Callable[[Any], int] = sys.getrefcount
+
+
+class Limits(NamedTuple):
+    """The most references that the engine itself has when it asks; 0 where counts are not to be trusted."""
+
+    argument: int = 0
+    piece: int = 0
+    alone: int = 0
+
+
+limits = Limits()
+
+
+def held_arguments(args: list[Any], leaves: list[Any], numbers: Sequence[int], at: Any) -> list[int]:
+    """Return which of the arguments `numbers` somebody holds besides the engine.
+
+    The engine's own are the list of leaves, `args`, the name here and the handle that is to be rebound.
+
+    Parameters
+    ----------
+    args : list of jax.Array
+        Of a program.
+    leaves : list
+        Of its graph.
+    numbers : sequence of int
+        Of the arguments that are to be donated.
+    at : sequence or mapping of int
+        For each argument the number of its leaf. An argument that is no longer its leaf was made for this call, from
+        something that others may have.
+    """
+    count, limit = _count, limits.argument
+    found: list[int] = []
+    for i in numbers:
+        array = args[i]
+        if count(array) > limit or array is not leaves[at[i]]:
+            found.append(i)
+    return found
+
+
+def any_piece_held(pieces: tuple[Any, ...]) -> bool:
+    """Return whether somebody holds one of these pieces of a vector besides its handle, the leaves and `pieces`."""
+    return max(map(_count, pieces)) > limits.piece
+
+
+def is_alone(thing: Any) -> bool:
+    """Return whether nobody holds `thing` but the one variable of the caller."""
+    return _count(thing) <= limits.alone
+
+
+# -- measuring --------------------------------------------------------------------------------------------------------
+
+
+def _ask_for_argument(holders: list[Any]) -> bool:
+    leaves = [object()]
+    handle = Handle()
+    handle.value = leaves[0]
+    args = list(leaves)
+    _hold(leaves[0], holders)
+    return bool(held_arguments(args, leaves, (0,), (0,)))
+
+
+def _ask_for_piece(holders: list[Any]) -> bool:
+    handles = [Handle(), Handle()]
+    for handle in handles:
+        handle.value = Packed(None, 0)
+    leaves = [handle.value for handle in handles]
+    pieces = itemgetter(0, 1)(leaves)
+    _hold(handles[1].value, holders)
+    return any_piece_held(pieces)
+
+
+def _ask_for_one(holders: list[Any]) -> bool:
+    thing = {0: object()}.pop(0)
+    _hold(thing, holders)
+    return not is_alone(thing)
+
+
+def _hold(thing: Any, holders: list[Any]) -> None:
+    """Let each of `holders`, which are lists, handles or functions, hold `thing`."""
+    for holder in holders:
+        if isinstance(holder, list):
+            holder.append(thing)
+        elif isinstance(holder, Handle):
+            holder.value = thing
+        else:
+            holder(thing)
+
+
+def _variable() -> Callable[[Any], None]:
+    """Return what puts a thing into a local variable of a function that is suspended."""
+
+    def wait() -> Any:
+        held = yield
+        while True:
+            yield held
+
+    waiting = wait()
+    next(waiting)
+    return lambda thing: waiting.send(thing) and None
+
+
+def _limit(ask: Callable[[list[Any]], bool], field: str) -> int:
+    """Return the smallest limit by which `ask` finds no holder where there is none; 0 if it then overlooks one."""
+    global limits
+    for limit in range(1, 16):
+        limits = limits._replace(**{field: limit})
+        if not ask([]):
+            return limit if ask([[]]) and ask([Handle()]) and ask([_variable()]) else 0
+    return 0
+
+
+def measure() -> Limits:
+    """Measure the limits on this interpreter."""
+    global limits
+    before = limits
+    try:
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            return Limits()
+        asked = {"argument": _ask_for_argument, "piece": _ask_for_piece, "alone": _ask_for_one}
+        return Limits(**{field: _limit(ask, field) for field, ask in asked.items()})
+    finally:
+        limits = before
+
+
+limits = measure()

@@ -1,0 +1,186 @@
+"""A handle is born with its class and keeps it: what becomes an NDArray, or a np array, is another handle.
+
+What is written to one, and the gradient of one, is the other's wherever somebody may hold both.
+"""
+
+import gc
+import weakref
+
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import autograd, compat, nd, nn, np
+from gluonx.compat import kinds
+from gluonx.compat.nd.ndarray import NDArray
+from gluonx.np.handle import ndarray
+
+
+@pytest.fixture
+def mx():
+    compat.install_as_mxnet(None)
+    try:
+        import mxnet
+
+        yield mxnet
+    finally:
+        compat.uninstall()
+
+
+def is_nd(array):
+    return NDArray in type(array).__mro__
+
+
+def test_functions_of_nd_leave_np_arrays_what_they_are():
+    x = np.array([[1.0, 2.0]])
+    view, apart = x[0], x.detach()
+    for array in (x, view, apart):
+        for made in (nd.relu(array), nd.array(array), nd.concat(array, array, dim=0), nd.split(array, 1, axis=0)):
+            assert is_nd(made[0] if isinstance(made, list) else made)
+        assert type(array).__mro__[0] in (ndarray, kinds.View, kinds.Detached)
+
+
+def test_slices_and_detached_arrays_are_born_as_ndarrays():
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]])
+    row, apart = x[0], x.detach()
+    assert is_nd(row) and is_nd(apart) and is_nd(row[1:]) and is_nd(apart[0]) and is_nd(x.squeeze(inplace=True))
+    row[1:] = 7
+    apart[1] = 5
+    assert x.asnumpy().tolist() == [[1, 7], [5, 5]]
+    assert not is_nd(np.ones((2, 2))[0]) and not is_nd(np.ones(2).detach())
+
+
+def test_copyto_gives_back_the_very_target():
+    x, y = nd.array([1.0, 2.0]), np.zeros(2)
+    assert x.copyto(y) is y and type(y) is ndarray and y.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("make", [np.array, nd.array], ids=["np", "nd"])
+def test_the_gradient_is_one_array_of_the_kind_of_its_own(make):
+    x = make([1.0, 2.0])
+    x.attach_grad("add")
+    assert x.grad is x.grad and is_nd(x.grad) == is_nd(x)
+    for expected in ([2, 4], [4, 8]):
+        with autograd.record():
+            y = x * x
+        y.backward()
+        assert x.grad.asnumpy().tolist() == expected
+    x.grad[:] = 0
+    with autograd.record():
+        y = x * x
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 4]
+
+
+def test_np_arrays_among_ndarrays_have_one_gradient(mx):
+    x = mx.np.array([1.0, 2.0])
+    x.attach_grad()
+    assert not is_nd(x.grad) and x.grad is x.grad
+    with mx.autograd.record():
+        y = (x * x).sum()
+    y.backward()
+    x.grad[0] = 9
+    assert x.grad.tolist() == [9, 4]
+    assert not is_nd(x.detach()) and x.detach().sum().shape == ()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_twins_that_are_shared_see_all_writes(recorded):
+    x = np.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    y = x.as_nd_ndarray()
+    assert type(x) is ndarray and is_nd(y) and y.as_np_ndarray() is x
+    y[1:] = 5
+    x[0] = 4
+    assert x.tolist() == y.asnumpy().tolist() == [4, 5, 5]
+    y += 1
+    assert x.tolist() == [5, 6, 6]
+    if recorded:
+        with autograd.record():
+            z = (x * y).sum()  # one array, twice
+        z.backward()
+        assert x.grad.tolist() == y.grad.asnumpy().tolist() == [10, 12, 12]
+        y.grad[:] = 0
+        assert x.grad.tolist() == [0, 0, 0]
+    held = weakref.ref(x)
+    del x
+    gc.collect()
+    assert y.asnumpy().tolist() == [5, 6, 6] and held() is not None  # the twin keeps it
+
+
+def test_a_hybrid_forward_that_returns_a_parameter_leaves_it_alone():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = gluonx.Parameter("weight", shape=(2,), init="ones")
+
+        def hybrid_forward(self, F, x, weight):
+            return weight, F.relu(x), x[0:1]
+
+    net = Net()
+    net.initialize()
+    for hybridize in (False, True):
+        if hybridize:
+            net.hybridize()
+        weight, out, row = net(np.array([-1.0, 2.0]))
+        assert not any(map(is_nd, (weight, out, row)))
+        assert type(net.weight.data()) is ndarray
+        assert weight.tolist() == [1, 1] and out.tolist() == [0, 2] and row.tolist() == [-1]
+
+
+def test_what_use_np_hands_out_is_written_through(mx):
+    class Table(mx.gluon.nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = mx.gluon.Parameter("weight", shape=(2,), init="ones")
+            self.rows = []
+
+        def table(self):
+            return self.weight.data()
+
+        def all_rows(self):
+            self.rows.append(self.weight.data())
+            return self.rows
+
+    Table = mx.util.use_np(Table)
+    mx.npx.reset_np()
+    net = Table()
+    net.initialize()
+    handle = net.weight.data()
+    kind = type(handle)
+    net.table()[:] = 7
+    assert handle.asnumpy().tolist() == [7, 7] and type(handle) is kind
+    rows = net.all_rows()
+    assert rows is net.rows
+    rows[0][:] = 3
+    assert handle.asnumpy().tolist() == [3, 3] and type(handle) is kind
+
+
+class Stores(nn.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.seen = self.row = None
+
+    def forward(self, x):
+        self.seen, self.row = x * 2, (x * 2)[0]
+        return x + 1
+
+
+def stored(array):
+    net = Stores()
+    net.hybridize()
+    for factor in (1, 2):
+        net(array([[1.0, 2.0], [3.0, 4.0]]) * factor)
+        assert net.seen.asnumpy().tolist() == (onp.array([[2, 4], [6, 8]]) * factor).tolist()
+        assert net.row.asnumpy().tolist() == [2 * factor, 4 * factor]
+    return net
+
+
+def test_a_traced_forward_stores_np_arrays():
+    net = stored(np.array)
+    assert type(net.seen) is type(net.row) is ndarray
+
+
+def test_a_traced_forward_stores_ndarrays(mx):
+    net = stored(mx.nd.array)
+    assert type(net.seen) is type(net.row) is NDArray
