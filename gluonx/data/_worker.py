@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gluonx.data._host import gatherer, host_tree, run_batchify
+from gluonx.data._host import device_sample, gatherer, host_item, host_tree, run_batchify
 from gluonx.data._wire import Message, check, receive, send
 from gluonx.data.batchify import Stack
 from gluonx.ops import prng
@@ -59,7 +59,8 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         batch = take and take(indices)
         if batch is not None:
             return batch
-        samples = [_sample(dataset, index) for index in indices]
+        as_arrays = not hasattr(batchify_fn, "host_batch")  # a user's function is given ndarrays, as in MXNet
+        samples = [_sample(dataset, index, as_arrays) for index in indices]
         return run_batchify(batchify_fn, samples)
     except Exception as error:
         if not getattr(error, "__notes__", None):
@@ -67,9 +68,10 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         raise
 
 
-def _sample(dataset: Any, index: Any) -> Any:
+def _sample(dataset: Any, index: Any, as_arrays: bool) -> Any:
     try:
-        return dataset[index]
+        sample = host_item(dataset, index)
+        return device_sample(sample) if as_arrays else sample
     except Exception as error:
         error.add_note(f"DataLoader: raised by dataset[{index!r}]")
         raise

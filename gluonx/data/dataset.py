@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.data import batchify
-from gluonx.data._host import as_host, gather, gatherer
+from gluonx.data._host import as_host, call_on_host, device_sample, gather, gatherer, host_item
 from gluonx.data.sampler import FilterSampler, Sampler, SequentialSampler
 from gluonx.errors import ArgumentError
 
@@ -220,6 +220,9 @@ class _SampledDataset(Dataset):
     def __getitem__(self, idx: int) -> Any:
         return self._dataset[self._indices[idx]]
 
+    def _host_item(self, idx: int) -> Any:
+        return host_item(self._dataset, self._indices[idx])
+
     def _gather(self, indices: Sequence[int]) -> Any:
         chosen = gatherer(self._dataset)
         return chosen and chosen([self._indices[i] for i in indices])
@@ -239,12 +242,20 @@ class _TransformedDataset(Dataset):
         sample = self._dataset[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
+    def _host_item(self, idx: int) -> Any:
+        sample = host_item(self._dataset, idx)
+        parts = sample if isinstance(sample, tuple) else (sample,)
+        if type(self._fn) is not _OnFirst:
+            return call_on_host(self._fn, *parts)
+        first = call_on_host(self._fn.fn, parts[0])
+        return (first, *parts[1:]) if len(parts) > 1 else first
+
 
 class _OnFirst:
     """``fn`` on the first argument, the others untouched (a class, so that worker processes can be sent one)."""
 
     def __init__(self, fn: Callable[[Any], Any]) -> None:
-        self._fn = fn
+        self.fn = fn
 
     def __call__(self, first: Any, *rest: Any) -> Any:
-        return (self._fn(first), *rest) if rest else self._fn(first)
+        return (self.fn(first), *rest) if rest else self.fn(first)
