@@ -128,6 +128,7 @@ __all__ = [
     "optimizer",
     "parameter",
     "random",
+    "recordio",
     "rnn",
     "runtime",
     "files",

@@ -32,7 +32,6 @@ _WAYS = {
     "mxnet.probability": "draw with np.random, and write densities with np and npx",
     "mxnet.gluon.probability": "draw with np.random, and write densities with np and npx",
     "mxnet.profiler": "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()",
-    "mxnet.recordio": "read the data set with gluonx.data",
     "mxnet.rnn": "the cells for symbols are not here; use gluon.rnn",
     "mxnet.rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
     "mxnet.runtime": "ask gluonx.runtime.Features() or jax.devices()",

@@ -35,6 +35,7 @@ SHORT = {
     "onnx": "gluonx.compat.onnx",
     "operator": "gluonx.compat.operator",
     "parameter": "gluonx.block.parameter",
+    "recordio": "gluonx.data.recordio",
     "runtime": "gluonx.compat.runtime",
     "serialize": "gluonx.files",
     "sym": "gluonx.compat.symbol",

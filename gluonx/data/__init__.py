@@ -3,10 +3,12 @@
 from gluonx.data import batchify as batchify
 from gluonx.data import dataloader as dataloader
 from gluonx.data import dataset as dataset
+from gluonx.data import recordio as recordio
 from gluonx.data import sampler as sampler
 from gluonx.data.dataloader import DataLoader as DataLoader
 from gluonx.data.dataset import ArrayDataset as ArrayDataset
 from gluonx.data.dataset import Dataset as Dataset
+from gluonx.data.dataset import RecordFileDataset as RecordFileDataset
 from gluonx.data.dataset import SimpleDataset as SimpleDataset
 from gluonx.data.sampler import BatchSampler as BatchSampler
 from gluonx.data.sampler import FilterSampler as FilterSampler
@@ -23,6 +25,7 @@ __all__ = [
     "FilterSampler",
     "IntervalSampler",
     "RandomSampler",
+    "RecordFileDataset",
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",

@@ -10,17 +10,20 @@ dataset with one gather a column.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.data import batchify
-from gluonx.data._host import as_host, call_on_host, device_sample, gather, gatherer, host_item
+from gluonx.data._host import as_host, call_on_host, gather, gatherer, host_item
+from gluonx.data.recordio import MXIndexedRecordIO
 from gluonx.data.sampler import FilterSampler, Sampler, SequentialSampler
 from gluonx.errors import ArgumentError
+from gluonx.files.atomic import PathLike
 
-__all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
+__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
 class Dataset:
@@ -205,6 +208,47 @@ class ArrayDataset(Dataset):
             for place, column in enumerate(self._data)
         ]
         return columns[0] if len(columns) == 1 else columns
+
+
+class RecordFileDataset(Dataset):
+    """A dataset over a record file: sample `i` is the bytes of the record with the key ``keys[i]`` of its index.
+
+    Worker processes open the file anew, and threads take turns in reading it.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The record file. Its index lies beside it, with the ending ``.idx``.
+
+    Raises
+    ------
+    FileNotFoundError
+        When one of the two files is missing.
+    FormatError
+        When the index is no such file; and on access, when it does not fit the record file, or that is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/some"
+    >>> with MXIndexedRecordIO(path + ".idx", path + ".rec", "w") as record:
+    ...     for key in range(3):
+    ...         record.write_idx(key, b"record %d" % key)
+    >>> dataset = RecordFileDataset(path + ".rec")
+    >>> len(dataset), dataset[1]
+    (3, b'record 1')
+    """
+
+    def __init__(self, filename: PathLike) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._record.read_idx(self._record.keys[idx])
 
 
 class _SampledDataset(Dataset):
