@@ -1,4 +1,7 @@
-"""Datasets, samplers, batchify functions and the DataLoader."""
+"""Datasets, samplers, batchify functions and the DataLoader; `vision` holds those of images, and transforms."""
+
+import importlib
+from typing import Any
 
 from gluonx.data import batchify as batchify
 from gluonx.data import dataloader as dataloader
@@ -30,4 +33,11 @@ __all__ = [
     "SequentialSampler",
     "SimpleDataset",
     "batchify",
+    "vision",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "vision":  # with layers and operators of images, which a worker may do without
+        return importlib.import_module("gluonx.data.vision")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
