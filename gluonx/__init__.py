@@ -97,6 +97,8 @@ __all__ = [
     "functional",
     "gluon",
     "gpu",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",
@@ -167,6 +169,8 @@ extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet
 extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
+for _name in ("ImageDetIter", "ImageIter"):
+    extensions.NAMES.offer(f"gluonx.image.{_name}", f"gluonx.compat.io.image_iter:{_name}")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")

@@ -22,6 +22,7 @@ SHORT = {
     "context": "gluonx.device",
     "contrib": "gluonx.compat.contrib",
     "error": "gluonx.errors",
+    "img": "gluonx.image",
     "init": "gluonx.initializer",
     "io": "gluonx.compat.io",
     "mod": "gluonx.compat.module",

@@ -33,13 +33,13 @@ __all__ = [
     "encode",
     "flip",
     "interp_method",
+    "mix_channels",
     "normalize",
     "pad",
     "resize",
     "resized_crop_window",
     "rotate",
     "scaled_size",
-    "to_gray",
     "to_tensor",
 ]
 
@@ -48,7 +48,8 @@ _PAD_MODES = {1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
 
 
 @functools.cache
-def _opencv() -> Any:
+def opencv() -> Any:
+    """Return the module ``cv2``, or None where it is not installed."""
     try:
         return importlib.import_module("cv2")
     except ImportError:
@@ -136,7 +137,7 @@ def resize(image: np.ndarray, width: int, height: int, interp: int = resample.LI
         return image
     if 0 in image.shape:
         raise ShapeError(f"resize: an image of shape {image.shape} holds no pixel")
-    cv2 = _opencv()
+    cv2 = opencv()
     if cv2 is not None and image.dtype.name in _OF_OPENCV and image.shape[2] <= 4:
         return cv2.resize(image, (width, height), interpolation=interp).reshape(height, width, image.shape[2])
     return _resampled(image, width, height, interp)
@@ -276,17 +277,17 @@ def adjust_lighting(image: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return lit("adjust_lighting", image, np.asarray(alpha))
 
 
-def to_gray(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return a float32 image of three channels with colours mixed by a matrix, (height, width, 3).
+def mix_channels(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return a float32 image whose channels are mixed of those of `image`: a row of `weights` for each old channel.
 
     Raises
     ------
     ShapeError
         If `image` has other channels.
     """
-    need_image("to_gray", image)
+    need_image("mix_channels", image)
     if image.shape[2] != 3:
-        raise ShapeError(f"to_gray: an image of three channels was expected, got shape {image.shape}")
+        raise ShapeError(f"mix_channels: an image of three channels was expected, got shape {image.shape}")
     return image.astype(np.float32) @ weights.astype(np.float32)
 
 

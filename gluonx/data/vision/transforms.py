@@ -743,7 +743,7 @@ class RandomGray(_Transform):
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         x = x.astype(onp.float32)
-        return functional.to_gray(x, self._weights) if host_rng().random() < self.p else x
+        return functional.mix_channels(x, self._weights) if host_rng().random() < self.p else x
 
 
 def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
