@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["cnn", "nn", "rnn"]
+__all__ = ["cnn", "data", "nn", "rnn"]
 
 _LEFT_OUT = {
     "estimator": "write the loop with autograd.record() and Trainer.step, which runs as one program",
-    "data": "use gluonx.data",
 }
 
 

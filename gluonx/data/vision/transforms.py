@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-class _HostForm:
+class HostForm:
     """A block that computes on the host when its first argument is a NumPy array; ``on_host`` says what."""
 
     def __call__(self, *args: Any) -> Any:
@@ -67,7 +67,7 @@ class _HostForm:
         raise NotImplementedError(f"{type(self).__name__} must define on_host")
 
 
-class _Transform(_HostForm, HybridBlock):
+class _Transform(HostForm, HybridBlock):
     """A transform of an image: subclasses define it for an ndarray and for a NumPy array."""
 
     def forward(self, x: Any, *args: Any) -> Any:
@@ -86,7 +86,7 @@ class _Transform(_HostForm, HybridBlock):
         raise NotImplementedError(f"{type(self).__name__} must define _on_numpy")
 
 
-class Compose(_HostForm, Sequential):
+class Compose(HostForm, Sequential):
     """Transforms one after the other.
 
     Neighbours that are HybridBlocks become one hybridized block, and so one program a shape of images.
@@ -122,7 +122,7 @@ class Compose(_HostForm, Sequential):
         return whole_on_host(self, args)
 
 
-class HybridCompose(_HostForm, HybridSequential):
+class HybridCompose(HostForm, HybridSequential):
     """HybridBlocks one after the other, hybridized.
 
     Parameters
@@ -148,7 +148,7 @@ class HybridCompose(_HostForm, HybridSequential):
         return whole_on_host(self, args)
 
 
-class Cast(_HostForm, HybridBlock):
+class Cast(HostForm, HybridBlock):
     """Arrays in another element type.
 
     Parameters
@@ -176,7 +176,7 @@ class Cast(_HostForm, HybridBlock):
         return out[0] if len(out) == 1 else out
 
 
-class RandomApply(_HostForm, Sequential):
+class RandomApply(HostForm, Sequential):
     """A transform that is applied with a probability.
 
     Parameters
@@ -201,7 +201,7 @@ class RandomApply(_HostForm, Sequential):
         return (out, *args) if args else out
 
 
-class HybridRandomApply(_HostForm, HybridSequential):
+class HybridRandomApply(HostForm, HybridSequential):
     """A transform that is applied with a probability, drawn within the program.
 
     Both branches must give the same shape and element type.
@@ -270,7 +270,7 @@ class Normalize(_Transform):
         return functional.normalize(x, self._mean, self._std)
 
 
-class _Rotation(_HostForm, Block):
+class _Rotation(HostForm, Block):
     """Rotations, of tensors of float32; images of other types are refused."""
 
     _args: tuple[Any, bool, bool]
