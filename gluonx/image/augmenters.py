@@ -1,6 +1,6 @@
 """Augmenters: objects that change an image, for `ImageIter` or by themselves.
 
-Each defines ``on_host(image)`` on NumPy arrays; called with an ndarray it gives an ndarray. One that a user derives
+Each defines ``_changed(image)`` on NumPy arrays; called with an ndarray it gives an ndarray. One that a user derives
 defines ``__call__`` and is given ndarrays, as in MXNet. Colours are changed in float32. What is drawn is drawn by
 Python's ``random`` (the light by ``numpy.random``) in MXNet's order, so one seed gives what MXNet gives.
 """
@@ -83,10 +83,11 @@ class Augmenter:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any) -> Any:
-        out = self.on_host(to_host(src))
+        """Return the changed image, of the kind of array that it was."""
+        out = self._changed(to_host(src))
         return to_device(out.copy()) if isinstance(src, ndarray) else out
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         """The changed image, from and to NumPy arrays."""
         raise NotImplementedError("Must override implementation.")
 
@@ -94,7 +95,7 @@ class Augmenter:
 def augmented(augmenter: Any, image: Any) -> Any:
     """Return what an augmenter makes of an image, on the host unless it is a user's, which is given an ndarray."""
     if isinstance(augmenter, Augmenter) and type(augmenter).__call__ is Augmenter.__call__:
-        return augmenter.on_host(to_host(image))
+        return augmenter._changed(to_host(image))
     return augmenter(to_device(image.copy()) if isinstance(image, np.ndarray) else image)
 
 
@@ -114,7 +115,7 @@ class SequentialAug(Augmenter):
         """The name and what the parts tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         for one in self.ts:
             image = augmented(one, image)
         return to_host(image)
@@ -128,9 +129,9 @@ class RandomOrderAug(SequentialAug):
     ts : list of Augmenter
     """
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         random.shuffle(self.ts)
-        return super().on_host(image)
+        return super()._changed(image)
 
 
 class ResizeAug(Augmenter):
@@ -147,7 +148,7 @@ class ResizeAug(Augmenter):
         super().__init__(size=size, interp=interp)
         self.size, self.interp = size, interp
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return resize_short(image, self.size, self.interp)
 
 
@@ -162,32 +163,34 @@ class _ToSize(Augmenter):
 class ForceResizeAug(_ToSize):
     """Resize to `size` (width, height), whatever the form was; `interp` as of `imresize`."""
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return imresize(image, *self.size, self.interp)
 
 
 class RandomCropAug(_ToSize):
     """Cut a rectangle of `size` (width, height) at a random place; see `random_crop`."""
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return random_crop(image, self.size, self.interp)[0]
 
 
 class CenterCropAug(_ToSize):
     """Cut the rectangle of `size` (width, height) in the middle; see `center_crop`."""
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return center_crop(image, self.size, self.interp)[0]
 
 
 class RandomSizedCropAug(_ToSize):
     """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`."""
 
-    def __init__(self, size: tuple[int, int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any) -> None:
+    def __init__(
+        self, size: tuple[int, int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
+    ) -> None:
         super().__init__(size, interp, area=area, ratio=ratio)
         self.area, self.ratio = area_bounds("RandomSizedCropAug", area, kwargs), ratio
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return random_size_crop(image, self.size, self.area, self.ratio, self.interp)[0]
 
 
@@ -198,7 +201,7 @@ class HorizontalFlipAug(Augmenter):
         super().__init__(p=p)
         self.p = p
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return functional.flip(image, 1) if random.random() < self.p else image
 
 
@@ -209,7 +212,7 @@ class CastAug(Augmenter):
         super().__init__(type=typ)
         self.typ = typ
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return image.astype(self.typ, copy=False)
 
 
@@ -220,7 +223,7 @@ class BrightnessJitterAug(Augmenter):
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return _wide(image) * _share(self.brightness)
 
 
@@ -231,7 +234,7 @@ class ContrastJitterAug(Augmenter):
         super().__init__(contrast=contrast)
         self.contrast = contrast
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         share, image = _share(self.contrast), _wide(image)
         return image * share + np.mean(image @ _GRAY) * (1 - share)
 
@@ -243,7 +246,7 @@ class SaturationJitterAug(Augmenter):
         super().__init__(saturation=saturation)
         self.saturation = saturation
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         share, image = _share(self.saturation), _wide(image)
         return image * share + (image @ _GRAY)[..., None] * (1 - share)
 
@@ -255,7 +258,7 @@ class HueJitterAug(Augmenter):
         super().__init__(hue=hue)
         self.hue = hue
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         angle = random.uniform(-self.hue, self.hue) * np.pi
         cosine, sine = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
@@ -284,7 +287,7 @@ class LightingAug(Augmenter):
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd, self.eigval, self.eigvec = alphastd, to_host(eigval), to_host(eigvec)
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         amounts = np.random.normal(0, self.alphastd, size=(3,))
         return _wide(image) + np.dot(self.eigvec * amounts, self.eigval).astype(np.float32)
 
@@ -296,7 +299,7 @@ class ColorNormalizeAug(Augmenter):
         super().__init__(mean=mean, std=std)
         self.mean, self.std = to_host(mean), to_host(std)
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return color_normalize(image, self.mean, self.std)
 
 
@@ -309,7 +312,7 @@ class RandomGrayAug(Augmenter):
         super().__init__(p=p)
         self.p = p
 
-    def on_host(self, image: np.ndarray) -> np.ndarray:
+    def _changed(self, image: np.ndarray) -> np.ndarray:
         return functional.mix_channels(image, self._weights) if random.random() < self.p else image
 
 
@@ -321,7 +324,7 @@ def _wide(image: np.ndarray) -> np.ndarray:
     return image if np.issubdtype(image.dtype, np.floating) else image.astype(np.float32)
 
 
-def CreateAugmenter(  # noqa: N802 - MXNet's name
+def CreateAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,
     rand_crop: bool = False,

@@ -1,7 +1,7 @@
 """Augmenters for images with boxes.
 
 A label is a NumPy array (objects, 5 or more) whose rows hold a class and a box (left, top, right, bottom), as parts of
-the image's width and height; what lies behind is kept. ``on_host(image, label)`` of each works on NumPy arrays;
+the image's width and height; what lies behind is kept. ``_changed(image, label)`` of each works on NumPy arrays;
 called with an ndarray as image it gives one.
 """
 
@@ -65,10 +65,11 @@ class DetAugmenter:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any, label: Any) -> Any:
-        image, label = self.on_host(to_host(src), to_host(label))
+        """Return the changed image, of the kind of array that it was, and its label."""
+        image, label = self._changed(to_host(src), to_host(label))
         return (to_device(image.copy()) if isinstance(src, ndarray) else image), label
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         """The changed image and label, from and to NumPy arrays."""
         raise NotImplementedError("Must override implementation.")
 
@@ -76,7 +77,7 @@ class DetAugmenter:
 def augmented_with_label(augmenter: Any, image: Any, label: Any) -> tuple[Any, Any]:
     """Return what an augmenter makes of a sample, on the host unless it is a user's, which is given an ndarray."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
-        return augmenter.on_host(to_host(image), label)
+        return augmenter._changed(to_host(image), label)
     return augmenter(to_device(image.copy()) if isinstance(image, np.ndarray) else image, label)
 
 
@@ -103,7 +104,7 @@ class DetBorrowAug(DetAugmenter):
         """The name and what the augmenter tells."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         return to_host(augmented(self.augmenter, image)), label
 
 
@@ -134,7 +135,7 @@ class DetRandomSelectAug(DetAugmenter):
         """The name and what the augmenters tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         if random.random() < self.skip_prob:
             return image, label
         random.shuffle(self.aug_list)
@@ -149,7 +150,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         super().__init__(p=p)
         self.p = p
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         if random.random() >= self.p:
             return image, label
         label = label.copy()
@@ -208,7 +209,7 @@ class DetRandomCropAug(_DetRandomBoxAug):
         self._kwargs = {"min_object_covered": min_object_covered, **self._kwargs}
         self.min_object_covered, self.min_eject_coverage = min_object_covered, min_eject_coverage
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         height, width = image.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height and width else 0):
             size = self._draw(height, width)
@@ -216,7 +217,9 @@ class DetRandomCropAug(_DetRandomBoxAug):
                 continue
             w, h = size
             y, x = random.randint(0, height - h), random.randint(0, width - w)
-            kept = self._kept(label, np.array([x / width, y / height, (x + w) / width, (y + h) / height]), height, width)
+            kept = self._kept(
+                label, np.array([x / width, y / height, (x + w) / width, (y + h) / height]), height, width
+            )
             if kept is not None:
                 return functional.crop(image, x, y, w, h), kept
         return image, label
@@ -281,7 +284,7 @@ class DetRandomPadAug(_DetRandomBoxAug):
         super().__init__(aspect_ratio_range, area_range, max_attempts=max_attempts, pad_val=pad_val)
         self.pad_val = pad_val
 
-    def on_host(self, image: np.ndarray, label: np.ndarray) -> Sample:
+    def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         height, width = image.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height and width else 0):
             w, h = self._draw(height, width)
@@ -316,7 +319,7 @@ def _range(value: Any) -> tuple[float, float]:
     return pair
 
 
-def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
+def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1,
     aspect_ratio_range: Any = (0.75, 1.33),
     area_range: Any = (0.05, 1.0),
@@ -347,7 +350,7 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     return DetRandomSelectAug([DetRandomCropAug(*row) for row in zip(*columns, strict=True)], skip_prob)
 
 
-def CreateDetAugmenter(  # noqa: N802 - MXNet's name
+def CreateDetAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,
     rand_crop: float = 0,

@@ -191,7 +191,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 
 @_of_images
-def copyMakeBorder(  # noqa: N802 - MXNet's name
+def copyMakeBorder(
     src: np.ndarray,
     top: int,
     bot: int,
@@ -327,7 +327,9 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     mean, std : array of one number or one for each channel, or None
     """
     if isinstance(src, ndarray):
-        mean, std = (part if part is None or isinstance(part, ndarray) else to_device(_floats(part)) for part in (mean, std))
+        mean, std = (
+            part if part is None or isinstance(part, ndarray) else to_device(_floats(part)) for part in (mean, std)
+        )
     else:
         mean, std = (part if part is None else _floats(to_host(part)).astype(_float_type(src)) for part in (mean, std))
     out = src if np.issubdtype(src.dtype, np.floating) else src.astype("float32")
@@ -369,5 +371,6 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
 
 def random_rotate(src: Any, angle_limits: Sequence[float], zoom_in: bool = False, zoom_out: bool = False) -> Any:
     """Rotate tensors by random angles between the limits, which ``numpy.random`` draws; see `imrotate`."""
-    angles = np.random.uniform(*angle_limits) if src.ndim == 3 else np.random.uniform(*angle_limits, size=len(src))
+    lower, upper = angle_limits
+    angles = np.random.uniform(lower, upper, None if src.ndim == 3 else len(src))
     return imrotate(src, angles, zoom_in, zoom_out)

@@ -22,7 +22,7 @@ from gluonx.ops.registry import register
 __all__ = ["need_image", "sized"]
 
 
-def need_image(name: str, data: Array, batches: bool = False) -> None:
+def need_image(name: str, data: Any, batches: bool = False) -> None:
     """Check that `data` is an image, or a batch of them where `batches` allows it."""
     if data.ndim != 3 and not (batches and data.ndim == 4):
         more = " or (batch, height, width, channels)" if batches else ""

@@ -2,7 +2,7 @@
 
 One axis at a time: each new place is a weighted sum of a few old ones. `taps` says of which, and with which weights; so
 the kinds of interpolation are a matter of numbers, not of code. Images of bytes are summed in fixed point with OpenCV's
-rounding, so that results are its own to the last bit but for rare ties. Images are JAX's arrays, or NumPy's on the host.
+rounding, so that results are its own to the last bit but for rare ties. An image may be a NumPy array too.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ import ctypes
 import importlib
 import logging
 import math
-import os
-import random
 import sys
 from collections.abc import Callable
 from types import ModuleType

@@ -136,7 +136,9 @@ class ImageIter(DataIter):
         else:
             seq = list(self.imglist or ())
         if seq is None and (shuffle or num_parts > 1):
-            raise ArgumentError(f"{type(self).__name__}: shuffle and num_parts need path_imgidx, the index of the records")
+            raise ArgumentError(
+                f"{type(self).__name__}: shuffle and num_parts need path_imgidx, the index of the records"
+            )
         if seq is None or num_parts <= 1:
             return seq
         if not 0 <= part_index < num_parts:
@@ -405,7 +407,7 @@ class ImageDetIter(ImageIter):
         head, width = int(flat[0]), int(flat[1])
         if head < 2 or width < 5 or (flat.size - head) % width:
             raise ShapeError(
-                f"{self._entry}: Label shape {flat.shape} inconsistent with annotation width {width} and a head of {head}"
+                f"{self._entry}: Label shape {flat.shape} inconsistent with annotation width {width}, head {head}"
             )
         objects = flat[head:].reshape(-1, width)
         objects = objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]
@@ -494,7 +496,7 @@ class ImageDetIter(ImageIter):
         mean: Any = None,
         std: Any = None,
         clip: bool = True,
-        waitKey: int | None = None,  # noqa: N803 - MXNet's name
+        waitKey: int | None = None,
         window_name: str = "draw_next",
         id2labels: dict[int, str] | None = None,
     ) -> Iterator[onp.ndarray]:

@@ -32,7 +32,15 @@ from gluonx.errors import ArgumentError, FormatError
 from gluonx.files.atomic import PathLike, atomic_write
 from gluonx.utils import check_sha1, download, repo_file_url
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageListDataset",
+    "ImageRecordDataset",
+]
 
 _File = tuple[str, str]  # its name and its SHA-1
 
@@ -142,8 +150,8 @@ class MNIST(_DownloadedDataset):
         images, labels = (_idx(self._file(*file)) for file in files)
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(
-                f"{files[0][0]} and {files[1][0]} in {self._root} do not fit: they hold arrays of shapes {images.shape} "
-                f"and {labels.shape}"
+                f"{files[0][0]} and {files[1][0]} in {self._root} do not fit: they hold arrays of shapes "
+                f"{images.shape} and {labels.shape}"
             )
         return images[..., None], labels.astype(np.int32)
 

@@ -233,7 +233,9 @@ def to_tensor(image: np.ndarray) -> np.ndarray:
     return np.divide(np.moveaxis(image, -1, -3), np.float32(255), out=out, dtype=np.float32)
 
 
-def normalize(tensor: np.ndarray, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> np.ndarray:
+def normalize(
+    tensor: np.ndarray, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0
+) -> np.ndarray:
     """Return ``(tensor - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
     Raises
@@ -315,7 +317,7 @@ def resized_crop_window(
         How many are tried.
     """
     for _ in range(trials):
-        wanted = rng.uniform(*area) * height * width
+        wanted = rng.uniform(area[0], area[1]) * height * width
         form = math.exp(rng.uniform(math.log(ratio[0]), math.log(ratio[1])))
         broad, high = round(math.sqrt(wanted * form)), round(math.sqrt(wanted / form))
         if 0 < broad <= width and 0 < high <= height:

@@ -54,6 +54,9 @@ __all__ = [
 ]
 
 
+image: Any = npx.image  # its functions are made from a table
+
+
 class HostForm:
     """A block that computes on the host when its first argument is a NumPy array; ``on_host`` says what."""
 
@@ -245,7 +248,7 @@ class ToTensor(_Transform):
     """
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.to_tensor(x)
+        return image.to_tensor(x)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return functional.to_tensor(x)
@@ -264,7 +267,7 @@ class Normalize(_Transform):
         self._mean, self._std = mean, std
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.normalize(x, self._mean, self._std)
+        return image.normalize(x, self._mean, self._std)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return functional.normalize(x, self._mean, self._std)
@@ -389,7 +392,7 @@ class RandomResizedCrop(_Transform):
         self._interp = interpolation
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.random_resized_crop(
+        return image.random_resized_crop(
             x,
             width=self._width,
             height=self._height,
@@ -429,8 +432,8 @@ class CropResize(_Transform):
         self._interpolation = 1 if interpolation is None else interpolation
 
     def _on_device(self, x: Any) -> Any:
-        out = npx.image.crop(x, self._x, self._y, self._width, self._height)
-        return npx.image.resize(out, self._size, False, self._interpolation) if self._size else out
+        out = image.crop(x, self._x, self._y, self._width, self._height)
+        return image.resize(out, self._size, False, self._interpolation) if self._size else out
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         out = functional.crop(x, self._x, self._y, self._width, self._height)
@@ -449,7 +452,7 @@ class _Crop(_Transform):
         self._interp = interpolation
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.random_crop(x, self._bounds, self._bounds, self._width, self._height, self._interp)
+        return image.random_crop(x, self._bounds, self._bounds, self._width, self._height, self._interp)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         if x.ndim not in (3, 4):
@@ -544,7 +547,7 @@ class Resize(_Transform):
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.resize(x, self._size, self._keep, self._interpolation)
+        return image.resize(x, self._size, self._keep, self._interpolation)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         width, height = functional.scaled_size(self._size, self._keep, *x.shape[-3:-1])
@@ -563,8 +566,8 @@ class _Flip(_Transform):
         if self.p <= 0:
             return x
         if self.p >= 1:
-            return getattr(npx.image, f"flip_{self._name}")(x)
-        return getattr(npx.image, f"random_flip_{self._name}")(x, p=self.p)
+            return getattr(image, f"flip_{self._name}")(x)
+        return getattr(image, f"random_flip_{self._name}")(x, p=self.p)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return functional.flip(x, self._axis) if host_rng().random() < self.p else x
@@ -600,7 +603,7 @@ class _RandomFactor(_Transform):
         self._args = (max(0, 1 - bound), 1 + bound)
 
     def _on_device(self, x: Any) -> Any:
-        return getattr(npx.image, f"random_{self._name}")(x, *self._args)
+        return getattr(image, f"random_{self._name}")(x, *self._args)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return functional.adjust(self._name, x, onp.float32(host_rng().uniform(*self._args)))
@@ -690,7 +693,7 @@ class RandomColorJitter(_Transform):
                 raise ValueError(f"RandomColorJitter: {name} must not be negative, got {bound}")
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.random_color_jitter(x, **self._bounds)
+        return image.random_color_jitter(x, **self._bounds)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         rng = host_rng()
@@ -716,7 +719,7 @@ class RandomLighting(_Transform):
         self._alpha = alpha
 
     def _on_device(self, x: Any) -> Any:
-        return npx.image.random_lighting(x, self._alpha)
+        return image.random_lighting(x, self._alpha)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return functional.adjust_lighting(x, host_rng().normal(0, self._alpha, 3).astype(onp.float32))
@@ -747,7 +750,7 @@ class RandomGray(_Transform):
 
 
 def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """An ndarray rotated by the operator ``bilinear_sampler``, through which gradients flow; see `functional.rotate`."""
+    """Return an ndarray rotated by an operator, through which gradients flow; see `functional.rotate`."""
     angles = functional.angles_of(x, degrees.asnumpy() if isinstance(degrees, ndarray) else degrees)
     height, width = x.shape[-2:]
     grid = np.array(functional.rotation_grid(angles, height, width, zoom_in, zoom_out))

@@ -83,7 +83,7 @@ class BboxLabelTransform(_BoxTransform):
             raise ShapeError(f"Label info for each object should >= 5, given {width}")
         if head < 2 or flat.size < head + 5 or (flat.size - head) % width:
             raise ShapeError(
-                f"Broken label of size {flat.size}, cannot reshape into (N, {width}) if header length {head} is excluded"
+                f"Broken label of size {flat.size}, cannot reshape into (N, {width}) if header length {head} is cut off"
             )
         objects = flat[head:].reshape(-1, width)
         boxes = onp.concatenate([objects[:, 1:5], objects[:, :1], objects[:, 5:]], 1)
