@@ -106,7 +106,7 @@ def host_item(dataset: Any, index: Any) -> Any:
     return dataset[index] if take is None else take(index)
 
 
-def call_on_host(fn: Callable[..., Any], *args: Any) -> Any:
+def call_on_host(fn: Any, *args: Any) -> Any:
     """What `fn` gives for parts of a sample, by its ``on_host`` where it has one; arrays in the result are marked."""
     if _is_chain(fn):
         return chain_on_host(fn, args)

@@ -23,12 +23,14 @@ from gluonx.errors import ShapeError
 from gluonx.ops import resample
 from gluonx.ops.colour import changed as adjust
 from gluonx.ops.colour import lit
+from gluonx.ops.image import crop_size as crop_size
 from gluonx.ops.image import need_image, sized
 
 __all__ = [
     "adjust",
     "adjust_lighting",
     "crop",
+    "crop_size",
     "decode",
     "encode",
     "flip",

@@ -443,7 +443,7 @@ class CropResize(_Transform):
 
 
 class _Crop(_Transform):
-    """A rectangle between bounds of the place; what the image lacks it is enlarged by, after the cut."""
+    """A rectangle between bounds of the place; a smaller image is enlarged, after the cut."""
 
     def __init__(self, size: Any, bounds: tuple[float, float], interpolation: int) -> None:
         super().__init__()
@@ -457,7 +457,7 @@ class _Crop(_Transform):
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         if x.ndim not in (3, 4):
             raise ShapeError(f"{type(self).__name__}: an image (height, width, channels) expected, got {x.shape}")
-        rows, columns = min(self._height, x.shape[-3]), min(self._width, x.shape[-2])
+        rows, columns = functional.crop_size(*x.shape[-3:-1], self._height, self._width)
         top, left = self._place(x.shape[-3] - rows), self._place(x.shape[-2] - columns)
         part = functional.crop(x, left, top, columns, rows)
         return functional.resize(part, self._width, self._height, self._interp)
