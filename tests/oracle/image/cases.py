@@ -166,9 +166,7 @@ def _boxes(mx, x):
 
 @case("chain of boxes")
 def _chain_of_boxes(mx, x):
-    steps = mx.image.CreateDetAugmenter(
-        (3, 24, 28), 40, 0.5, 0.5, 0.3, True, True, True, 0.1, 0.1, 0.1, 0.1, 0.1
-    )
+    steps = mx.image.CreateDetAugmenter((3, 24, 28), 40, 0.5, 0.5, 0.3, True, True, True, 0.1, 0.1, 0.1, 0.1, 0.1)
     out = []
     for _ in range(3):
         image, label = x(PICTURE), BOXES.copy()
