@@ -68,7 +68,7 @@ def cifar(tmp_path, monkeypatch):
 
 
 def test_mnist(digits):
-    root, images, labels = digits
+    root, images, _ = digits
     data = vision.MNIST(root)
     image, label = data[3]
     assert isinstance(image, type(np.ones(1))) and image.dtype == "uint8" and image.shape == (28, 28, 1)
@@ -141,7 +141,7 @@ def test_files_are_fetched_from_the_repository(digits, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("cut", ["bytes", "rows", "gzip", "kind"])
 def test_damaged_mnist(digits, cut, monkeypatch):
-    root, images, labels = digits
+    root, images, _ = digits
     (name, wanted), _ = vision.MNIST._train_files
     data = {
         "bytes": idx(images)[:-9] + bytes(9),
@@ -174,7 +174,7 @@ def test_damaged_cifar(cifar):
     root, _ = cifar
     vision.CIFAR10(root)
     (root / "data_batch_3.bin").write_bytes(b"short")
-    with pytest.raises(FormatError, match="data_batch_3.bin is damaged, or another file"):
+    with pytest.raises(FormatError, match=r"data_batch_3\.bin is damaged, or another file"):
         vision.CIFAR10(root)
 
 
@@ -214,7 +214,7 @@ def test_folders_with_other_things_in_them(folder):
         "notes.txt. Only support .jpg",
         "notes.txt",
     ]
-    with pytest.raises(FileNotFoundError, match="there is no folder '.*nothing'"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nothing'"):
         vision.ImageFolderDataset(folder / "nothing")
 
 

@@ -8,6 +8,7 @@ from gluonx.data import ArrayDataset, DataLoader, batchify
 from gluonx.data.vision import functional
 from gluonx.data.vision import transforms as T
 from gluonx.errors import ShapeError
+from lib.data_samples import XLAStarted
 
 
 def picture(*shape):
@@ -281,3 +282,9 @@ def test_batchify_functions_of_users_are_given_ndarrays(tmp_path):
     images = ImageFolderDataset(tmp_path).transform_first(T.ToTensor())
     (batch,) = DataLoader(images, 1, batchify_fn=mine)
     assert kinds == [type(np.ones(1)), int] and batch[0].shape == (1, 3, 37, 53)
+
+
+def test_workers_start_no_xla():
+    images = in_a_set(T.Compose([T.RandomResizedCrop(8), T.RandomColorJitter(0.1, 0.1, 0.1, 0.1), T.ToTensor()]))
+    ((started, _),) = DataLoader(images.transform_first(XLAStarted()), 2, num_workers=1)
+    assert started.shape == (2, 1) and not started.any()

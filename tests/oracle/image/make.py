@@ -1,6 +1,7 @@
 """Writes golden.npz beside it: what MXNet answers to the cases.
 
-Run by the oracle's Python: ``python tests/oracle/image/make.py``. The pictures beside it were written by OpenCV's encoder.
+Run by the oracle's Python: ``python tests/oracle/image/make.py``. OpenCV's encoder has
+written the pictures beside it.
 """
 
 import json
