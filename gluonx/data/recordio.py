@@ -42,7 +42,9 @@ def frame(data: Any) -> bytes:
     """Return the bytes that a record file has for a record of `data`."""
     data = bytes(data)
     if len(data) >= LIMIT:
-        raise ArgumentError(f"a record must be shorter than 2**29 bytes, the limit of the format; got {len(data)} bytes")
+        raise ArgumentError(
+            f"a record must be shorter than 2**29 bytes, the limit of the format; got {len(data)} bytes"
+        )
     cuts = []
     found = data.find(MAGIC)
     while found >= 0:
@@ -344,7 +346,9 @@ class MXIndexedRecordIO(MXRecordIO):
         """Append a record, and its key to the index."""
         key, offset, line = self.key_type(idx), self.tell(), str(idx)
         if "\t" in line or "\n" in line:
-            raise ArgumentError(f"a key must have no tabulator and no line end, which the index file cannot hold: {line!r}")
+            raise ArgumentError(
+                f"a key must have no tabulator and no line end, which the index file cannot hold: {line!r}"
+            )
         self.write(buf)
         assert self.fidx is not None
         self.fidx.write(f"{key}\t{offset}\n")

@@ -232,7 +232,9 @@ def to_tensor(image: np.ndarray) -> np.ndarray:
     return np.divide(np.moveaxis(image, -1, -3), np.float32(255), out=out, dtype=np.float32)
 
 
-def normalize(tensor: np.ndarray, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> np.ndarray:
+def normalize(
+    tensor: np.ndarray, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0
+) -> np.ndarray:
     """Return ``(tensor - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
     Raises
