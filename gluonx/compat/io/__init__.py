@@ -7,6 +7,7 @@ from gluonx.compat.io.arrays import NDArrayIter as NDArrayIter
 from gluonx.compat.io.batches import DataBatch as DataBatch
 from gluonx.compat.io.batches import DataDesc as DataDesc
 from gluonx.compat.io.batches import DataIter as DataIter
+from gluonx.compat.io.detection import ImageDetRecordIter as ImageDetRecordIter
 from gluonx.compat.io.native import MXDataIter as MXDataIter
 from gluonx.compat.io.records import ImageRecordInt8Iter as ImageRecordInt8Iter
 from gluonx.compat.io.records import ImageRecordIter as ImageRecordIter
@@ -24,6 +25,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
