@@ -6,8 +6,9 @@ It takes the arguments of MXNet's tool of that name. First a list is made of a f
     python -m gluonx.data.im2rec --resize 256 --num-thread 4 data/birds photos
 
 A line of a list is ``number TAB label TAB path``, or has several labels. From each list ``PREFIX*.lst`` come
-``PREFIX*.rec`` and its index ``PREFIX*.idx``, which appear when they are complete. Records are in the order of the list,
-with any number of threads. An image that cannot be read is left out: a message says which, and the last line how many.
+``PREFIX*.rec`` and its index ``PREFIX*.idx``, which appear when they are complete. Records are in the order of the
+list, with any number of threads. An image that cannot be read is left out: a message says which, and the last line how
+many.
 """
 
 from __future__ import annotations
@@ -309,7 +310,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; returns the exit status."""
     given = vars(_parser().parse_args(_as_switches(sys.argv[1:] if argv is None else argv)))
     prefix, root = os.path.abspath(given.pop("prefix")), os.path.abspath(given.pop("root"))
-    of_lists = {name: given.pop(name) for name in ("recursive", "exts", "shuffle", "chunks", "train_ratio", "test_ratio")}
+    of_lists = {
+        name: given.pop(name) for name in ("recursive", "exts", "shuffle", "chunks", "train_ratio", "test_ratio")
+    }
     try:
         if given.pop("list"):
             for name in make_lists(prefix, root, **of_lists):

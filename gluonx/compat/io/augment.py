@@ -101,32 +101,13 @@ class Augmenter:
     def __init__(self, owner: str, of: SimpleNamespace, data_shape: tuple[int, int, int]) -> None:
         self.of, self.owner = of, owner
         _, self.height, self.width = data_shape
-        if of.aug_seq not in ("aug_default", ""):
-            raise ArgumentError(f"{owner}: aug_seq={of.aug_seq!r} is unknown; there is only 'aug_default'")
-        if of.inter_method not in (0, 1, 2, 3, 4, 9, 10):
-            raise ArgumentError(f"{owner}: inter_method must be 0 to 4, 9 or 10, got {of.inter_method}")
         self.ratios = (1.0, 1.0)
         if of.min_aspect_ratio is not None:
             self.ratios = (of.min_aspect_ratio, of.max_aspect_ratio)
         elif of.max_aspect_ratio:
             self.ratios = (1 - of.max_aspect_ratio, 1 + of.max_aspect_ratio)
-        if self.ratios[0] > self.ratios[1]:
-            raise ArgumentError(f"{owner}: min_aspect_ratio is above max_aspect_ratio: {self.ratios}")
-        for name in ("area", "scale"):
-            low, high = getattr(of, f"min_random_{name}"), getattr(of, f"max_random_{name}")
-            if not 0 < low <= high:
-                raise ArgumentError(
-                    f"{owner}: min_random_{name} must be positive and at most max_random_{name}: {low}, {high}"
-                )
+        self._check()
         scaled = (of.min_random_scale, of.max_random_scale) != (1, 1)
-        if of.random_resized_crop and (scaled or of.rand_crop or max(of.min_crop_size, of.max_crop_size) > -1):
-            others = "rand_crop, min_crop_size, max_crop_size, min_random_scale and max_random_scale"
-            raise ArgumentError(f"{owner}: random_resized_crop=True goes with none of {others}")
-        if of.random_resized_crop and self.ratios[0] <= 0:
-            raise ArgumentError(f"{owner}: random_resized_crop needs a positive min_aspect_ratio, got {self.ratios[0]}")
-        if of.max_crop_size < of.min_crop_size or (of.max_crop_size > 0) != (of.min_crop_size > 0):
-            told = f"got {of.min_crop_size} and {of.max_crop_size}"
-            raise ArgumentError(f"{owner}: min_crop_size and max_crop_size go together, the latter not smaller; {told}")
         self.warps = (
             (of.max_rotate_angle > 0 or of.rotate > 0 or of.max_shear_ratio > 0 or scaled)
             or (self.ratios != (1, 1) and not of.random_resized_crop)
@@ -141,6 +122,34 @@ class Augmenter:
         # Whether chance has a part at all: a generator costs more than a crop.
         self.draws = self.warps or of.rand_crop or of.random_resized_crop or self.jitters or self.turns
         self.draws = self.draws or of.pca_noise > 0 or of.inter_method == 10 or of.max_crop_size > of.min_crop_size
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        of, owner = self.of, self.owner
+        if of.aug_seq not in ("aug_default", ""):
+            raise ArgumentError(f"{owner}: aug_seq={of.aug_seq!r} is unknown; there is only 'aug_default'")
+        if of.inter_method not in (0, 1, 2, 3, 4, 9, 10):
+            raise ArgumentError(f"{owner}: inter_method must be 0 to 4, 9 or 10, got {of.inter_method}")
+        if self.ratios[0] > self.ratios[1]:
+            raise ArgumentError(f"{owner}: min_aspect_ratio is above max_aspect_ratio: {self.ratios}")
+        for name in ("area", "scale"):
+            low, high = getattr(of, f"min_random_{name}"), getattr(of, f"max_random_{name}")
+            if not 0 < low <= high:
+                raise ArgumentError(
+                    f"{owner}: min_random_{name} must be positive and at most max_random_{name}: {low}, {high}"
+                )
+        if of.random_resized_crop and (
+            (of.min_random_scale, of.max_random_scale) != (1, 1)
+            or of.rand_crop
+            or max(of.min_crop_size, of.max_crop_size) > -1
+        ):
+            others = "rand_crop, min_crop_size, max_crop_size, min_random_scale and max_random_scale"
+            raise ArgumentError(f"{owner}: random_resized_crop=True goes with none of {others}")
+        if of.random_resized_crop and self.ratios[0] <= 0:
+            raise ArgumentError(f"{owner}: random_resized_crop needs a positive min_aspect_ratio, got {self.ratios[0]}")
+        if of.max_crop_size < of.min_crop_size or (of.max_crop_size > 0) != (of.min_crop_size > 0):
+            told = f"got {of.min_crop_size} and {of.max_crop_size}"
+            raise ArgumentError(f"{owner}: min_crop_size and max_crop_size go together, the latter not smaller; {told}")
 
     def __call__(self, image: np.ndarray, rng: Any) -> np.ndarray:
         """Augment an image (height, width, channels) of uint8."""

@@ -65,7 +65,9 @@ class _Objects(NamedTuple):
         first, width = (int(labels[0]), int(labels[1])) if len(labels) >= 2 else (0, 0)
         if first < 2 or width < 5 or len(labels) < first + width or (len(labels) - first) % width:
             told = "labels of detection are [length of the head, length of an object, ..., then the objects, each"
-            raise FormatError(f"{told} [id, left, top, right, bottom, ...]], got {labels[:8].tolist()} ({len(labels)} in all)")
+            raise FormatError(
+                f"{told} [id, left, top, right, bottom, ...]], got {labels[:8].tolist()} ({len(labels)} in all)"
+            )
         return cls(labels[:first], labels[first:].reshape(-1, width).copy())
 
     @property
@@ -108,7 +110,9 @@ class _Augmenter:
         _, self.height, self.width = of.data_shape
         if of.aug_seq not in ("det_aug_default", ""):
             raise ArgumentError(f"{owner}: aug_seq={of.aug_seq!r} is unknown; there is only 'det_aug_default'")
-        self.samplers = [self._sampler(number) for number in range(of.num_crop_sampler)] if of.rand_crop_prob > 0 else []
+        self.samplers = (
+            [self._sampler(number) for number in range(of.num_crop_sampler)] if of.rand_crop_prob > 0 else []
+        )
         turns = ("hue", of.max_random_hue), ("illumination", of.max_random_illumination)
         turns = (*turns, ("saturation", of.max_random_saturation))
         self.turns = [(getattr(of, f"random_{name}_prob"), most) for name, most in turns]
@@ -229,11 +233,12 @@ class _Augmenter:
 
 
 class ImageDetRecordIter(ImageRecords):
-    """Batches of the images in a record file of detection, with their objects: float32, (batch, channels, height, width).
+    """Batches of the images in a record file of detection, with their objects.
 
-    A row of labels is ``[channels, height, width, count, labels..., padding...]``: the size that the image has within
-    the row of data, how many numbers its labels are, these (``[length of the head, length of an object, ..., objects]``,
-    where an object is ``[id, left, top, right, bottom, ...]`` in parts of the image), and `label_pad_value` up to the end.
+    A batch of data is float32, (batch, channels, height, width). A row of labels is ``[channels, height, width, count,
+    labels..., padding...]``: the size that the image has within the row of data; how many numbers its labels are; these,
+    ``[length of the head, length of an object, ..., objects]``, where an object is ``[id, left, top, right, bottom,
+    ...]`` in parts of the image; and `label_pad_value` up to the end.
 
     Parameters
     ----------
@@ -248,8 +253,8 @@ class ImageDetRecordIter(ImageRecords):
     resize : int
         Scale the shorter edge to this size first.
     resize_mode : {'force', 'shrink', 'fit'}
-        How the image gets the size of `data_shape` last: by changing its ratio; by shrinking it only where it is larger,
-        or scaling it in any case, with its ratio kept. The rest of the row of data is zeros then.
+        How the image gets the size of `data_shape` last: by changing its ratio; by shrinking it only where it is
+        larger, or scaling it in any case, with its ratio kept. The rest of the row of data is zeros then.
     rand_mirror_prob : float
         How often left and right are exchanged.
     rand_pad_prob, max_pad_scale, fill_value

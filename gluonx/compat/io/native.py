@@ -14,6 +14,7 @@ import numpy as onp
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.compat.nd.ndarray import as_nd
+from gluonx.compat.util import is_np_array
 from gluonx.data._host import OnHost, device_batch
 from gluonx.errors import FormatError
 
@@ -29,13 +30,14 @@ COMMON: par.Table = {
     "dtype": (par.maybe(par.choice(*_DTYPES)), None),
 }
 # Parameters that some iterator of MXNet has or had, and that another one leaves unread.
-_ELSEWHERE = frozenset(
-    "aug_seq crop_x_start crop_y_start cutoff data_csv data_libsvm data_shape dist_num_workers dist_worker_id flat "
-    "image input_shape label label_csv label_libsvm label_shape label_width max_aspect_ratio max_crop_size mean_a "
-    "mean_b mean_g mean_img mean_r min_crop_size mirror num_parts pad part_index path_imgidx path_imglist path_imgrec "
-    "preprocess_threads rand_crop rand_mirror resize round_batch scale seed seed_aug shuffle silent std_a std_b std_g "
-    "std_r verbose max_random_contrast max_random_illumination".split()
-)
+_ELSEWHERE = frozenset((
+    "crop_x_start", "crop_y_start", "cutoff", "data_csv", "data_libsvm", "data_shape", "dist_num_workers",
+    "dist_worker_id", "flat", "image", "input_shape", "label", "label_csv", "label_libsvm", "label_shape",
+    "label_width", "max_aspect_ratio", "max_crop_size", "max_random_contrast", "max_random_illumination", "mean_a",
+    "mean_b", "mean_g", "mean_img", "mean_r", "min_crop_size", "mirror", "num_parts", "pad", "part_index",
+    "path_imgidx", "path_imglist", "path_imgrec", "preprocess_threads", "rand_crop", "rand_mirror", "resize",
+    "round_batch", "scale", "seed", "seed_aug", "shuffle", "silent", "std_a", "std_b", "std_g", "std_r", "verbose",
+))  # fmt: skip
 
 
 def taken(owner: str, table: par.Table, given: Mapping[str, Any]) -> Any:
@@ -57,7 +59,8 @@ class HostBatch(NamedTuple):
 class MXDataIter(DataIter):
     """The interface of iterators that are C++ in MXNet: one array of data and one of labels a batch.
 
-    `getdata` and `getlabel` give these arrays themselves, and not lists as those of other iterators.
+    The arrays are np arrays, or NDArrays in a program for MXNet 1, as those of its blocks. `getdata` and `getlabel`
+    give them themselves, and not in lists as those of other iterators.
     """
 
     def __init__(self, batch_size: int, data: DataDesc, label: DataDesc) -> None:
@@ -81,7 +84,9 @@ class MXDataIter(DataIter):
         self._current = None
         if host is not None:
             data, label = device_batch([OnHost(host.data), OnHost(host.label)])
-            self._current = (as_nd(data), as_nd(label), host.pad, host.index)
+            if not is_np_array():
+                as_nd([data, label])
+            self._current = (data, label, host.pad, host.index)
         return self._current is not None
 
     def next(self) -> DataBatch:

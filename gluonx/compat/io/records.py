@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
-import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -79,8 +80,8 @@ class Records:
     """A part of the records of one or several files, which are read in their order or shuffled.
 
     With an index the parts are of equal numbers of records, and shuffling goes over all of them. Without it they are
-    of equal numbers of bytes, cut as MXNet cuts them; shuffling puts pieces of `_CHUNK` megabytes in a random order, and
-    the records within each.
+    of equal numbers of bytes, cut as MXNet cuts them; shuffling puts pieces of `_CHUNK` megabytes in a random order,
+    and the records within each.
     """
 
     def __init__(self, owner: str, of: SimpleNamespace) -> None:
@@ -112,11 +113,11 @@ class Records:
 
     def _cut(self, parts: int, part: int, step: int | None) -> list[_Piece]:
         total = sum(size for _, size in self.files)
-        share = -(-(-(-total // parts)) // 4) * 4
+        share = (math.ceil(total / parts) + 3) // 4 * 4
         start, end = min(share * part, total), min(share * (part + 1), total)
         marks = [start, *(range(start, end, step)[1:] if step else ()), end]
         pieces: list[_Piece] = []
-        for left, right in zip(marks, marks[1:], strict=False):
+        for left, right in itertools.pairwise(marks):
             before = 0
             for path, size in self.files:
                 low, high = max(left - before, 0), min(right - before, size)
@@ -240,7 +241,6 @@ class ImageRecords(Streaming):
         self._draws = False
         self._seed = abs(of.seed_aug or 0)
         self._count = 0
-        self._lock = threading.Lock()
 
     def _where(self) -> str:
         return str(self._records)
@@ -298,7 +298,9 @@ class ImageRecords(Streaming):
 
 
 class ImageRecordIter(ImageRecords):
-    """Batches of the images in a record file, decoded and augmented in threads: float32, (batch, channels, height, width).
+    """Batches of the images in a record file, decoded and augmented in threads.
+
+    A batch of data is float32, (batch, channels, height, width).
 
     Parameters
     ----------
@@ -352,7 +354,8 @@ class ImageRecordIter(ImageRecords):
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale : float
         Pixels become (pixel - mean) * scale / std.
     mean_img : str
-        A file with an image of means, which is subtracted instead. If it is missing, it is made of all images and saved.
+        A file with an image of means, which is subtracted instead. If it is missing, it is made of all images
+        and saved.
     max_random_contrast, max_random_illumination : float
         Multiply with a number near 1, and add a number, at random.
     data_name, label_name : str

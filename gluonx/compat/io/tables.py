@@ -45,7 +45,7 @@ def _label_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class CSVIter(Streaming):
-    """Batches of the rows of a CSV file, and of a second one with the labels.
+    r"""Batches of the rows of a CSV file, and of a second one with the labels.
 
     The files are read while they are needed, and never held as a whole.
 
@@ -81,7 +81,7 @@ class CSVIter(Streaming):
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
-    >>> _ = path.write_text("1,2\\n3,4\\n5,6\\n")
+    >>> _ = path.write_text("1,2\n3,4\n5,6\n")
     >>> rows = CSVIter(data_csv=path, data_shape=(2,), batch_size=2)
     >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in rows]
     [([[1.0, 2.0], [3.0, 4.0]], 0), ([[5.0, 6.0], [1.0, 2.0]], 1)]
@@ -177,9 +177,9 @@ def _need_file(owner: str, path: str) -> None:
 
 
 class LibSVMIter(Streaming):
-    """Batches of rows that a LibSVM file holds sparse: ``label index:value index:value ...``, indices from 0.
+    r"""Batches of rows that a LibSVM file holds sparse: ``label index:value index:value ...``, indices from 0.
 
-    In MXNet the data are `CSRNDArray`. Arrays of gluonx are dense, so these are NDArrays of the same values, and the
+    In MXNet the data are `CSRNDArray`. Arrays of gluonx are dense, so these are dense, of the same values, and the
     first iterator of a process says so in a warning.
 
     Parameters
@@ -212,7 +212,7 @@ class LibSVMIter(Streaming):
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.txt"
-    >>> _ = path.write_text("1 0:0.5 2:1.5\\n-1 1:2\\n")
+    >>> _ = path.write_text("1 0:0.5 2:1.5\n-1 1:2\n")
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     batch = next(LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2))
@@ -244,8 +244,8 @@ class LibSVMIter(Streaming):
     def _warn(cls) -> None:
         if not LibSVMIter._told:
             LibSVMIter._told = True
-            told = "LibSVMIter gives dense NDArrays, where MXNet gives CSRNDArrays: the values are equal, the memory is not"
-            warnings.warn(told, stacklevel=3)
+            told = "the values are equal, the memory is not"
+            warnings.warn(f"LibSVMIter gives dense arrays, where MXNet gives CSRNDArrays: {told}", stacklevel=3)
 
     def _where(self) -> str:
         return f"part {self._part[1]} of {self._part[0]} of '{self._path}'"
@@ -351,8 +351,8 @@ class MNISTIter(MXDataIter):
     Parameters
     ----------
     image, label : str
-        The files, ``'./train-images-idx3-ubyte'`` and ``'./train-labels-idx1-ubyte'`` by default. Each is taken with the
-        ending ``.gz`` as well.
+        The files, ``'./train-images-idx3-ubyte'`` and ``'./train-labels-idx1-ubyte'`` by default. Each is taken
+        with the ending ``.gz`` as well.
     batch_size : int, default 128
     shuffle : bool, default True
     seed : int, default 0
