@@ -199,7 +199,8 @@ class _Augmenter:
                     continue
                 x, y = int(window.x * width), int(window.y * height)
                 wide, tall = max(int(window.width * width), 1), max(int(window.height * height), 1)
-                return image[y : y + tall, x : x + wide], kept.placed(*window)
+                exact = x / width, y / height, wide / width, tall / height
+                return image[y : y + tall, x : x + wide], kept.placed(*exact)
         return image, objects
 
     def _window(self, sampler: dict[str, tuple[float, float]], ratio_of_image: float, rng: Any) -> _Window:
@@ -236,9 +237,9 @@ class ImageDetRecordIter(ImageRecords):
     """Batches of the images in a record file of detection, with their objects.
 
     A batch of data is float32, (batch, channels, height, width). A row of labels is ``[channels, height, width, count,
-    labels..., padding...]``: the size that the image has within the row of data; how many numbers its labels are; these,
-    ``[length of the head, length of an object, ..., objects]``, where an object is ``[id, left, top, right, bottom,
-    ...]`` in parts of the image; and `label_pad_value` up to the end.
+    labels..., padding...]``: the size that the image has within the row of data; how many numbers its labels are; these
+    labels, ``[length of the head, length of an object, ..., objects]``, where an object is ``[id, left, top, right,
+    bottom, ...]`` in parts of the image; and `label_pad_value` up to the end.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ class ImageDetRecordIter(ImageRecords):
         Scale the shorter edge to this size first.
     resize_mode : {'force', 'shrink', 'fit'}
         How the image gets the size of `data_shape` last: by changing its ratio; by shrinking it only where it is
-        larger, or scaling it in any case, with its ratio kept. The rest of the row of data is zeros then.
+        larger, or scaling it in any case, with its ratio kept. The rest is black then.
     rand_mirror_prob : float
         How often left and right are exchanged.
     rand_pad_prob, max_pad_scale, fill_value
@@ -325,8 +326,10 @@ class ImageDetRecordIter(ImageRecords):
     def _transform(self, image: Any, labels: np.ndarray, data: np.ndarray, label: np.ndarray, rng: Any) -> None:
         image, objects = self._augment(image, _Objects.of(labels), rng)
         height, width = image.shape[:2]
-        data[...] = 0
-        self._normalize(image, data[:, :height, :width], rng)
+        if image.shape != (canvas := (*self._shape[1:], self._channels)):
+            image, part = np.zeros(canvas, np.uint8), image
+            image[:height, :width] = part
+        self._normalize(image, data, rng)
         numbers = objects.numbers()
         label[0, :4] = self._channels, height, width, len(numbers)
         label[0, 4 : 4 + len(numbers)] = numbers

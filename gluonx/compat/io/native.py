@@ -150,7 +150,7 @@ class Streaming(MXDataIter):
 
     @abstractmethod
     def _pass(self, number: int) -> Iterator[Any]:
-        """Yield the samples of a pass."""
+        """Return the samples of a pass; they must not refer to the iterator, which ends when nobody does."""
 
     @abstractmethod
     def _make(self, samples: list[Any]) -> tuple[Any, Any, Any, list[Future[Any]]]:

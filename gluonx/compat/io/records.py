@@ -240,15 +240,15 @@ class ImageRecords(Streaming):
         super().__init__(of.batch_size, data, label, of.round_batch, of.prefetch_buffer, of.preprocess_threads)
         self._draws = False
         self._seed = abs(of.seed_aug or 0)
-        self._count = 0
+        self._places = itertools.count()
 
     def _where(self) -> str:
         return str(self._records)
 
     def _pass(self, number: int) -> Iterator[Sample]:
-        for data, path, offset in self._records.read(number):
-            yield Sample(self._count, data, path, offset)
-            self._count += 1
+        # Nothing of this refers to the iterator, which therefore ends, with its threads, when its user drops it.
+        places = self._places
+        return (Sample(next(places), *found) for found in self._records.read(number))
 
     def _make(self, samples: list[Sample]) -> tuple[Any, Any, Any, list[Future[Any]]]:
         size = self.batch_size

@@ -44,6 +44,62 @@ def _label_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return () if shape == (1,) else shape
 
 
+class _CSV(NamedTuple):
+    """The rows of a CSV file, and of one with their labels."""
+
+    path: str
+    shape: tuple[int, ...]
+    labels: str
+    label_shape: tuple[int, ...]
+    dtype: onp.dtype
+
+    def read(self) -> Iterator[_Row]:
+        data = self._lines(self.path, math.prod(self.shape))
+        if not self.labels:
+            label = onp.zeros(self.label_shape, self.dtype)
+            yield from (_Row(place, row, label) for place, row in enumerate(data))
+            return
+        labels = self._lines(self.labels, math.prod(self.label_shape))
+        for place, row in enumerate(data):
+            label = next(labels, None)
+            if label is None:
+                raise FormatError(
+                    f"CSVIter: '{self.labels}' has {place} rows of labels, but '{self.path}' has more rows"
+                )
+            yield _Row(place, row, label)
+
+    def _lines(self, path: str, width: int) -> Iterator[onp.ndarray]:
+        start = 1
+        with open(path, encoding="utf-8") as file:
+            while lines := [line for line, _ in zip(file, range(_LINES), strict=False)]:
+                yield from self._parsed(path, start, lines, width)
+                start += len(lines)
+
+    def _parsed(self, path: str, start: int, lines: list[str], width: int) -> Iterator[onp.ndarray]:
+        kept = [(start + place, line) for place, line in enumerate(lines) if line.strip()]
+        if not kept:
+            return iter(())
+        try:
+            rows = onp.loadtxt([line for _, line in kept], self.dtype, comments=None, delimiter=",", ndmin=2)
+        except ValueError:
+            rows = None
+        if rows is None or rows.shape[1] != width:
+            for place, line in kept:  # which one is it?
+                self._refuse(path, place, line, width)
+        return iter(rows if rows is not None else ())
+
+    def _refuse(self, path: str, place: int, line: str, width: int) -> None:
+        where = f"CSVIter: '{path}', line {place}"
+        fields = line.strip().split(",")
+        if len(fields) != width:
+            raise FormatError(f"{where}: {width} numbers were expected, got {len(fields)}: {line.strip()[:60]!r}")
+        for field in fields:
+            try:
+                onp.dtype(self.dtype).type(field.strip())
+            except ValueError:
+                raise FormatError(f"{where}: a number of {self.dtype} was expected, got {field[:60]!r}") from None
+
+
 class CSVIter(Streaming):
     r"""Batches of the rows of a CSV file, and of a second one with the labels.
 
@@ -89,70 +145,27 @@ class CSVIter(Streaming):
 
     def __init__(self, data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any) -> None:
         of = taken("CSVIter", _OF_CSV, kwargs)
-        self._shape, self._label_shape = of.data_shape, of.label_shape
-        self._dtype = onp.dtype(of.dtype or "float32")
-        if self._dtype.name not in ("float32", "int32", "int64"):
+        dtype = onp.dtype(of.dtype or "float32")
+        if dtype.name not in ("float32", "int32", "int64"):
             raise ArgumentError(f"CSVIter: dtype must be float32, int32 or int64, got {of.dtype!r}")
-        self._path, self._labels = of.data_csv, "" if of.label_csv in _NO_FILE else of.label_csv
-        for path in filter(None, (self._path, self._labels)):
+        labels = "" if of.label_csv in _NO_FILE else of.label_csv
+        for path in filter(None, (of.data_csv, labels)):
             _need_file("CSVIter", path)
-        data = DataDesc(data_name, (of.batch_size, *self._shape), self._dtype)
-        label = DataDesc(label_name, (of.batch_size, *_label_shape(self._label_shape)), self._dtype)
+        self._rows = _CSV(of.data_csv, of.data_shape, labels, of.label_shape, dtype)
+        data = DataDesc(data_name, (of.batch_size, *of.data_shape), dtype)
+        label = DataDesc(label_name, (of.batch_size, *_label_shape(of.label_shape)), dtype)
         super().__init__(of.batch_size, data, label, of.round_batch, of.prefetch_buffer)
 
     def _where(self) -> str:
-        return f"'{self._path}'"
+        return f"'{self._rows.path}'"
 
     def _pass(self, number: int) -> Iterator[_Row]:
-        data = self._lines(self._path, math.prod(self._shape))
-        if not self._labels:
-            label = onp.zeros(self._label_shape, self._dtype)
-            yield from (_Row(place, row, label) for place, row in enumerate(data))
-            return
-        labels = self._lines(self._labels, math.prod(self._label_shape))
-        for place, row in enumerate(data):
-            label = next(labels, None)
-            if label is None:
-                raise FormatError(
-                    f"CSVIter: '{self._labels}' has {place} rows of labels, but '{self._path}' has more rows"
-                )
-            yield _Row(place, row, label)
-
-    def _lines(self, path: str, width: int) -> Iterator[onp.ndarray]:
-        start = 1
-        with open(path, encoding="utf-8") as file:
-            while lines := [line for line, _ in zip(file, range(_LINES), strict=False)]:
-                yield from self._parsed(path, start, lines, width)
-                start += len(lines)
-
-    def _parsed(self, path: str, start: int, lines: list[str], width: int) -> Iterator[onp.ndarray]:
-        kept = [(start + place, line) for place, line in enumerate(lines) if line.strip()]
-        if not kept:
-            return iter(())
-        try:
-            rows = onp.loadtxt([line for _, line in kept], self._dtype, comments=None, delimiter=",", ndmin=2)
-        except ValueError:
-            rows = None
-        if rows is None or rows.shape[1] != width:
-            for place, line in kept:  # which one is it?
-                self._refuse(path, place, line, width)
-        return iter(rows if rows is not None else ())
-
-    def _refuse(self, path: str, place: int, line: str, width: int) -> None:
-        where = f"CSVIter: '{path}', line {place}"
-        fields = line.strip().split(",")
-        if len(fields) != width:
-            raise FormatError(f"{where}: {width} numbers were expected, got {len(fields)}: {line.strip()[:60]!r}")
-        for field in fields:
-            try:
-                onp.dtype(self._dtype).type(field.strip())
-            except ValueError:
-                raise FormatError(f"{where}: a number of {self._dtype} was expected, got {field[:60]!r}") from None
+        return self._rows.read()
 
     def _make(self, samples: list[_Row]) -> tuple[Any, Any, Any, list[Future[Any]]]:
-        size = self.batch_size
-        data = _rows_of([row.data for row in samples], size, self._shape, self._dtype)
-        label = _rows_of([row.label for row in samples], size, _label_shape(self._label_shape), self._dtype)
+        size, of = self.batch_size, self._rows
+        data = _rows_of([row.data for row in samples], size, of.shape, of.dtype)
+        label = _rows_of([row.label for row in samples], size, _label_shape(of.label_shape), of.dtype)
         return data, label, _numbers(samples, size), []
 
 
@@ -174,6 +187,51 @@ def _numbers(samples: list[_Row], size: int) -> onp.ndarray:
 def _need_file(owner: str, path: str) -> None:
     if not os.path.isfile(path):
         raise FileNotFoundError(f"{owner}: there is no file '{path}'")
+
+
+class _LibSVM(NamedTuple):
+    """The rows of a part of a LibSVM file, and of one with their labels."""
+
+    path: str
+    width: int
+    labels: str
+    label_width: int
+    part: tuple[int, int]
+
+    def read(self) -> Iterator[_Row]:
+        data = self._lines(self.path, self.width)
+        labels = self._lines(self.labels, self.label_width) if self.labels else None
+        for place, (first, row) in enumerate(data):
+            label: Any = onp.float32(first)
+            if labels is not None:
+                found = next(labels, None)
+                if found is None:
+                    raise FormatError(f"LibSVMIter: '{self.labels}' has fewer rows than '{self.path}', {place} of them")
+                label = found[1]
+            yield _Row(place, row, label)
+
+    def _lines(self, path: str, width: int) -> Iterator[tuple[float, _Sparse]]:
+        with open(path, "rb") as file:
+            start, end = _lines_of_part(file, *self.part)
+            file.seek(start)
+            while file.tell() < end:
+                at = file.tell()
+                fields = file.readline().partition(b"#")[0].split()
+                if not fields:
+                    continue
+                try:
+                    pairs = [field.split(b":") for field in fields[1:]]
+                    indices = onp.array([int(index) for index, _ in pairs], onp.int64)
+                    values = onp.array([float(value) for _, value in pairs], onp.float32)
+                    label = float(fields[0])
+                except ValueError:
+                    told = b" ".join(fields)[:80].decode(errors="replace")
+                    expected = "'label index:value index:value ...' was expected"
+                    raise FormatError(f"LibSVMIter: '{path}', byte {at}: {expected}, got {told!r}") from None
+                if len(indices) and not 0 <= indices.min() <= indices.max() < width:
+                    beyond = int(indices.max() if indices.max() >= width else indices.min())
+                    raise FormatError(f"LibSVMIter: '{path}', byte {at}: index {beyond} does not fit a row of {width}")
+                yield label, _Sparse(indices, values)
 
 
 class LibSVMIter(Streaming):
@@ -224,20 +282,19 @@ class LibSVMIter(Streaming):
 
     def __init__(self, data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any) -> None:
         of = taken("LibSVMIter", _OF_LIBSVM, kwargs)
-        self._path, self._labels = of.data_libsvm, "" if of.label_libsvm in _NO_FILE else of.label_libsvm
-        self._width, self._label_width = int(of.data_shape[0]), math.prod(of.label_shape)
-        if not self._labels and self._label_width != 1:
+        labels, width = "" if of.label_libsvm in _NO_FILE else of.label_libsvm, math.prod(of.label_shape)
+        if not labels and width != 1:
             raise ArgumentError(f"LibSVMIter: label_shape={of.label_shape} needs label_libsvm; a row has one label")
         if not of.round_batch:
             raise ArgumentError("LibSVMIter: round_batch=False is not supported, as in MXNet")
         if of.dtype not in (None, "float32"):
             raise ArgumentError(f"LibSVMIter: dtype must be float32, as in MXNet, got {of.dtype!r}")
-        self._part = _need_part("LibSVMIter", of)
-        for path in filter(None, (self._path, self._labels)):
+        for path in filter(None, (of.data_libsvm, labels)):
             _need_file("LibSVMIter", path)
+        self._rows = _LibSVM(of.data_libsvm, of.data_shape[0], labels, width, _need_part("LibSVMIter", of))
         self._warn()
-        data = DataDesc(data_name, (of.batch_size, self._width))
-        label = DataDesc(label_name, (of.batch_size, *_label_shape((self._label_width,))))
+        data = DataDesc(data_name, (of.batch_size, *of.data_shape))
+        label = DataDesc(label_name, (of.batch_size, *_label_shape((width,))))
         super().__init__(of.batch_size, data, label, True, of.prefetch_buffer)
 
     @classmethod
@@ -248,50 +305,17 @@ class LibSVMIter(Streaming):
             warnings.warn(f"LibSVMIter gives dense arrays, where MXNet gives CSRNDArrays: {told}", stacklevel=3)
 
     def _where(self) -> str:
-        return f"part {self._part[1]} of {self._part[0]} of '{self._path}'"
+        return f"part {self._rows.part[1]} of {self._rows.part[0]} of '{self._rows.path}'"
 
     def _pass(self, number: int) -> Iterator[_Row]:
-        data = self._lines(self._path, self._width)
-        labels = self._lines(self._labels, self._label_width) if self._labels else None
-        for place, (first, row) in enumerate(data):
-            label: Any = onp.float32(first)
-            if labels is not None:
-                found = next(labels, None)
-                if found is None:
-                    raise FormatError(
-                        f"LibSVMIter: '{self._labels}' has fewer rows than '{self._path}', {place} of them"
-                    )
-                label = found[1]
-            yield _Row(place, row, label)
-
-    def _lines(self, path: str, width: int) -> Iterator[tuple[float, _Sparse]]:
-        with open(path, "rb") as file:
-            start, end = _lines_of_part(file, *self._part)
-            file.seek(start)
-            while file.tell() < end:
-                at = file.tell()
-                fields = file.readline().partition(b"#")[0].split()
-                if not fields:
-                    continue
-                try:
-                    pairs = [field.split(b":") for field in fields[1:]]
-                    indices = onp.array([int(index) for index, _ in pairs], onp.int64)
-                    values = onp.array([float(value) for _, value in pairs], onp.float32)
-                    label = float(fields[0])
-                except ValueError:
-                    told = b" ".join(fields)[:80].decode(errors="replace")
-                    expected = "'label index:value index:value ...' was expected"
-                    raise FormatError(f"LibSVMIter: '{path}', byte {at}: {expected}, got {told!r}") from None
-                if len(indices) and not 0 <= indices.min() <= indices.max() < width:
-                    beyond = int(indices.max() if indices.max() >= width else indices.min())
-                    raise FormatError(f"LibSVMIter: '{path}', byte {at}: index {beyond} does not fit a row of {width}")
-                yield label, _Sparse(indices, values)
+        return self._rows.read()
 
     def _make(self, samples: list[_Row]) -> tuple[Any, Any, Any, list[Future[Any]]]:
-        data = _dense([row.data for row in samples], self._width)
-        if self._labels:
-            label = _dense([row.label for row in samples], self._label_width)
-            label = label[:, 0] if self._label_width == 1 else label
+        of = self._rows
+        data = _dense([row.data for row in samples], of.width)
+        if of.labels:
+            label = _dense([row.label for row in samples], of.label_width)
+            label = label[:, 0] if of.label_width == 1 else label
         else:
             label = onp.array([row.label for row in samples], onp.float32)
         return data, label, _numbers(samples, self.batch_size), []
