@@ -197,9 +197,9 @@ class MXRecordIO:
         self.close()
 
     def __del__(self) -> None:
-        try:
+        try:  # noqa: SIM105 - at Python's end there is no contextlib any more
             self.close()
-        except Exception:  # at Python's end, or of an object that was never made
+        except Exception:  # of an object that was never made, for one
             pass
 
     def __getstate__(self) -> dict[str, Any]:

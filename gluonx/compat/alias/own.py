@@ -180,6 +180,14 @@ def _npx_load(file: Any) -> Any:
     return [found] if Naming.active and isinstance(found, Handle) else found
 
 
+def _opencv() -> Any:
+    """OpenCV where it is installed, else None."""
+    try:
+        return _real("cv2")
+    except ImportError:
+        return None
+
+
 class _NullType:
     """Stands for an argument that was not given."""
 
@@ -307,6 +315,13 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
     "mxnet.gluon.utils._indent": _value(_indent),
     "mxnet.gluon.block._indent": _value(_indent),
+    # Programs that pack records by themselves take these; the others its module imports, and so do star imports of it.
+    "mxnet.recordio._IR_FORMAT": _value("IfQQ"),
+    "mxnet.recordio._IR_SIZE": _value(24),
+    "mxnet.recordio.RecordIOHandle": _value(ctypes.c_void_p),
+    "mxnet.recordio.current_process": _name("multiprocessing", "current_process"),
+    "mxnet.recordio.namedtuple": _name("collections", "namedtuple"),
+    "mxnet.recordio.cv2": _opencv,
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
     "mxnet.log.get_logger": _value(_logger),
     "mxnet.log.getLogger": _value(_logger),
