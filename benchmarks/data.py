@@ -97,7 +97,10 @@ def measure(path: pathlib.Path, pythons: dict[str, pathlib.Path], rounds: int, s
 def table(loaders: list[Loader]) -> str:
     """Rates and ratios, as Markdown."""
     best = max((one for one in loaders if one.framework == OURS), key=lambda one: statistics.median(one.rates))
-    lines = [f"| loader | images/s (quartiles) | {best.framework} {best.kind} over it (quartiles) |", "| --- | --- | --- |"]
+    lines = [
+        f"| loader | images/s (quartiles) | {best.framework} {best.kind} over it (quartiles) |",
+        "| --- | --- | --- |",
+    ]
     for one in loaders:
         low, middle, high = quartiles(one.rates)
         ratios = quartiles([mine / other for mine, other in zip(best.rates, one.rates, strict=True)])

@@ -39,12 +39,11 @@ class _Server:
     def epoch(self) -> tuple[float, int]:
         """Seconds and images of an epoch, with every batch there as an array."""
         start, images = time.perf_counter(), 0
+        if hasattr(self.batches, "reset"):
+            self.batches.reset()  # in the time that counts: an iterator reads ahead from here on
         for batch in self.batches:
             images += self.count(batch)
-        spent = time.perf_counter() - start
-        if hasattr(self.batches, "reset"):
-            self.batches.reset()
-        return spent, images
+        return time.perf_counter() - start, images
 
     def count(self, batch: Any) -> int:
         """How many images a batch has, once it is computed."""
@@ -80,6 +79,7 @@ class _Gluon(_Server):
         )
 
     def count(self, batch: Any) -> int:
+        """How many images a batch has, once it is computed."""
         data = batch.data[0] if hasattr(batch, "data") else batch[0]
         data.wait_to_read()
         assert data.shape[1:] == (3, SIZE, SIZE)
@@ -152,6 +152,7 @@ class Torch(_Server):
         )
 
     def count(self, batch: Any) -> int:
+        """How many images a batch has."""
         assert tuple(batch[0].shape[1:]) == (3, SIZE, SIZE)
         return len(batch[0])
 

@@ -457,7 +457,7 @@ class _Crop(_Transform):
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         if x.ndim not in (3, 4):
             raise ShapeError(f"{type(self).__name__}: an image (height, width, channels) expected, got {x.shape}")
-        rows, columns = functional.crop_size(*x.shape[-3:-1], self._height, self._width)
+        rows, columns = functional.crop_size(x.shape[-3], x.shape[-2], self._height, self._width)
         top, left = self._place(x.shape[-3] - rows), self._place(x.shape[-2] - columns)
         part = functional.crop(x, left, top, columns, rows)
         return functional.resize(part, self._width, self._height, self._interp)

@@ -1,7 +1,7 @@
 """Calls of ``mx.image`` and of vision transforms that gluonx and MXNet 2.0.0b1 must answer alike.
 
-Read by ``make.py`` (in the oracle's Python, which has no gluonx) and by ``tests/image/test_image_oracle.py``. A case
-is a function of ``mx`` and of ``x``, which makes an array of it; before each, the random streams of Python and NumPy are
+Read by ``make.py`` (in the oracle's Python, which has no gluonx) and by ``tests/image/test_image_oracle.py``. A case is
+a function of ``mx`` and of ``x``, which makes an array of it; before each, the random streams of Python and NumPy are
 begun anew. What it gives is a tree of arrays and numbers.
 """
 
