@@ -1,4 +1,4 @@
-"""Images a second of the loaders: gluonx's, MXNet 2.0's, and PyTorch's with OpenCV by hand (torchvision if it is there).
+"""Images a second of the loaders: gluonx's, MXNet 2.0's, and PyTorch's with OpenCV, which its users write by hand.
 
 ``python -m benchmarks.data`` (``make bench-data``) prints a table. All sides read the same photographs' worth of JPEGs
 (500 x 375, made here by a script) from one record file: decode, random crop to 224, random flip, bring to float32 and
