@@ -75,7 +75,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.test_utils": {"*": LATER},
     "mxnet.image": {"*": LATER, "Number": IMPORTED, "cv2": IMPORTED},
     "mxnet.initializer": {"NDArray": IMPORTED, "load": IMPORTED, "sqrt": IMPORTED},
-    "mxnet.io": {"*": LATER, "MXDataIter": C_LIBRARY},
     "mxnet.kvstore": {
         "*": LATER,
         "BytePS": "a parameter server of others",
@@ -105,7 +104,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     ),
     "mxnet.random": {"Device": IMPORTED},
     "mxnet.recordio": {
-        "*": LATER,
         "RecordIOHandle": C_LIBRARY,
         "cv2": IMPORTED,
         "current_process": IMPORTED,
@@ -136,6 +134,7 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.np.histogramdd": "NumPy 2 has no `normed`",
     "mxnet.np.nanpercentile": "`interpolation` is taken for `method`",
     "mxnet.np.nanquantile": "`interpolation` is taken for `method`",
+    "mxnet.io.MXDataIter": "MXNet's constructor takes a handle of its C library",
     "mxnet.nd.linspace": "None is float32",
     "mxnet.nd.power": "by position the same",
     "mxnet.np.ndarray": "MXNet's constructor takes a handle of its C library",
@@ -161,6 +160,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "mxnet.initializer": ("oracle/optimizer/cases.py", *_LAYERS),
     "mxnet.optimizer": ("oracle/optimizer/cases.py", "oracle/optimizer_long/cases.py", *_LAYERS),
     "mxnet.lr_scheduler": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.io": ("oracle/records/cases.py", "compat/test_io_files.py"),
+    "mxnet.recordio": ("loader/test_recordio.py",),
     "mxnet.np": _NP,
     "mxnet.np.linalg": _NP,
     "mxnet.np.random": ("**/test_np_random.py", "**/test_np.py", "**/test_random*.py"),

@@ -18,8 +18,8 @@ from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import AUGMENT, NORMALIZE, Augmenter, Normalizer
 from gluonx.compat.io.batches import DataDesc
 from gluonx.compat.io.native import COMMON, Streaming, taken
-from gluonx.data._codec import decode
 from gluonx.data.recordio import MAGIC, read_index, read_record, unpack
+from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 
 __all__ = [
