@@ -18,7 +18,7 @@ _WAYS = {
     "mxnet.gluon.contrib.nn.SparseEmbedding": "use nn.Embedding: all arrays are dense",
     "mxnet.gluon.data.vision": "use gluonx.data with PIL or OpenCV",
     "mxnet.image": "use PIL or OpenCV, and np.array",
-    "mxnet.io": "use io.NDArrayIter or gluonx.data.DataLoader",
+    "mxnet.io": "use another iterator of mx.io, or gluonx.data.DataLoader",
     "mxnet.kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "mxnet.kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "mxnet.libinfo": "there is no shared library",

@@ -132,12 +132,12 @@ class Augmenter:
             raise ArgumentError(f"{owner}: inter_method must be 0 to 4, 9 or 10, got {of.inter_method}")
         if self.ratios[0] > self.ratios[1]:
             raise ArgumentError(f"{owner}: min_aspect_ratio is above max_aspect_ratio: {self.ratios}")
-        for name in ("area", "scale"):
-            low, high = getattr(of, f"min_random_{name}"), getattr(of, f"max_random_{name}")
-            if not 0 < low <= high:
-                raise ArgumentError(
-                    f"{owner}: min_random_{name} must be positive and at most max_random_{name}: {low}, {high}"
-                )
+        if not 0 < of.min_random_area <= of.max_random_area:
+            told = f"got {of.min_random_area} and {of.max_random_area}"
+            raise ArgumentError(f"{owner}: min_random_area must be positive and at most max_random_area, {told}")
+        if min(of.min_random_scale, of.max_random_scale) <= 0:
+            told = f"got {of.min_random_scale} and {of.max_random_scale}"
+            raise ArgumentError(f"{owner}: min_random_scale and max_random_scale must be positive, {told}")
         if of.random_resized_crop and (
             (of.min_random_scale, of.max_random_scale) != (1, 1)
             or of.rand_crop
@@ -184,7 +184,7 @@ class Augmenter:
         shear = rng.uniform(-1, 1) * of.max_shear_ratio
         angle = of.rotate if of.rotate > 0 else int(rng.integers(-of.max_rotate_angle, of.max_rotate_angle + 1))
         cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-        scale = rng.uniform(of.min_random_scale, of.max_random_scale)
+        scale = rng.uniform(*sorted((of.min_random_scale, of.max_random_scale)))  # one of them may be left at 1
         ratio = 1.0 if of.random_resized_crop else rng.uniform(*self.ratios)
         tall = 2 * scale / (1 + ratio)
         wide = ratio * tall
