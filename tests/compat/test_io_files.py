@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import pathlib
+import sys
 import threading
 import warnings
 
@@ -86,6 +87,14 @@ def test_as_mxnet(name, folder):
         iterator.reset()
     assert len(golden["epochs"]) == epochs
     onp.testing.assert_allclose(first, DATA[name], rtol=1e-6, atol=BOUNDS.get(name, 1e-6))
+
+
+@pytest.mark.parametrize("name", ["rotate", "random_scale", "image_size", "aspect"])
+def test_warping_without_opencv_is_mxnets_to_the_last_bit(name, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert (next(made(folder, name)).data[0].asnumpy() == DATA[name]).all()
+    with pytest.raises(ImportError, match="inter_method=2 needs OpenCV"):
+        next(made(folder, name, inter_method=2))
 
 
 def test_index_is_of_the_records(folder):

@@ -342,7 +342,7 @@ class ImageRecordIter(ImageRecords):
     min_crop_size, max_crop_size : int
         Crop a square of random size, and scale that.
     max_rotate_angle, rotate, max_shear_ratio, min_random_scale, max_random_scale, min_img_size, max_img_size
-        Warp the image; needs OpenCV.
+        Warp the image; needs OpenCV, but for linear interpolation.
     pad, fill_value : int
         A border, and its colour.
     brightness, contrast, saturation, pca_noise, random_h, random_s, random_l
