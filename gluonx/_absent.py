@@ -16,7 +16,7 @@ _WAYS = {
     "mxnet.gluon.contrib.data.text": "read the files with gluonx.data",
     "mxnet.gluon.contrib.estimator": "write the loop with autograd.record() and Trainer.step",
     "mxnet.gluon.contrib.nn.SparseEmbedding": "use nn.Embedding: all arrays are dense",
-    "mxnet.io": "use io.NDArrayIter or gluonx.data.DataLoader",
+    "mxnet.io": "use another iterator of mx.io, or gluonx.data.DataLoader",
     "mxnet.kv": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "mxnet.kvstore": "XLA's collectives take its place; Trainer accepts kvstore=...",
     "mxnet.libinfo": "there is no shared library",

@@ -190,9 +190,8 @@ def scale_down(src_size: Size, size: Size) -> Size:
     return int(w), int(h)
 
 
-@_of_images
 def copyMakeBorder(
-    src: np.ndarray,
+    src: Any,
     top: int,
     bot: int,
     left: int,
@@ -200,7 +199,8 @@ def copyMakeBorder(
     type: int = 0,
     value: float = 0.0,
     values: Sequence[float] = (),
-) -> np.ndarray:
+    out: Any = None,
+) -> Any:
     """Return an image with borders.
 
     Parameters
@@ -214,8 +214,13 @@ def copyMakeBorder(
         The colour of constant borders.
     values : sequence of float, optional
         The same, for each channel.
+    out : ndarray, optional
+        Where to put it.
     """
-    return functional.pad(src, top, bot, left, right, type, values or value)
+    return _given(out, _bordered(src, top, bot, left, right, type, values or value))
+
+
+_bordered = _of_images(functional.pad)
 
 
 @_of_images

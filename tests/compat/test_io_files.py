@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import pathlib
+import sys
 import threading
 import warnings
 
@@ -86,6 +87,14 @@ def test_as_mxnet(name, folder):
         iterator.reset()
     assert len(golden["epochs"]) == epochs
     onp.testing.assert_allclose(first, DATA[name], rtol=1e-6, atol=BOUNDS.get(name, 1e-6))
+
+
+@pytest.mark.parametrize("name", ["rotate", "random_scale", "image_size", "aspect"])
+def test_warping_without_opencv_is_mxnets_to_the_last_bit(name, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert (next(made(folder, name)).data[0].asnumpy() == DATA[name]).all()
+    with pytest.raises(ImportError, match="inter_method=2 needs OpenCV"):
+        next(made(folder, name, inter_method=2))
 
 
 def test_index_is_of_the_records(folder):
@@ -261,8 +270,9 @@ def test_texts_and_unknown_parameters(folder):
         made(folder, "rounds", rand_miror=True)
     with pytest.warns(UserWarning, match="input_shape=.* is ignored, as in MXNet"):
         made(folder, "mnist", input_shape=(1, 5, 4))
-    with pytest.warns(UserWarning, match="mean_r ignored, as in MXNet"):
-        made(folder, "uint8", mean_r=3)
+    for name in ("ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"):
+        with pytest.warns(UserWarning, match="mean_r ignored, as in MXNet"):
+            getattr(mx.io, name)(**CASES.parameters(CASES.ITERATORS["uint8"][1], folder), mean_r=3)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +290,8 @@ def test_texts_and_unknown_parameters(folder):
         ("rounds", {"random_resized_crop": True, "rand_crop": True}, "goes with none of"),
         ("rounds", {"max_crop_size": 8}, "go together"),
         ("rounds", {"inter_method": 7}, "inter_method must be"),
+        ("rounds", {"min_random_area": 2}, "at most max_random_area"),
+        ("rounds", {"min_random_scale": 0}, "must be positive"),
         ("rounds", {"aug_seq": "mine"}, "aug_seq='mine' is unknown"),
         ("boxes", {"label_pad_width": 5}, "smaller than the longest labels, 12 numbers"),
         ("boxes", {"label_width": 12}, "7 labels, but label_width is 12"),

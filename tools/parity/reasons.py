@@ -34,13 +34,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "mxnet.dlpack": {"*": C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'"},
     "mxnet.gluon": {"tensor_types": IMPORTED},
     "mxnet.gluon.data.batchify": {"Device": IMPORTED, "cpu": IMPORTED},
-    "mxnet.gluon.data.vision.transforms": {
-        "*": LATER,
-        "Block": IMPORTED,
-        "HybridBlock": IMPORTED,
-        "HybridSequential": IMPORTED,
-        "Sequential": IMPORTED,
-    },
     "mxnet.gluon.metric": _each(
         "PearsonCorrelation.update_cov PearsonCorrelation.update_variance",
         "steps of MXNet's own update; ours merges the moments of a batch in one operator",
@@ -65,17 +58,13 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "gammaln": IMPORTED,
         "sample_n_shape_converter": IMPORTED,
     },
-    "mxnet.gluon.contrib.data.vision": {"*": LATER},
     "mxnet.gluon.contrib.estimator": {"*": LATER},
     "mxnet.gluon.data": {"*": LATER},
-    "mxnet.gluon.data.vision": {"*": LATER},
     "mxnet.gluon.block": {"*": LATER},
     "mxnet.gluon.rnn": {"*": LATER},
     "mxnet.sym": {"*": LATER},
     "mxnet.test_utils": {"*": LATER},
-    "mxnet.image": {"*": LATER, "Number": IMPORTED, "cv2": IMPORTED},
     "mxnet.initializer": {"NDArray": IMPORTED, "load": IMPORTED, "sqrt": IMPORTED},
-    "mxnet.io": {"*": LATER, "MXDataIter": C_LIBRARY},
     "mxnet.kvstore": {
         "*": LATER,
         "BytePS": "a parameter server of others",
@@ -105,7 +94,6 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     ),
     "mxnet.random": {"Device": IMPORTED},
     "mxnet.recordio": {
-        "*": LATER,
         "RecordIOHandle": C_LIBRARY,
         "cv2": IMPORTED,
         "current_process": IMPORTED,
@@ -124,6 +112,8 @@ _DEFAULT_INIT = "None stands for MXNet's default, `Uniform()`"
 _OF_WEIGHT = "None takes it from the weight"
 _ENGINE = "called by gluonx, by position"
 
+_FLAGS = "what follows are `flag` and `to_rgb`"
+
 DIFFERENT: Mapping[str, str] = {
     "mxnet.gluon.Block.initialize": _DEFAULT_INIT,
     "mxnet.gluon.Parameter.initialize": _DEFAULT_INIT,
@@ -136,6 +126,10 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.np.histogramdd": "NumPy 2 has no `normed`",
     "mxnet.np.nanpercentile": "`interpolation` is taken for `method`",
     "mxnet.np.nanquantile": "`interpolation` is taken for `method`",
+    "mxnet.io.MXDataIter": "MXNet's constructor takes a handle of its C library",
+    "mxnet.image.imdecode": _FLAGS,
+    "mxnet.image.imread": _FLAGS,
+    "mxnet.image.imresize": "what follows is `interp`",
     "mxnet.nd.linspace": "None is float32",
     "mxnet.nd.power": "by position the same",
     "mxnet.np.ndarray": "MXNet's constructor takes a handle of its C library",
@@ -161,6 +155,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "mxnet.initializer": ("oracle/optimizer/cases.py", *_LAYERS),
     "mxnet.optimizer": ("oracle/optimizer/cases.py", "oracle/optimizer_long/cases.py", *_LAYERS),
     "mxnet.lr_scheduler": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.io": ("oracle/records/cases.py", "compat/test_io_files.py"),
+    "mxnet.recordio": ("loader/test_recordio.py",),
     "mxnet.np": _NP,
     "mxnet.np.linalg": _NP,
     "mxnet.np.random": ("**/test_np_random.py", "**/test_np.py", "**/test_random*.py"),

@@ -72,6 +72,36 @@ def opencv(owner: str) -> Any:
         raise ImportError(f"{owner} needs OpenCV: pip install opencv-python-headless") from None
 
 
+def warped(image: np.ndarray, turn: np.ndarray, width: int, height: int, method: int, fill: int) -> np.ndarray:
+    """Map an image by a matrix (2, 3), so that its pixel at (x, y) goes to ``turn @ [x, y, 1]``."""
+    try:
+        cv2 = importlib.import_module("cv2")
+    except ImportError:
+        if method != 1:
+            raise ImportError(f"warping with inter_method={method} needs OpenCV; 1 does not") from None
+        return _warped_linearly(image, turn, width, height, fill)
+    found = cv2.warpAffine(image, turn, (width, height), flags=method, borderValue=(fill,) * image.shape[2])
+    return found.reshape(height, width, image.shape[2])
+
+
+def _warped_linearly(image: np.ndarray, turn: np.ndarray, width: int, height: int, fill: int) -> np.ndarray:
+    """`warped` in the fixed point of OpenCV 3: places in parts of 32, weights in parts of 2**15."""
+    back = np.linalg.inv(np.vstack([turn.astype(np.float64), [0, 0, 1]]))[:2]
+    x, y = np.arange(width), np.arange(height)[:, None]
+    places = [
+        (np.rint((row[1] * y + row[2]) * 1024).astype(np.int64) + 16 + np.rint(row[0] * x * 1024).astype(np.int64)) >> 5
+        for row in back
+    ]
+    (columns, right), (rows, down) = ((place >> 5, place & 31) for place in places)
+    framed = functional.pad(image, 1, 1, 1, 1, value=fill).astype(np.int32)
+    total = np.full((height, width, image.shape[2]), 1 << 14, np.int64)
+    for i, high in enumerate((32 - down, down)):
+        for j, wide in enumerate((32 - right, right)):
+            at = np.clip(rows + i + 1, 0, image.shape[0] + 1), np.clip(columns + j + 1, 0, image.shape[1] + 1)
+            total += framed[at] * (32 * high * wide)[:, :, None]
+    return (total >> 15).astype(np.uint8)
+
+
 def resized(image: np.ndarray, width: int, height: int, method: int, rng: Any) -> np.ndarray:
     """Resize by MXNet's number of an interpolation; 9 chooses by the sizes, 10 at random."""
     if method == 10:
@@ -113,8 +143,6 @@ class Augmenter:
             or (self.ratios != (1, 1) and not of.random_resized_crop)
             or (of.max_img_size, of.min_img_size) != (1e10, 0)
         )
-        if self.warps:
-            opencv(f"{owner}: rotating, shearing and scaling at random")
         self.jitters = max(of.brightness, of.contrast, of.saturation) > 0
         self.turns = (of.random_h, of.random_s, of.random_l) != (0, 0, 0)
         if self.turns:
@@ -132,12 +160,12 @@ class Augmenter:
             raise ArgumentError(f"{owner}: inter_method must be 0 to 4, 9 or 10, got {of.inter_method}")
         if self.ratios[0] > self.ratios[1]:
             raise ArgumentError(f"{owner}: min_aspect_ratio is above max_aspect_ratio: {self.ratios}")
-        for name in ("area", "scale"):
-            low, high = getattr(of, f"min_random_{name}"), getattr(of, f"max_random_{name}")
-            if not 0 < low <= high:
-                raise ArgumentError(
-                    f"{owner}: min_random_{name} must be positive and at most max_random_{name}: {low}, {high}"
-                )
+        if not 0 < of.min_random_area <= of.max_random_area:
+            told = f"got {of.min_random_area} and {of.max_random_area}"
+            raise ArgumentError(f"{owner}: min_random_area must be positive and at most max_random_area, {told}")
+        if min(of.min_random_scale, of.max_random_scale) <= 0:
+            told = f"got {of.min_random_scale} and {of.max_random_scale}"
+            raise ArgumentError(f"{owner}: min_random_scale and max_random_scale must be positive, {told}")
         if of.random_resized_crop and (
             (of.min_random_scale, of.max_random_scale) != (1, 1)
             or of.rand_crop
@@ -179,12 +207,12 @@ class Augmenter:
         return resized(image, size * width // height, size, self.of.inter_method, rng)
 
     def _warped(self, image: np.ndarray, rng: Any) -> np.ndarray:
-        of, cv2 = self.of, opencv(self.owner)
+        of = self.of
         height, width = image.shape[:2]
         shear = rng.uniform(-1, 1) * of.max_shear_ratio
         angle = of.rotate if of.rotate > 0 else int(rng.integers(-of.max_rotate_angle, of.max_rotate_angle + 1))
         cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-        scale = rng.uniform(of.min_random_scale, of.max_random_scale)
+        scale = rng.uniform(*sorted((of.min_random_scale, of.max_random_scale)))  # one of them may be left at 1
         ratio = 1.0 if of.random_resized_crop else rng.uniform(*self.ratios)
         tall = 2 * scale / (1 + ratio)
         wide = ratio * tall
@@ -192,16 +220,10 @@ class Augmenter:
         new_height = max(of.min_img_size, min(of.max_img_size, scale * height))
         turn = np.array([[tall * cos - shear * sin * wide, tall * sin + shear * cos * wide], [-sin * wide, cos * wide]])
         shift = (np.array([new_width, new_height]) - turn @ [width, height]) / 2
-        size = int(np.float32(new_width)), int(np.float32(new_height))
+        size = max(int(np.float32(new_width)), 1), max(int(np.float32(new_height)), 1)
         method = of.inter_method if of.inter_method != 10 else int(rng.integers(0, 5))
-        found = cv2.warpAffine(
-            image,
-            np.column_stack([turn, shift]).astype(np.float32),
-            size,
-            flags=functional.interp_method(method, (height, width, size[1], size[0])),
-            borderValue=(of.fill_value,) * image.shape[2],
-        )
-        return found.reshape(size[1], size[0], image.shape[2])
+        method = functional.interp_method(method, (height, width, size[1], size[0]))
+        return warped(image, np.column_stack([turn, shift]).astype(np.float32), *size, method, of.fill_value)
 
     def _cropped(self, image: np.ndarray, rng: Any) -> np.ndarray:
         of = self.of

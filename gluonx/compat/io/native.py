@@ -15,7 +15,9 @@ from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.util import is_np_array
-from gluonx.data._host import OnHost, device_batch
+from gluonx.deferred.core import new_handle
+from gluonx.device import resolve
+from gluonx.dtype import on_device
 from gluonx.errors import FormatError
 
 __all__ = ["COMMON", "HostBatch", "MXDataIter", "Streaming", "taken"]
@@ -83,7 +85,8 @@ class MXDataIter(DataIter):
         host = self._next_host()
         self._current = None
         if host is not None:
-            data, label = device_batch([OnHost(host.data), OnHost(host.label)])
+            device = resolve(None)  # nobody else has the arrays, so JAX may use them where they lie
+            data, label = (new_handle(on_device(array, device)) for array in (host.data, host.label))
             if not is_np_array():
                 as_nd([data, label])
             self._current = (data, label, host.pad, host.index)

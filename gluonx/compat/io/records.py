@@ -18,8 +18,8 @@ from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import AUGMENT, NORMALIZE, Augmenter, Normalizer
 from gluonx.compat.io.batches import DataDesc
 from gluonx.compat.io.native import COMMON, Streaming, taken
-from gluonx.data._codec import decode
 from gluonx.data.recordio import MAGIC, read_index, read_record, unpack
+from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 
 __all__ = [
@@ -342,7 +342,7 @@ class ImageRecordIter(ImageRecords):
     min_crop_size, max_crop_size : int
         Crop a square of random size, and scale that.
     max_rotate_angle, rotate, max_shear_ratio, min_random_scale, max_random_scale, min_img_size, max_img_size
-        Warp the image; needs OpenCV.
+        Warp the image; needs OpenCV, but for linear interpolation.
     pad, fill_value : int
         A border, and its colour.
     brightness, contrast, saturation, pca_noise, random_h, random_s, random_l
