@@ -24,6 +24,9 @@ point                key                                    the answer
 `LAMBDAS`            ``"name"``, or a first parameter's     ``f(function)``: a function of arrays for a Lambda layer;
                      name                                   None where the name is not known
 ==================== ====================================== ======================================================
+
+`WORKER_SETUP` lists what worker processes of a DataLoader call before they import the user's program: the name of a
+function, ``"module:function"``, and its arguments.
 """
 
 from __future__ import annotations
@@ -32,7 +35,16 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["BLOCK_ATTRIBUTES", "BLOCK_KEYWORDS", "BLOCK_MEMBERS", "EXPORTERS", "LAMBDAS", "NAMES", "Point"]
+__all__ = [
+    "BLOCK_ATTRIBUTES",
+    "BLOCK_KEYWORDS",
+    "BLOCK_MEMBERS",
+    "EXPORTERS",
+    "LAMBDAS",
+    "NAMES",
+    "WORKER_SETUP",
+    "Point",
+]
 
 
 class Point:
@@ -72,3 +84,4 @@ BLOCK_MEMBERS = Point()
 BLOCK_KEYWORDS = Point()
 BLOCK_ATTRIBUTES = Point()
 LAMBDAS = Point()
+WORKER_SETUP: list[tuple[str, tuple[Any, ...]]] = []

@@ -6,6 +6,7 @@ A worker process knows NumPy alone. It computes with gluonx only where a user's 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import random
 import runpy
@@ -24,7 +25,7 @@ from gluonx.data._wire import Message, check, receive, send
 from gluonx.data.batchify import Stack
 from gluonx.ops import prng
 
-__all__ = ["Failure", "Setup", "Task", "fetch", "worker_main"]
+__all__ = ["Failure", "Setup", "Task", "fetch", "fetch_seeded", "worker_main"]
 
 
 class Setup(NamedTuple):
@@ -34,6 +35,7 @@ class Setup(NamedTuple):
     argv: list[str]
     path: list[str]
     folder: str
+    calls: list[tuple[str, tuple[Any, ...]]]  # see extensions.WORKER_SETUP
 
 
 class Task(NamedTuple):
@@ -66,6 +68,16 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         if not getattr(error, "__notes__", None):
             error.add_note(f"DataLoader: raised by {batchify_fn!r} for the samples at {_brief(indices)}")
         raise
+
+
+def fetch_seeded(dataset: Any, batchify_fn: Any, task: Task) -> Any:
+    """`fetch` in the user's process, where transforms of ours draw what they draw in a worker process."""
+    with prng.drawing_by(int(_words(task)[2])):
+        return fetch(dataset, batchify_fn, task.indices)
+
+
+def _words(task: Task) -> np.ndarray:
+    return np.random.SeedSequence([task.seed, task.number]).generate_state(3)
 
 
 def _sample(dataset: Any, index: Any, as_arrays: bool) -> Any:
@@ -127,7 +139,7 @@ def _answer(dataset: Any, batchify_fn: Any, task: Task) -> Any:
 
 def _seed(task: Task) -> None:
     """Each batch has random streams of its own, so that it does not matter which worker makes it."""
-    words = np.random.SeedSequence([task.seed, task.number]).generate_state(3)
+    words = _words(task)
     random.seed(int(words[0]))
     np.random.seed(int(words[1]))
     prng.seed(int(words[2]))
@@ -160,6 +172,9 @@ def _resemble(setup: Setup) -> None:
     sys.argv[:], sys.path[:] = setup.argv, setup.path
     with contextlib.suppress(OSError):
         os.chdir(setup.folder)
+    for function, args in setup.calls:
+        module, _, name = function.partition(":")
+        getattr(importlib.import_module(module), name)(*args)
     if setup.main is None:
         return
     kind, where = setup.main

@@ -284,6 +284,16 @@ def test_batchify_functions_of_users_are_given_ndarrays(tmp_path):
     assert kinds == [type(np.ones(1)), int] and batch[0].shape == (1, 3, 37, 53)
 
 
+def test_a_seed_gives_one_epoch_whatever_the_workers():
+    images = in_a_set(T.Compose([T.RandomResizedCrop(8), T.RandomFlipLeftRight(), T.RandomLighting(0.5)]))
+    found = []
+    for options in ({}, {"num_workers": 2, "thread_pool": True}, {"num_workers": 1}):
+        random.seed(5)
+        with DataLoader(images, 1, shuffle=True, **options) as loader:
+            found.append([batch[0].asnumpy().tobytes() for _ in range(3) for batch in loader])
+    assert found[0] == found[1] == found[2] and len(set(found[0])) == 6
+
+
 def test_workers_start_no_xla():
     images = in_a_set(T.Compose([T.RandomResizedCrop(8), T.RandomColorJitter(0.1, 0.1, 0.1, 0.1), T.ToTensor()]))
     ((started, _),) = DataLoader(images.transform_first(XLAStarted()), 2, num_workers=1)
