@@ -242,11 +242,14 @@ def fixed_crop(
 ) -> np.ndarray:
     """Return the rectangle of `w` x `h` at (x0, y0), resized to `size` (width, height) if one is given.
 
+    As in MXNet, what reaches beyond the right and the lower edge is left out before that.
+
     Raises
     ------
     ShapeError
-        If it reaches beyond the image.
+        If the place is not inside the image.
     """
+    w, h = min(w, src.shape[1] - x0), min(h, src.shape[0] - y0)
     out = functional.crop(src, x0, y0, w, h)
     return out if size is None or (w, h) == tuple(size) else imresize(out, *size, interp)
 

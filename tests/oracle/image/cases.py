@@ -66,6 +66,8 @@ def _crops(mx, x):
     return [
         image.fixed_crop(p, 3, 5, 20, 11),
         image.fixed_crop(p, 3, 5, 20, 11, (10, 12), 1),
+        image.fixed_crop(p, 40, 30, 20, 11),
+        image.fixed_crop(p, 40, 30, 20, 11, (10, 12), 1),
         [image.random_crop(p, size) for size in ((20, 10), (80, 60), (60, 10))],
         [image.center_crop(p, size, 1) for size in ((20, 10), (80, 60), (21, 12))],
         [image.random_size_crop(p, (16, 12), (0.1, 1.0), (0.75, 1.33), 1) for _ in range(4)],
