@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import itertools
 import json
 import pathlib
 import sys
@@ -200,6 +201,22 @@ def test_augmentation_depends_on_the_seed_and_not_on_threads(folder):
         epochs.append(next(iterator).data[0].asnumpy())
         iterator.reset()
     assert (epochs[0] != epochs[1]).any()
+
+
+@pytest.mark.parametrize("rounds", [True, False])
+def test_what_was_read_ahead_does_not_matter(folder, rounds):
+    found = []
+    for ahead in (1, 9):
+        iterator = made(
+            folder, "rounds", shuffle=True, rand_crop=True, rand_mirror=True, prefetch_buffer=ahead, round_batch=rounds
+        )
+        found.append([])
+        for taken in (1, 3, 2, 4, 1, 9):
+            for batch in itertools.islice(iterator, taken):
+                found[-1].append((batch.label[0].asnumpy().tolist(), batch.data[0].asnumpy().tobytes()))
+            iterator._reader.submit(int).result()  # all is read that will be
+            iterator.reset()
+    assert found[0] == found[1]
 
 
 def test_random_crops_are_parts_of_the_image_and_mirrors_are_half(folder):
