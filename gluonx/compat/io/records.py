@@ -236,7 +236,7 @@ class ImageRecords(Streaming):
         self._of, self._shape, self._label_shape = of, of.data_shape, label_shape
         self._records = Records(owner, of)
         self._labels = _labels_of_list(of.path_imglist, of.label_width) if of.path_imglist else None
-        data = DataDesc(data_name, (of.batch_size, *self._shape), self._dtype)
+        data = DataDesc(data_name, (of.batch_size, *self._shape), self._dtype.type)
         label = DataDesc(label_name, (of.batch_size, *label_shape))
         super().__init__(of.batch_size, data, label, of.round_batch, of.prefetch_buffer, of.preprocess_threads)
         self._draws = False
