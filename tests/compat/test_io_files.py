@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import itertools
 import json
 import pathlib
 import sys
@@ -202,6 +203,22 @@ def test_augmentation_depends_on_the_seed_and_not_on_threads(folder):
     assert (epochs[0] != epochs[1]).any()
 
 
+@pytest.mark.parametrize("rounds", [True, False])
+def test_what_was_read_ahead_does_not_matter(folder, rounds):
+    found = []
+    for ahead in (1, 9):
+        iterator = made(
+            folder, "rounds", shuffle=True, rand_crop=True, rand_mirror=True, prefetch_buffer=ahead, round_batch=rounds
+        )
+        found.append([])
+        for taken in (1, 3, 2, 4, 1, 9):
+            for batch in itertools.islice(iterator, taken):
+                found[-1].append((batch.label[0].asnumpy().tolist(), batch.data[0].asnumpy().tobytes()))
+            iterator._reader.submit(int).result()  # all is read that will be
+            iterator.reset()
+    assert found[0] == found[1]
+
+
 def test_random_crops_are_parts_of_the_image_and_mirrors_are_half(folder):
     whole = next(made(folder, "larger_batch", data_shape=(3, 12, 10))).data[0].asnumpy()
     iterator = made(folder, "larger_batch", data_shape=(3, 12, 10), rand_mirror=True, batch_size=10)
@@ -224,15 +241,20 @@ def test_random_crops_are_parts_of_the_image_and_mirrors_are_half(folder):
     assert len(places) > 6
 
 
-def test_random_resized_crop_and_colours_stay_images(folder):
-    crop = {"random_resized_crop": True, "min_random_area": 0.2, "min_aspect_ratio": 0.75, "max_aspect_ratio": 1.33}
-    for more in (
-        crop,
+@pytest.mark.parametrize(
+    "chance",
+    [
+        {"random_resized_crop": True, "min_random_area": 0.2, "min_aspect_ratio": 0.75, "max_aspect_ratio": 1.33},
         {"random_h": 36, "random_s": 50, "random_l": 50},
         {"max_rotate_angle": 10, "max_shear_ratio": 0.1},
-    ):
-        base, data = (next(made(folder, "exact", **of)).data[0].asnumpy() for of in ({}, more))
-        assert (base != data).any() and data.min() >= 0 and data.max() <= 255
+        {"max_random_scale": 0.7},
+    ],
+)
+def test_other_augmentation_changes_images(folder, chance):
+    if "random_h" in chance:
+        pytest.importorskip("cv2")
+    base, data = (next(made(folder, "exact", **more)).data[0].asnumpy() for more in ({}, chance))
+    assert (base != data).any() and data.min() >= 0 and data.max() <= 255
 
 
 def test_boxes_follow_crops_and_pads(folder):

@@ -11,7 +11,7 @@ import numpy as np
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import NORMALIZE, Normalizer, opencv, resized, saturated
 from gluonx.compat.io.native import taken
-from gluonx.compat.io.records import RECORDS, ImageRecords, Sample
+from gluonx.compat.io.records import RECORDS, ImageRecords
 from gluonx.data.recordio import unpack
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, FormatError
@@ -308,10 +308,9 @@ class ImageDetRecordIter(ImageRecords):
     def _longest(self) -> int:
         """The length of the longest labels; all records are read for it, as in MXNet."""
         longest = 0
-        for place, (data, path, offset) in enumerate(self._records.read(0)):
-            sample = Sample(place, data, path, offset)
+        for sample in self._pass(0):
             try:
-                labels = self._labels_of(sample, unpack(data)[0])
+                labels = self._labels_of(sample, unpack(sample.data)[0])
             except FormatError as error:
                 raise FormatError(f"{sample}: {error}") from None
             if self._of.label_width not in (-1, len(labels)):

@@ -144,7 +144,7 @@ class Streaming(MXDataIter):
         self._reader: ThreadPoolExecutor | None = None
         self._workers: ThreadPoolExecutor | None = None
         self._batches: deque[Future[HostBatch | None]] = deque()
-        self._passes = 0
+        self._passes = self._first_pass = 0  # how many were begun, and which one this epoch began in
         self._samples: Iterator[Any] = iter(())
         self._begun = False  # this epoch: something was read
         self._ended = False  # this epoch: all was read, though not handed out perhaps
@@ -166,7 +166,8 @@ class Streaming(MXDataIter):
         """Begin the next epoch."""
         self._drain()
         if self._begun and not (self._over and self._rolls):
-            self._samples = iter(())
+            # What was read ahead must not matter: the pass after that in which the epoch began is the next one.
+            self._samples, self._passes = iter(()), self._first_pass + 1
         self._begun = self._ended = self._over = False
         self._current = None
 
@@ -222,8 +223,9 @@ class Streaming(MXDataIter):
             return None
         first, self._begun, self._rolls = not self._begun, True, False
         samples = list(itertools.islice(self._samples, self.batch_size))
-        if first and not samples:
-            samples = self._of_next_pass(self.batch_size)
+        if first:
+            samples = samples or self._of_next_pass(self.batch_size)
+            self._first_pass = self._passes - 1
         missing = self.batch_size - len(samples)
         self._ended = bool(missing)
         if not samples:

@@ -57,8 +57,9 @@ RECORDS: par.Table = {
 
 
 class Sample(NamedTuple):
-    """A record, the file and the offset that it came from, and its place among all that were read."""
+    """A record, the file and the offset that it came from, the pass and its place in that."""
 
+    turn: int
     place: int
     data: bytes
     path: str
@@ -235,20 +236,18 @@ class ImageRecords(Streaming):
         self._of, self._shape, self._label_shape = of, of.data_shape, label_shape
         self._records = Records(owner, of)
         self._labels = _labels_of_list(of.path_imglist, of.label_width) if of.path_imglist else None
-        data = DataDesc(data_name, (of.batch_size, *self._shape), self._dtype)
+        data = DataDesc(data_name, (of.batch_size, *self._shape), self._dtype.type)
         label = DataDesc(label_name, (of.batch_size, *label_shape))
         super().__init__(of.batch_size, data, label, of.round_batch, of.prefetch_buffer, of.preprocess_threads)
         self._draws = False
         self._seed = abs(of.seed_aug or 0)
-        self._places = itertools.count()
 
     def _where(self) -> str:
         return str(self._records)
 
     def _pass(self, number: int) -> Iterator[Sample]:
         # Nothing of this refers to the iterator, which therefore ends, with its threads, when its user drops it.
-        places = self._places
-        return (Sample(next(places), *found) for found in self._records.read(number))
+        return (Sample(number, place, *found) for place, found in enumerate(self._records.read(number)))
 
     def _make(self, samples: list[Sample]) -> tuple[Any, Any, Any, list[Future[Any]]]:
         size = self.batch_size
@@ -264,7 +263,7 @@ class ImageRecords(Streaming):
     def _fill(self, sample: Sample, data: Any, label: Any, index: Any, row: int) -> None:
         """Decode a record into a row; runs in one of the threads."""
         labels, number, image = self._parsed(sample)
-        rng = onp.random.default_rng([self._seed, sample.place]) if self._draws else None
+        rng = onp.random.default_rng([self._seed, sample.turn, sample.place]) if self._draws else None
         try:
             self._transform(image, labels, data[row], label[row : row + 1], rng)
         except (ShapeError, ValueError) as error:
@@ -426,9 +425,9 @@ class ImageRecordIter(ImageRecords):
 
         if not os.path.exists(path):
             total, count = onp.zeros(self._shape), 0
-            for place, (data, name, offset) in enumerate(self._records.read(0)):
-                _, _, image = self._parsed(Sample(place, data, name, offset))
-                rng = onp.random.default_rng([self._seed, place]) if self._augment.draws else None
+            for sample in self._pass(0):
+                _, _, image = self._parsed(sample)
+                rng = onp.random.default_rng([self._seed, 0, sample.place]) if self._augment.draws else None
                 total += self._augment(image, rng).transpose(2, 0, 1)
                 count += 1
             if not count:

@@ -152,8 +152,8 @@ class CSVIter(Streaming):
         for path in filter(None, (of.data_csv, labels)):
             _need_file("CSVIter", path)
         self._rows = _CSV(of.data_csv, of.data_shape, labels, of.label_shape, dtype)
-        data = DataDesc(data_name, (of.batch_size, *of.data_shape), dtype)
-        label = DataDesc(label_name, (of.batch_size, *_label_shape(of.label_shape)), dtype)
+        data = DataDesc(data_name, (of.batch_size, *of.data_shape), dtype.type)
+        label = DataDesc(label_name, (of.batch_size, *_label_shape(of.label_shape)), dtype.type)
         super().__init__(of.batch_size, data, label, of.round_batch, of.prefetch_buffer)
 
     def _where(self) -> str:
