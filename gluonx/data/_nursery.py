@@ -43,8 +43,8 @@ class _Nursery:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._control, child = socket.socketpair()
-        # BLAS and OpenCV in a worker shall not compete with the other workers; JAX in a worker (which only a user's own transform
-        # can ask for) shall not take the accelerator.
+        # BLAS and OpenCV in a worker shall not compete with the other workers; JAX in a worker (which only a user's own
+        # transform can ask for) shall not take the accelerator.
         threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
         quiet = {name: os.environ.get(name, "1") for name in threads}
         with child:

@@ -118,6 +118,20 @@ def test_an_overridden_item_is_not_passed_over(digits):
     onp.testing.assert_allclose(batch[0].asnumpy()[..., 0], digits[1] * 2.0)
 
 
+class OfMXNet(vision.datasets._DownloadedDataset):
+    """A data set that a program for MXNet derives."""
+
+    def _get_data(self):
+        self._data, self._label = np.ones((4, 2, 3, 1), dtype="uint8"), onp.arange(4)
+
+
+def test_a_derived_data_set(tmp_path):
+    data = OfMXNet(tmp_path / "new", None)
+    assert len(data) == 4 and data[3][0].shape == (2, 3, 1) and data[3][1] == 3 and (tmp_path / "new").is_dir()
+    (batch,) = DataLoader(data, 4)
+    assert batch[0].dtype == "uint8" and batch[1].tolist() == [0, 1, 2, 3]
+
+
 def test_fashion_mnist_is_in_its_own_folder(digits, monkeypatch):
     monkeypatch.setattr(vision.FashionMNIST, "_train_files", vision.MNIST._train_files)
     monkeypatch.setenv("MXNET_HOME", str(digits[0] / "home"))

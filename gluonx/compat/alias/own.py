@@ -292,6 +292,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.block._regroup": _value(_regroup),
     "mxnet.gluon.data.dataloader.default_batchify_fn": _name("gluonx.data.dataloader", "default_batchify_fn"),
     "mxnet.gluon.data.dataloader.default_mp_batchify_fn": _name("gluonx.data.dataloader", "default_mp_batchify_fn"),
+    "mxnet.gluon.data.dataset._DownloadedDataset": _name("gluonx.data.vision.datasets", "_DownloadedDataset"),
     "mxnet.gluon.data.dataloader._as_in_context": _value(_as_in_context),
     "mxnet.gluon.rnn.rnn_cell._as_list": _value(_as_list),
     "mxnet.gluon.utils._brief_print_list": _value(_brief_print_list),

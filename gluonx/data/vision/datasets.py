@@ -65,7 +65,10 @@ class _ImageDataset(Dataset):
 
 
 class _DownloadedDataset(_ImageDataset):
-    """Images and labels in memory, of files that are fetched."""
+    """Images and labels in memory, of files that are fetched.
+
+    Programs for MXNet derive from it: theirs define ``_get_data``, which sets ``_data`` and ``_label``.
+    """
 
     _namespace: str
 
@@ -73,12 +76,18 @@ class _DownloadedDataset(_ImageDataset):
         self._transform = transform
         self._root = _folder(root)
         os.makedirs(self._root, exist_ok=True)
+        self._get_data()
+
+    def _get_data(self) -> None:
         self._images, self._label = self._load()
 
     @property
     def _data(self) -> Any:
-        """All images as an ndarray; programs for MXNet look at this."""
         return device_batch(OnHost(self._images.copy()))
+
+    @_data.setter
+    def _data(self, images: Any) -> None:
+        self._images = np.asarray(as_host(images))
 
     def __len__(self) -> int:
         return len(self._label)
