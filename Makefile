@@ -4,6 +4,7 @@
 #   make test-fast one test in eight of those, for a first look; others with every commit
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
+#   make bench-data   images a second of the loaders against the other frameworks'
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
@@ -18,11 +19,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,9s/^# \{0,1\}//p' Makefile
+	@sed -n '2,10s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -43,6 +44,9 @@ bench-models: $(VENV)/.flax
 	$(PY) -m benchmarks.zoo $(ARGS)
 
 bench-venvs: .venv-torch/.done .venv-mxnet/.done
+
+bench-data: $(VENV)/.vision
+	$(PY) -m benchmarks.data $(ARGS)
 
 bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)
@@ -73,7 +77,7 @@ TORCH ?= torch
 
 .venv-torch/.done: | $(PY)
 	$(PY) -m venv .venv-torch
-	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install numpy $(TORCH)
+	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install numpy opencv-python-headless $(TORCH)
 	@touch $@
 
 # MXNet 2.0 was never built for a Python after 3.11, nor for a NumPy after 1.23.

@@ -97,6 +97,8 @@ __all__ = [
     "functional",
     "gluon",
     "gpu",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",
@@ -128,6 +130,7 @@ __all__ = [
     "optimizer",
     "parameter",
     "random",
+    "recordio",
     "rnn",
     "runtime",
     "files",
@@ -168,6 +171,8 @@ extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet
 extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
+for _name in ("ImageDetIter", "ImageIter"):
+    extensions.NAMES.offer(f"gluonx.image.{_name}", f"gluonx.compat.io.image_iter:{_name}")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")

@@ -40,6 +40,9 @@ function                                     what it sets
 
 And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines
 ``__call_block__(block, args)``, and a call that such an input made fail is what that gives.
+
+`WORKER_SETUP` lists what worker processes of a DataLoader call before they import the user's program: the name of a
+function, ``"module:function"``, and its arguments.
 """
 
 from __future__ import annotations
@@ -56,6 +59,7 @@ __all__ = [
     "EXPORTERS",
     "LAMBDAS",
     "NAMES",
+    "WORKER_SETUP",
     "Point",
 ]
 
@@ -98,3 +102,4 @@ BLOCK_KEYWORDS = Point()
 BLOCK_ATTRIBUTES = Point()
 BLOCK_METHODS = Point()
 LAMBDAS = Point()
+WORKER_SETUP: list[tuple[str, tuple[Any, ...]]] = []

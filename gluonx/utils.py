@@ -282,6 +282,12 @@ def _attempt(transfer: _Transfer, retries: int) -> None:
         time.sleep(min(0.25 * 2**attempt, _LONGEST_PAUSE))
 
 
+def repo_file_url(namespace: str, filename: str) -> str:
+    """Return the address of a file in the folder `namespace` of the server in ``MXNET_GLUON_REPO``, or of MXNet's."""
+    url = os.environ.get("MXNET_GLUON_REPO", "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/")
+    return f"{url.rstrip('/')}/{namespace}/{filename}"
+
+
 class _Transfer:
     """One file on its way into a part file, over as many attempts as it takes."""
 

@@ -23,7 +23,7 @@ ROOMS = [
     "aliases", "files",
     "ops", "deferred", "engine", ("np", "npx"), "autograd", "random", "export",
     "initializer", "block",
-    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "data", "utils",
+    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image",
     "model_zoo", "profiler", "amp",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
@@ -321,7 +321,7 @@ def test_package_inits_only_hand_names_on(path):
     assert not definitions, "\n".join(definitions)
 
 
-OPTIONAL = ("flax", "tqdm", "sklearn", "PIL", "matplotlib", "orbax", "IPython", "torch", "tensorflow", "mxnet")
+OPTIONAL = ("flax", "tqdm", "sklearn", "PIL", "cv2", "matplotlib", "orbax", "IPython", "torch", "tensorflow", "mxnet")
 LAZY = ("optax", "safetensors", "flatbuffers", "jax.export", "multiprocessing.pool")
 
 

@@ -3,11 +3,17 @@
 Loading works on NumPy: in threads, in worker processes and in the consumer's own thread. What shall become an ndarray
 is marked with :class:`OnHost`, crosses queues and pipes as such, and turns into one in the thread that asked for the
 batch. Everything else in a batch (strings, lists, a batchify function's own NumPy arrays) passes untouched.
+
+Some things that users see arrays go in and out of have a *host form* as well, which the loader takes instead: a dataset
+whose samples hold ndarrays gives them marked by ``_host_item(index)``, and a transform computes on NumPy arrays by
+``on_host(*sample)``. A class that overrides the public form (``__getitem__``, ``forward``, ``__call__``) without the
+host form has none; see `host_form`. A user's own transform is given ndarrays, as in MXNet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,13 +28,20 @@ from gluonx.np.handle import ndarray
 __all__ = [
     "OnHost",
     "as_host",
+    "call_on_host",
+    "chain_on_host",
     "device_batch",
+    "device_sample",
     "gather",
     "gatherer",
     "host_array",
+    "host_form",
+    "host_item",
     "host_tree",
     "is_batchable",
     "run_batchify",
+    "unmarked",
+    "whole_on_host",
 ]
 
 
@@ -40,7 +53,9 @@ class OnHost:
 
 
 def as_host(data: Any) -> Any:
-    """A gluonx ndarray as a NumPy array; anything else as it is."""
+    """A gluonx ndarray, or an array that shall become one, as a NumPy array; anything else as it is."""
+    if type(data) is OnHost:
+        return data.array
     return data.asnumpy() if isinstance(data, ndarray) else data
 
 
@@ -63,6 +78,70 @@ def device_batch(tree: Any) -> Any:
         return new_handle(on_device(leaf.array, device)) if type(leaf) is OnHost else leaf
 
     return _map(tree, put)
+
+
+def device_sample(tree: Any) -> Any:
+    """`tree` with each marked array in it as an ndarray on the current device; the dataset keeps its own memory."""
+    return device_batch(_map(tree, lambda leaf: OnHost(np.array(leaf.array)) if type(leaf) is OnHost else leaf))
+
+
+def unmarked(tree: Any) -> Any:
+    """`tree` with the NumPy arrays in place of their marks, and of ndarrays."""
+    return _map(tree, as_host)
+
+
+def host_form(thing: Any, name: str, *public: str) -> Any:
+    """The method `name` of `thing`, unless a class in front of the one that has it defines a method in `public`."""
+    for klass in type(thing).__mro__:
+        if name in vars(klass):
+            return getattr(thing, name)
+        if any(other in vars(klass) for other in public):
+            return None
+    return None
+
+
+def host_item(dataset: Any, index: Any) -> Any:
+    """The sample of `dataset` at `index`; what are ndarrays in it are marked NumPy arrays where the dataset can."""
+    take = host_form(dataset, "_host_item", "__getitem__")
+    return dataset[index] if take is None else take(index)
+
+
+def call_on_host(fn: Any, *args: Any) -> Any:
+    """What `fn` gives for parts of a sample, by its ``on_host`` where it has one; arrays in the result are marked."""
+    if _is_chain(fn):
+        return chain_on_host(fn, args)
+    run = _on_host(fn)
+    return fn(*device_sample(args)) if run is None else _marked(run(*unmarked(args)))
+
+
+def chain_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> Any:
+    """What blocks give of which each is given what the one before it gave, as `call_on_host` calls them."""
+    sample = tuple(args)
+    for block in blocks:
+        out = call_on_host(block, *sample)
+        sample = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    return sample if len(sample) != 1 else sample[0]
+
+
+def whole_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> Any:
+    """`chain_on_host` from NumPy arrays to NumPy arrays: the ``on_host`` of a container."""
+    return unmarked(chain_on_host(blocks, _marked(tuple(args))))
+
+
+def _on_host(fn: Any) -> Any:
+    return host_form(fn, "on_host", "__call__", "forward")
+
+
+def _is_chain(fn: Any) -> bool:
+    """Whether `fn` is a plain Sequential in which a block has a host form."""
+    containers: Any = sys.modules.get("gluonx.nn.containers")  # if it is not imported, nothing is one
+    if containers is None or type(fn) not in (containers.Sequential, containers.HybridSequential):
+        return False
+    return any(_on_host(block) is not None or _is_chain(block) for block in fn)
+
+
+def _marked(tree: Any) -> Any:
+    return _map(tree, lambda leaf: OnHost(leaf) if isinstance(leaf, np.ndarray) else leaf)
 
 
 def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:

@@ -43,9 +43,10 @@ class _Nursery:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._control, child = socket.socketpair()
-        # BLAS in a worker shall not compete with the other workers; JAX in a worker (which only a user's own transform
-        # can ask for) shall not take the accelerator.
-        quiet = {name: os.environ.get(name, "1") for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        # BLAS and OpenCV in a worker shall not compete with the other workers; JAX in a worker (which only a user's own
+        # transform can ask for) shall not take the accelerator.
+        threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
+        quiet = {name: os.environ.get(name, "1") for name in threads}
         with child:
             start = "import sys; sys.path[:] = {}; from gluonx.data import _nursery; _nursery.nursery_main({})"
             self._process = subprocess.Popen(

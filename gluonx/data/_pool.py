@@ -26,7 +26,7 @@ from typing import Any
 from gluonx.data import _nursery
 from gluonx.data._shipping import Parcel
 from gluonx.data._wire import receive, send
-from gluonx.data._worker import Failure, Task, fetch
+from gluonx.data._worker import Failure, Task, fetch_seeded
 from gluonx.errors import GluonxError
 
 __all__ = ["CLOSED", "RemoteTraceback", "WorkerPool", "process_pool", "thread_pool"]
@@ -136,7 +136,7 @@ def thread_pool(dataset: Any, batchify_fn: Any, count: int) -> WorkerPool:
     """A pool of `count` threads that read `dataset` themselves."""
 
     def make(task: Task) -> Any:
-        return fetch(dataset, batchify_fn, task.indices)
+        return fetch_seeded(dataset, batchify_fn, task)
 
     return WorkerPool([make] * count)
 

@@ -6,6 +6,7 @@ A worker process knows NumPy alone. It computes with gluonx only where a user's 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import random
 import runpy
@@ -19,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gluonx.data._host import gatherer, host_tree, run_batchify
+from gluonx.data._host import device_sample, gatherer, host_item, host_tree, run_batchify
 from gluonx.data._wire import Message, check, receive, send
 from gluonx.data.batchify import Stack
 from gluonx.ops import prng
 
-__all__ = ["Failure", "Setup", "Task", "fetch", "worker_main"]
+__all__ = ["Failure", "Setup", "Task", "fetch", "fetch_seeded", "worker_main"]
 
 
 class Setup(NamedTuple):
@@ -34,6 +35,7 @@ class Setup(NamedTuple):
     argv: list[str]
     path: list[str]
     folder: str
+    calls: list[tuple[str, tuple[Any, ...]]]  # see extensions.WORKER_SETUP
 
 
 class Task(NamedTuple):
@@ -59,7 +61,8 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         batch = take and take(indices)
         if batch is not None:
             return batch
-        samples = [_sample(dataset, index) for index in indices]
+        as_arrays = not hasattr(batchify_fn, "host_batch")  # a user's function is given ndarrays, as in MXNet
+        samples = [_sample(dataset, index, as_arrays) for index in indices]
         return run_batchify(batchify_fn, samples)
     except Exception as error:
         if not getattr(error, "__notes__", None):
@@ -67,9 +70,20 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         raise
 
 
-def _sample(dataset: Any, index: Any) -> Any:
+def fetch_seeded(dataset: Any, batchify_fn: Any, task: Task) -> Any:
+    """`fetch` in the user's process, where transforms of ours draw what they draw in a worker process."""
+    with prng.drawing_by(int(_words(task)[2])):
+        return fetch(dataset, batchify_fn, task.indices)
+
+
+def _words(task: Task) -> np.ndarray:
+    return np.random.SeedSequence([task.seed, task.number]).generate_state(3)
+
+
+def _sample(dataset: Any, index: Any, as_arrays: bool) -> Any:
     try:
-        return dataset[index]
+        sample = host_item(dataset, index)
+        return device_sample(sample) if as_arrays else sample
     except Exception as error:
         error.add_note(f"DataLoader: raised by dataset[{index!r}]")
         raise
@@ -125,7 +139,7 @@ def _answer(dataset: Any, batchify_fn: Any, task: Task) -> Any:
 
 def _seed(task: Task) -> None:
     """Each batch has random streams of its own, so that it does not matter which worker makes it."""
-    words = np.random.SeedSequence([task.seed, task.number]).generate_state(3)
+    words = _words(task)
     random.seed(int(words[0]))
     np.random.seed(int(words[1]))
     prng.seed(int(words[2]))
@@ -158,6 +172,9 @@ def _resemble(setup: Setup) -> None:
     sys.argv[:], sys.path[:] = setup.argv, setup.path
     with contextlib.suppress(OSError):
         os.chdir(setup.folder)
+    for function, args in setup.calls:
+        module, _, name = function.partition(":")
+        getattr(importlib.import_module(module), name)(*args)
     if setup.main is None:
         return
     kind, where = setup.main

@@ -25,7 +25,7 @@ from gluonx.data import _nursery
 from gluonx.data._host import device_batch
 from gluonx.data._pool import WorkerPool, process_pool, thread_pool
 from gluonx.data._shipping import CannotSendError, pack
-from gluonx.data._worker import Task, fetch
+from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from gluonx.ops.prng import host_rng
@@ -87,7 +87,8 @@ class DataLoader:
     Worker processes import what they need by name. A dataset that only this program knows (of a notebook or a script
     without ``if __name__ == "__main__":``, or with a lambda in it) cannot be sent to them: then one background thread
     does the work, and a warning says so. In worker processes, ``random``, ``numpy.random`` and ``gluonx.random`` are
-    seeded for each batch from ``gluonx.random.seed``, so that augmentations repeat as well.
+    seeded for each batch from ``gluonx.random.seed``, so that augmentations repeat as well. The transforms of
+    ``gluonx.data.vision`` draw the same with any number of workers, and with none.
 
     Examples
     --------
@@ -154,17 +155,16 @@ class DataLoader:
             pool.close()
 
     def _in_this_thread(self) -> Iterator[Any]:
-        for indices in self._batch_sampler:
-            yield device_batch(fetch(self._dataset, self._batchify_fn, indices))
+        seed = _epoch_seed()
+        for number, indices in enumerate(self._batch_sampler):
+            yield device_batch(fetch_seeded(self._dataset, self._batchify_fn, Task(number, indices, seed)))
 
     def _begin_epoch(self) -> _Epoch:
         if self._pool is None or not self._pool.usable:
             self.close()
             self._pool = self._start_pool()
-        # A spawned generator leaves the stream of host_rng, which the shuffles come from, as it is.
-        seed = int(host_rng().spawn(1)[0].integers(1 << 62)) if not self._thread_pool else 0
         on_end = weakref.WeakMethod(self._begin_ahead) if self._auto_reload else None
-        return _Epoch(self._pool, iter(self._batch_sampler), seed, self._prefetch, self._timeout, on_end)
+        return _Epoch(self._pool, iter(self._batch_sampler), _epoch_seed(), self._prefetch, self._timeout, on_end)
 
     def _begin_ahead(self) -> None:
         if self._pool is not None and self._pool.usable:
@@ -254,6 +254,11 @@ class _Epoch:
         self._on_end = None
         if begin_ahead:
             begin_ahead()
+
+
+def _epoch_seed() -> int:
+    """What an epoch's batches seed their streams from; spawned, so that the stream of the shuffles stays as it is."""
+    return int(host_rng().spawn(1)[0].integers(1 << 62))
 
 
 def default_batchify_fn(data: Any) -> Any:

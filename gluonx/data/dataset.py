@@ -10,17 +10,20 @@ dataset with one gather a column.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.data import batchify
-from gluonx.data._host import as_host, gather, gatherer
+from gluonx.data._host import as_host, call_on_host, gather, gatherer, host_item
+from gluonx.data.recordio import MXIndexedRecordIO
 from gluonx.data.sampler import FilterSampler, Sampler, SequentialSampler
 from gluonx.errors import ArgumentError
+from gluonx.files.atomic import PathLike
 
-__all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
+__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
 class Dataset:
@@ -207,6 +210,47 @@ class ArrayDataset(Dataset):
         return columns[0] if len(columns) == 1 else columns
 
 
+class RecordFileDataset(Dataset):
+    """A dataset over a record file: sample `i` is the bytes of the record with the key ``keys[i]`` of its index.
+
+    Worker processes open the file anew, and threads take turns in reading it.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The record file. Its index lies beside it, with the ending ``.idx``.
+
+    Raises
+    ------
+    FileNotFoundError
+        When one of the two files is missing.
+    FormatError
+        When the index is no such file; and on access, when it does not fit the record file, or that is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/some"
+    >>> with MXIndexedRecordIO(path + ".idx", path + ".rec", "w") as record:
+    ...     for key in range(3):
+    ...         record.write_idx(key, b"record %d" % key)
+    >>> dataset = RecordFileDataset(path + ".rec")
+    >>> len(dataset), dataset[1]
+    (3, b'record 1')
+    """
+
+    def __init__(self, filename: PathLike) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._record.read_idx(self._record.keys[idx])
+
+
 class _SampledDataset(Dataset):
     """Another dataset's samples at chosen indices."""
 
@@ -219,6 +263,9 @@ class _SampledDataset(Dataset):
 
     def __getitem__(self, idx: int) -> Any:
         return self._dataset[self._indices[idx]]
+
+    def _host_item(self, idx: int) -> Any:
+        return host_item(self._dataset, self._indices[idx])
 
     def _gather(self, indices: Sequence[int]) -> Any:
         chosen = gatherer(self._dataset)
@@ -239,12 +286,20 @@ class _TransformedDataset(Dataset):
         sample = self._dataset[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
+    def _host_item(self, idx: int) -> Any:
+        sample = host_item(self._dataset, idx)
+        parts = sample if isinstance(sample, tuple) else (sample,)
+        if type(self._fn) is not _OnFirst:
+            return call_on_host(self._fn, *parts)
+        first = call_on_host(self._fn.fn, parts[0])
+        return (first, *parts[1:]) if len(parts) > 1 else first
+
 
 class _OnFirst:
     """``fn`` on the first argument, the others untouched (a class, so that worker processes can be sent one)."""
 
     def __init__(self, fn: Callable[[Any], Any]) -> None:
-        self._fn = fn
+        self.fn = fn
 
     def __call__(self, first: Any, *rest: Any) -> Any:
-        return (self._fn(first), *rest) if rest else self._fn(first)
+        return (self.fn(first), *rest) if rest else self.fn(first)

@@ -2,11 +2,13 @@
 
 An image is (height, width, channels) with 1 or 3 channels. Bytes stay bytes: colours are computed in float32, cut
 towards zero and kept within the element type, as in MXNet. Factors are operands: another one recompiles nothing.
+
+`changed` and `lit` compute the same on the host, where an image is NumPy's array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,7 @@ from gluonx.ops.common import wide
 from gluonx.ops.image import need_image
 from gluonx.ops.registry import register
 
-__all__: list[str] = []
+__all__ = ["changed", "lit"]
 
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 # The principal components of ImageNet's colours (Krizhevsky and others, 2012), each times its standard deviation.
@@ -33,61 +35,79 @@ _LIGHT = np.array(
 _RED, _GREEN, _BLUE = range(3)
 
 
-def _need(name: str, data: Array) -> None:
+def _need(name: str, data: Any) -> None:
     need_image(f"image.{name}", data)
     if data.shape[2] not in (1, 3):
         raise ShapeError(f"image.{name}: the last axis must hold 1 or 3 channels, but the image has {data.shape}.")
 
 
-def _kept(x: Array, dtype: np.dtype) -> Array:
+def _kept(x: Any, dtype: np.dtype) -> Any:
     """The values in an element type; integers are cut towards zero and kept within its bounds."""
     if jnp.issubdtype(dtype, jnp.floating):
         return x.astype(dtype)
-    bounds = jnp.iinfo(dtype)
-    return jnp.clip(jnp.trunc(x), bounds.min, bounds.max).astype(dtype)
+    own, bounds = x.__array_namespace__(), jnp.iinfo(dtype)
+    return own.clip(own.trunc(x), bounds.min, bounds.max).astype(dtype)
 
 
-def _gray(x: Array) -> Array:
+def _gray(x: Any) -> Any:
     """The brightness of each place, (height, width, 1)."""
-    return x if x.shape[2] == 1 else jnp.sum(x * _GRAY[None, None], 2, keepdims=True)
+    return x if x.shape[2] == 1 else x.__array_namespace__().sum(x * _GRAY[None, None], axis=2, keepdims=True)
 
 
-def _brightness(x: Array, factor: Array) -> Array:
+def _brightness(x: Any, factor: Any) -> Any:
     return x * factor
 
 
-def _contrast(x: Array, factor: Array) -> Array:
-    return x * factor + jnp.mean(_gray(x)) * (1 - factor)
+def _contrast(x: Any, factor: Any) -> Any:
+    return x * factor + x.__array_namespace__().mean(_gray(x)) * (1 - factor)
 
 
-def _saturation(x: Array, factor: Array) -> Array:
+def _saturation(x: Any, factor: Any) -> Any:
     return x if x.shape[2] == 1 else x * factor + _gray(x) * (1 - factor)
 
 
-def _hue(x: Array, turn: Array) -> Array:
+def _hue(x: Any, turn: Any) -> Any:
     """The colours turned by a part of the circle, with lightness and saturation (of the HLS model) as they are."""
     if x.shape[2] == 1:
         return x
-    high, low = jnp.max(x, 2), jnp.min(x, 2)
+    own = x.__array_namespace__()
+    high, low = own.max(x, axis=2), own.min(x, axis=2)
     span = high - low
-    gap = jnp.where(span > 0, span, 1)
+    gap = own.where(span > 0, span, 1)
     red, green, blue = x[..., _RED], x[..., _GREEN], x[..., _BLUE]
-    by_green = jnp.where(high == green, 2 + (blue - red) / gap, 4 + (red - green) / gap)
-    hue = jnp.where(high == red, (green - blue) / gap, by_green) + 6 * turn
+    by_green = own.where(high == green, 2 + (blue - red) / gap, 4 + (red - green) / gap)
+    hue = own.where(high == red, (green - blue) / gap, by_green) + 6 * turn
     # Around the circle a channel is flat at the top, falls, is flat at the bottom and rises again.
-    away = [jnp.abs(jnp.mod(hue - place + 3, 6) - 3) for place in (0, 2, 4)]
-    level = jnp.clip(2 - jnp.stack(away, 2), 0, 1)
+    away = [own.abs(own.remainder(hue - place + 3, 6) - 3) for place in (0, 2, 4)]
+    level = own.clip(2 - own.stack(away, axis=2), 0, 1)
     return low[..., None] + span[..., None] * level
+
+
+_CHANGES = {"brightness": _brightness, "contrast": _contrast, "saturation": _saturation, "hue": _hue}
+
+
+def changed(name: str, data: Any, factor: Any) -> Any:
+    """An image with another brightness, contrast, saturation or hue, in its own element type.
+
+    Parameters
+    ----------
+    name : {'brightness', 'contrast', 'saturation', 'hue'}
+    data : array of JAX or NumPy, shape (height, width, channels), of 1 or 3 channels
+    factor : float32 scalar
+        The image's own share, 1 leaving it as it is; of the hue the part of the circle by which it is turned.
+
+    Raises
+    ------
+    ShapeError
+        If `data` is no such image.
+    """
+    _need(name, data)
+    return _kept(_CHANGES[name](wide(data), factor), data.dtype)
 
 
 def _drawn(key: Array, low: Array | float, high: Array | float) -> Array:
     start, stop = jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
     return start + (stop - start) * jax.random.uniform(key)
-
-
-def _changed(name: str, change: Callable[[Array, Array], Array], data: Array, factor: Array) -> Array:
-    _need(name, data)
-    return _kept(change(wide(data), factor), data.dtype)
 
 
 @register("image.random_brightness", level=5, random=True)
@@ -109,25 +129,25 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
     >>> npx.image.random_brightness(np.full((1, 1, 1), 8.0), 0.5, 0.5).item()
     4.0
     """
-    return _changed("random_brightness", _brightness, data, _drawn(key, min_factor, max_factor))
+    return changed("brightness", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_contrast", level=5, random=True)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """An image mixed with its mean brightness; a random factor between the two given is the image's own share."""
-    return _changed("random_contrast", _contrast, data, _drawn(key, min_factor, max_factor))
+    return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_saturation", level=5, random=True)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """An image mixed with its gray copy; a random factor between the two given is the image's own share."""
-    return _changed("random_saturation", _saturation, data, _drawn(key, min_factor, max_factor))
+    return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_hue", level=5, random=True)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """An image with its colours turned by a random part of the circle between `min_factor` and `max_factor`."""
-    return _changed("random_hue", _hue, data, _drawn(key, min_factor, max_factor))
+    return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_color_jitter", level=5, random=True)
@@ -155,27 +175,27 @@ def random_color_jitter(
     for what, bound in bounds.items():
         if bound < 0:
             raise ValueError(f"image.{name}: {what} must not be negative, but is {bound}.")
-    table = ((_brightness, brightness, 1), (_contrast, contrast, 1), (_saturation, saturation, 1), (_hue, hue, 0))
-    steps = [(change, middle - bound, middle + bound) for change, bound, middle in table if bound > 0]
+    steps = [(what, (what != "hue") - bound, (what != "hue") + bound) for what, bound in bounds.items() if bound > 0]
     if not steps:
         return data
     order_key, *keys = jax.random.split(key, len(steps) + 1)
     factors = [_drawn(k, low, high) for k, (_, low, high) in zip(keys, steps, strict=True)]
     branches = [
-        lambda x, change=change, factor=factor: _kept(change(wide(x), factor), x.dtype)
-        for (change, _, _), factor in zip(steps, factors, strict=True)
+        lambda x, what=what, factor=factor: changed(what, x, factor)
+        for (what, _, _), factor in zip(steps, factors, strict=True)
     ]
     order = jax.random.permutation(order_key, len(steps))
     return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(order[i], branches, x), data)
 
 
-def _lit(name: str, data: Array, alpha: Array) -> Array:
+def lit(name: str, data: Any, alpha: Any) -> Any:
+    """An image of JAX or NumPy with its light changed; `name` is that of the operator, for messages."""
     _need(name, data)
     if alpha.shape != (3,):
         raise ShapeError(f"image.{name}: alpha must be three numbers, but has shape {alpha.shape}.")
     if data.shape[2] == 1:
         return data
-    shift = jnp.sum(_LIGHT * alpha.astype(jnp.float32)[None], 1)
+    shift = data.__array_namespace__().sum(_LIGHT * alpha.astype(np.float32)[None], axis=1)
     return _kept(wide(data) + shift[None, None], data.dtype)
 
 
@@ -195,11 +215,11 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     ShapeError
         If `data` is no image of 1 or 3 channels, or `alpha` not of three numbers.
     """
-    return _lit("adjust_lighting", data, jnp.asarray(alpha))
+    return lit("adjust_lighting", data, jnp.asarray(alpha))
 
 
 @register("image.random_lighting", level=5, random=True)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
     """`adjust_lighting` by normal random numbers of standard deviation `alpha_std`, 0.05 by default."""
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)
-    return _lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)
+    return lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)

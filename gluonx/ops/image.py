@@ -19,10 +19,10 @@ from gluonx.errors import ShapeError
 from gluonx.ops import resample
 from gluonx.ops.registry import register
 
-__all__ = ["need_image", "sized"]
+__all__ = ["crop_size", "need_image", "sized"]
 
 
-def need_image(name: str, data: Array, batches: bool = False) -> None:
+def need_image(name: str, data: Any, batches: bool = False) -> None:
     """Check that `data` is an image, or a batch of them where `batches` allows it."""
     if data.ndim != 3 and not (batches and data.ndim == 4):
         more = " or (batch, height, width, channels)" if batches else ""
@@ -208,6 +208,16 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     return _cut(data, jnp.asarray(y), jnp.asarray(x), height, width)
 
 
+def crop_size(rows: int, columns: int, height: int, width: int) -> tuple[int, int]:
+    """The (height, width) that `random_crop` cuts out of an image to make one of `height` x `width`.
+
+    An image that is too low is cut narrower too, so that the form stays; one that is too narrow is not, as in MXNet.
+    """
+    if rows < height:
+        height, width = rows, width * rows // height or 1
+    return height, min(width, columns)
+
+
 def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
     """A place at a random part, between the bounds, of `room`."""
     part = jax.random.uniform(key, (), minval=bounds[0], maxval=bounds[1])
@@ -234,14 +244,14 @@ def random_crop(
     xrange, yrange : (float, float)
         Between which parts of the room there is, 0 left or above, the place is drawn.
     width, height : int
-        What an image lacks for these it is enlarged by, after the cut.
+        An image that is smaller is enlarged, after as large a rectangle as it has was cut out.
     interp : {0, 1, 2, 3, 4}
         As for `resize`.
     """
     name = "image.random_crop"
     need_image(name, data, batches=True)
     wanted = _whole(name, "height", height), _whole(name, "width", width)
-    rows, columns = min(height, data.shape[-3]), min(width, data.shape[-2])
+    rows, columns = crop_size(data.shape[-3], data.shape[-2], height, width)
     first, second = jax.random.split(key)
     top = _drawn(first, yrange, data.shape[-3] - rows)
     left = _drawn(second, xrange, data.shape[-2] - columns)

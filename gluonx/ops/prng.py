@@ -22,7 +22,7 @@ import numpy as np
 from gluonx.errors import ArgumentError
 from gluonx.ops.cpu import threefry
 
-__all__ = ["drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
+__all__ = ["drawing_by", "drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
 
 
 class _State:
@@ -113,6 +113,17 @@ def drawing_from(stream: tuple[int, int]) -> Generator[None]:
     _, number = stream if stream[0] == _state.seeds else next_stream()
     before = _drawing.stream
     _drawing.stream = np.random.Generator(np.random.Philox(key=(number << 64) + _state.value))
+    try:
+        yield
+    finally:
+        _drawing.stream = before
+
+
+@contextmanager
+def drawing_by(value: int) -> Generator[None]:
+    """Within, :func:`host_rng` of this thread draws what it draws after ``seed(value)``; its stream waits meanwhile."""
+    before = _drawing.stream
+    _drawing.stream = np.random.Generator(np.random.Philox(value))
     try:
         yield
     finally:

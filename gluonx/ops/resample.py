@@ -2,7 +2,7 @@
 
 One axis at a time: each new place is a weighted sum of a few old ones. `taps` says of which, and with which weights; so
 the kinds of interpolation are a matter of numbers, not of code. Images of bytes are summed in fixed point with OpenCV's
-rounding, so that results are its own to the last bit but for rare ties.
+rounding, so that results are its own to the last bit but for rare ties. An image may be a NumPy array too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 __all__ = ["AREA", "CUBIC", "LANCZOS", "LINEAR", "NEAREST", "Taps", "resampled", "taps"]
 
@@ -52,8 +51,8 @@ def _linear(place: Any, length: Any, xp: ModuleType) -> Taps:
 
 def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
     """Linear interpolation that keeps the cells of old places as large as they can be: OpenCV's area, enlarging."""
-    low = xp.floor(new * (length / count))
-    part = new + 1 - (low + 1) * (count / length)
+    low = xp.floor(new * (1 / (count / length)))
+    part = (new + 1 - (low + 1) * (count / length)).astype("float32")  # OpenCV's rounding, by which 1 may become 0
     part = xp.where(part <= 0, 0, part - xp.floor(part))
     index = xp.clip(low.astype("int32"), 0, length - 1)
     return Taps(xp.stack([index, xp.minimum(index + 1, length - 1)], -1), xp.stack([1 - part, part], -1))
@@ -89,7 +88,9 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
     """
     new = xp.arange(count)
     if interp == NEAREST:
-        return Taps(xp.minimum(new * length // count, length - 1)[:, None], xp.ones((count, 1)))
+        # OpenCV's rounding: a place may fall short of a whole number that it is.
+        place = xp.floor(new * (1 / (count / length))).astype("int32") if xp is np else new * length // count
+        return Taps(xp.minimum(place, length - 1)[:, None], xp.ones((count, 1)))
     if interp == AREA:
         if shrinks:
             return _mean(new, length, count, longest or int(length), xp)
@@ -103,13 +104,14 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
     return Taps(xp.clip(index, 0, length - 1), weights)
 
 
-def _along(x: Array, axis: int, tap: Taps, dtype: Any) -> Array:
+def _along(x: Any, axis: int, tap: Taps, dtype: Any) -> Any:
     """The weighted sums along one axis of an image of (height, width, channels)."""
+    own = x.__array_namespace__()
     out: Any = 0
     for k in range(tap.index.shape[1]):
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
-        weight = jnp.asarray(tap.weight[:, k], dtype).reshape(shape)
-        out = out + jnp.take(x, jnp.asarray(tap.index[:, k], jnp.int32), axis, mode="clip") * weight
+        weight = own.asarray(tap.weight[:, k], dtype).reshape(shape)
+        out = out + own.take(x, own.asarray(tap.index[:, k], "int32"), axis, mode="clip") * weight
     return out
 
 
@@ -117,38 +119,39 @@ def _fixed(tap: Taps, xp: ModuleType) -> Taps:
     return Taps(tap.index, xp.round(tap.weight * _ONE).astype("int32"))
 
 
-def _vertical(x: Array, rows: Taps) -> Array:
+def _vertical(x: Any, rows: Taps) -> Any:
     """OpenCV's last step of linear interpolation of bytes, which keeps few bits on the way."""
+    own = x.__array_namespace__()
     out: Any = 2
     for k in range(2):
-        weight = jnp.asarray(rows.weight[:, k], jnp.int32)[:, None, None]
-        found = jnp.take(x, jnp.asarray(rows.index[:, k], jnp.int32), 0, mode="clip")
+        weight = own.asarray(rows.weight[:, k], "int32")[:, None, None]
+        found = own.take(x, own.asarray(rows.index[:, k], "int32"), 0, mode="clip")
         out = out + ((weight * (found >> 4)) >> 16)
     return out >> 2
 
 
-def resampled(x: Array, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Array:
-    """An image (height, width, channels) at new places, in its own element type.
+def resampled(x: Any, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Any:
+    """An image (height, width, channels) at new places, in its own element type and by its own library.
 
-    Rows and columns are those of `taps`, of one kind of interpolation.
+    Rows and columns are those of `taps`, of one kind of interpolation, and arrays of `xp`.
     """
-    dtype = x.dtype
+    dtype, own = x.dtype, x.__array_namespace__()
     if interp == NEAREST:
-        x = jnp.take(x, jnp.asarray(columns.index[:, 0], jnp.int32), 1, mode="clip")
-        return jnp.take(x, jnp.asarray(rows.index[:, 0], jnp.int32), 0, mode="clip")
+        x = own.take(x, own.asarray(columns.index[:, 0], "int32"), 1, mode="clip")
+        return own.take(x, own.asarray(rows.index[:, 0], "int32"), 0, mode="clip")
     floating = jnp.issubdtype(dtype, jnp.floating)
     halved = (len(rows.index) * 2, len(columns.index) * 2) == x.shape[:2]
     linear = rows.index.shape[1] == columns.index.shape[1] == 2 and not halved
     if dtype == jnp.uint8 and (linear or interp in (CUBIC, LANCZOS)):
-        part = _along(x.astype(jnp.int32), 1, _fixed(columns, xp), jnp.int32)
+        part = _along(x.astype("int32"), 1, _fixed(columns, xp), "int32")
         fixed = _fixed(rows, xp)
         if linear:
-            return jnp.clip(_vertical(part, fixed), 0, 255).astype(dtype)
-        return jnp.clip((_along(part, 0, fixed, jnp.int32) + (1 << 21)) >> 22, 0, 255).astype(dtype)
-    inner = dtype if floating and dtype.itemsize >= 4 else jnp.float32
+            return own.clip(_vertical(part, fixed), 0, 255).astype(dtype)
+        return own.clip((_along(part, 0, fixed, "int32") + (1 << 21)) >> 22, 0, 255).astype(dtype)
+    inner = dtype if floating and dtype.itemsize >= 4 else np.dtype("float32")
     out = _along(_along(x.astype(inner), 1, columns, inner), 0, rows, inner)
     if floating:
         return out.astype(dtype)
     bounds = jnp.iinfo(dtype)
-    whole = jnp.floor(out + 0.5) if halved else jnp.round(out)
-    return jnp.clip(whole, bounds.min, bounds.max).astype(dtype)
+    whole = own.floor(out + 0.5) if halved else own.round(out)
+    return own.clip(whole, bounds.min, bounds.max).astype(dtype)

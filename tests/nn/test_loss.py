@@ -119,7 +119,7 @@ def test_own_loss() -> None:
     [
         (lambda: loss.L2Loss(), [(4, 3), (4, 2)], ["(4, 2)", "(4, 3)"]),
         (lambda: loss.SoftmaxCELoss(), [(4, 3), (4, 3)], ["(4, 3)", "sparse_label=False"]),
-        (lambda: loss.SoftmaxCELoss(), [(4, 3), (4,), (4,)], ["sample_weight", "(4,)", "(4, 1)"]),
+        (lambda: loss.SoftmaxCELoss(), [(4, 3), (4,), (5, 1)], ["sample_weight", "(5, 1)", "(4, 1)"]),
         (lambda: loss.L1Loss(batch_axis=2), [(4, 3), (4, 3)], ["batch_axis=2"]),
         (lambda: loss.KLDivLoss(), [(4, 3), (4,)], ["(4,)", "(4, 3)"]),
         (lambda: loss.SDMLLoss(), [(4, 3), (5, 3)], ["(4, 3)", "(5, 3)"]),

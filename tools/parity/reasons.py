@@ -13,6 +13,8 @@ _DEFAULT_INIT = "None stands for MXNet's default, `Uniform()`"
 _OF_WEIGHT = "None takes it from the weight"
 _ENGINE = "called by gluonx, by position"
 
+_FLAGS = "what follows are `flag` and `to_rgb`"
+
 DIFFERENT: Mapping[str, str] = {
     "mxnet.gluon.Block.initialize": _DEFAULT_INIT,
     "mxnet.gluon.Parameter.initialize": _DEFAULT_INIT,
@@ -25,6 +27,10 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.np.histogramdd": "NumPy 2 has no `normed`",
     "mxnet.np.nanpercentile": "`interpolation` is taken for `method`",
     "mxnet.np.nanquantile": "`interpolation` is taken for `method`",
+    "mxnet.io.MXDataIter": "MXNet's constructor takes a handle of its C library",
+    "mxnet.image.imdecode": _FLAGS,
+    "mxnet.image.imread": _FLAGS,
+    "mxnet.image.imresize": "what follows is `interp`",
     "mxnet.nd.linspace": "None is float32",
     "mxnet.nd.power": "by position the same",
     "mxnet.np.ndarray": "MXNet's constructor takes a handle of its C library",
@@ -50,6 +56,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "mxnet.initializer": ("oracle/optimizer/cases.py", *_LAYERS),
     "mxnet.optimizer": ("oracle/optimizer/cases.py", "oracle/optimizer_long/cases.py", *_LAYERS),
     "mxnet.lr_scheduler": ("oracle/optimizer/cases.py", *_LAYERS),
+    "mxnet.io": ("oracle/records/cases.py", "compat/test_io_files.py"),
+    "mxnet.recordio": ("loader/test_recordio.py",),
     "mxnet.np": _NP,
     "mxnet.np.linalg": _NP,
     "mxnet.np.random": ("**/test_np_random.py", "**/test_np.py", "**/test_random*.py"),

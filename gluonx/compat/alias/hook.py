@@ -19,6 +19,7 @@ from gluonx.compat.alias.where import PARTS, SAME, hidden_home, known_modules, k
 from gluonx.compat.kinds import of_numpy
 from gluonx.compat.nd.names import public_names
 from gluonx.compat.nd.ndarray import uses_nd_arrays
+from gluonx.extensions import WORKER_SETUP
 
 __all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
 
@@ -240,6 +241,7 @@ class _Same(ModuleType):
         return getattr(self.real, name)
 
 
+_IN_WORKERS = f"{__name__}:install_as_mxnet"
 _finder: _Finder | None = None
 _saved: _Saved | None = None
 
@@ -288,6 +290,7 @@ def install_as_mxnet(version: int | None = None) -> None:
     nd.beyond[:] = [_of_ndarray]
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
+    WORKER_SETUP.append((_IN_WORKERS, (version,)))
 
 
 def uninstall() -> None:
@@ -298,6 +301,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)
     for name in [n for n in sys.modules if n == "mxnet" or n.startswith("mxnet.")]:
         del sys.modules[name]
+    WORKER_SETUP[:] = [call for call in WORKER_SETUP if call[0] != _IN_WORKERS]
     before, others = _saved
     nd.beyond.clear()
     modes.end(before)

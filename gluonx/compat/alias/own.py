@@ -6,8 +6,6 @@ import ctypes
 import importlib
 import logging
 import math
-import os
-import random
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -122,33 +120,6 @@ def _brief_print_list(names: Any, limit: int = 7) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _get_repo_url() -> str:
-    """The address that models and data sets are fetched from."""
-    url = os.environ.get("MXNET_GLUON_REPO", "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/")
-    return url if url.endswith("/") else url + "/"
-
-
-def _get_repo_file_url(namespace: str, filename: str) -> str:
-    """The address of a file in the folder `namespace` there."""
-    return f"{_get_repo_url()}{namespace}/{filename}"
-
-
-def _get_interp_method(interp: int, sizes: tuple[int, ...] = ()) -> int:
-    """OpenCV's number of an interpolation: 9 chooses by the sizes (h, w, new h, new w), 10 by chance."""
-    if interp == 9:
-        if not sizes:
-            return 2
-        height, width, new_height, new_width = sizes
-        if new_height > height and new_width > width:
-            return 2
-        return 3 if new_height < height and new_width < width else 1
-    if interp == 10:
-        return random.randint(0, 4)
-    if interp not in (0, 1, 2, 3, 4):
-        raise ValueError(f"Unknown interpolation method {interp}: 0 to 4, 9 or 10 were expected.")
-    return interp
-
-
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -207,6 +178,14 @@ def _npx_load(file: Any) -> Any:
     """``npx.load``: in a program for MXNet 1 a dict where the arrays have names, else a list, also of one."""
     found = _real("gluonx.npx").load(file)
     return [found] if Naming.active and isinstance(found, Handle) else found
+
+
+def _opencv() -> Any:
+    """OpenCV where it is installed, else None."""
+    try:
+        return _real("cv2")
+    except ImportError:
+        return None
 
 
 class _NullType:
@@ -313,15 +292,16 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.block._regroup": _value(_regroup),
     "mxnet.gluon.data.dataloader.default_batchify_fn": _name("gluonx.data.dataloader", "default_batchify_fn"),
     "mxnet.gluon.data.dataloader.default_mp_batchify_fn": _name("gluonx.data.dataloader", "default_mp_batchify_fn"),
+    "mxnet.gluon.data.dataset._DownloadedDataset": _name("gluonx.data.vision.datasets", "_DownloadedDataset"),
     "mxnet.gluon.data.dataloader._as_in_context": _value(_as_in_context),
     "mxnet.gluon.rnn.rnn_cell._as_list": _value(_as_list),
     "mxnet.gluon.utils._brief_print_list": _value(_brief_print_list),
-    "mxnet.gluon.utils._get_repo_url": _value(_get_repo_url),
-    "mxnet.gluon.utils._get_repo_file_url": _value(_get_repo_file_url),
+    "mxnet.gluon.utils._get_repo_url": _value(lambda: _real("gluonx.utils").repo_file_url("", "").rstrip("/") + "/"),
+    "mxnet.gluon.utils._get_repo_file_url": _name("gluonx.utils", "repo_file_url"),
     "mxnet.gluon.utils.split_rnn_params": _value(_split_rnn_params),
     "mxnet.gluon.contrib.data.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
     "mxnet.gluon.contrib.data.sampler.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
-    "mxnet.image.image._get_interp_method": _value(_get_interp_method),
+    "mxnet.image.image._get_interp_method": _name("gluonx.data.vision.functional", "interp_method"),
     "mxnet.util._NumpyArrayScope": _value(SWITCHES["np_array"]),
     "mxnet.util._NumpyShapeScope": _value(SWITCHES["np_shape"]),
     "mxnet._deferred_compute.is_deferred_compute": _value(lambda: False),
@@ -336,6 +316,13 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
     "mxnet.gluon.utils._indent": _value(_indent),
     "mxnet.gluon.block._indent": _value(_indent),
+    # Programs that pack records by themselves take these; the others its module imports, and so do star imports of it.
+    "mxnet.recordio._IR_FORMAT": _value("IfQQ"),
+    "mxnet.recordio._IR_SIZE": _value(24),
+    "mxnet.recordio.RecordIOHandle": _value(ctypes.c_void_p),
+    "mxnet.recordio.current_process": _name("multiprocessing", "current_process"),
+    "mxnet.recordio.namedtuple": _name("collections", "namedtuple"),
+    "mxnet.recordio.cv2": _opencv,
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
     "mxnet.log.get_logger": _value(_logger),
     "mxnet.log.getLogger": _value(_logger),

@@ -7,7 +7,7 @@ from typing import Any
 
 from gluonx._absent import instead_of
 
-__all__ = ["cnn", "nn", "rnn"]
+__all__ = ["cnn", "data", "nn", "rnn"]
 
 
 def __getattr__(name: str) -> Any:
