@@ -92,6 +92,7 @@ __all__ = [
     "engine",
     "error",
     "errors",
+    "estimator",
     "export",
     "from_jax",
     "functional",

@@ -26,7 +26,7 @@ MODULES = {
     "mxnet.gluon.contrib.data": "",
     "mxnet.gluon.contrib.data.text": "",
     "mxnet.gluon.contrib.data.vision": "",
-    "mxnet.gluon.contrib.estimator": "",
+    "mxnet.gluon.contrib.estimator": "gluonx.estimator",
     "mxnet.init": "gluonx.initializer",
     "mxnet.kv": "gluonx.kvstore",
     "mxnet.mod": "gluonx.module",

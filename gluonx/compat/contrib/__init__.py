@@ -1,16 +1,13 @@
-"""``gluon.contrib`` of MXNet 1: layers that have moved to ``gluon.nn`` and ``gluon.rnn`` since."""
+"""``gluon.contrib``: the estimator, and layers of MXNet 1 that have moved to ``gluon.nn`` and ``gluon.rnn`` since."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-__all__ = ["cnn", "nn", "rnn"]
+__all__ = ["cnn", "estimator", "nn", "rnn"]
 
-_LEFT_OUT = {
-    "estimator": "write the loop with autograd.record() and Trainer.step, which runs as one program",
-    "data": "use gluonx.data",
-}
+_LEFT_OUT = {"data": "use gluonx.data"}
 
 
 def __getattr__(name: str) -> Any:
