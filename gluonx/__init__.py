@@ -94,6 +94,7 @@ __all__ = [
     "errors",
     "estimator",
     "export",
+    "files",
     "from_jax",
     "functional",
     "gluon",
@@ -104,17 +105,21 @@ __all__ = [
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
+    "kv",
+    "kvstore",
     "load",
+    "log",
     "loss",
     "lr_scheduler",
     "metric",
-    "nd",
     "mod",
     "model",
-    "operator",
     "model_zoo",
     "module",
+    "mon",
+    "monitor",
     "name",
+    "nd",
     "nn",
     "np",
     "np_array",
@@ -125,16 +130,18 @@ __all__ = [
     "numpy",
     "numpy_extension",
     "onnx",
+    "operator",
     "ops",
     "optimizer",
     "parameter",
     "random",
+    "registry",
     "rnn",
     "runtime",
-    "files",
     "set_np_shape",
     "sym",
     "symbol",
+    "test_utils",
     "tpu",
     "trainer",
     "use_np",
@@ -143,6 +150,8 @@ __all__ = [
     "use_np_shape",
     "util",
     "utils",
+    "visualization",
+    "viz",
     "waitall",
 ]
 
@@ -168,6 +177,7 @@ extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:con
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
+extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")

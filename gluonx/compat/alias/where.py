@@ -43,7 +43,7 @@ MODULES = {
     "mxnet.operator": "gluonx.compat.operator",
     "mxnet.random": "gluonx.compat.nd.random",
     "mxnet.registry": "gluonx.compat.registry",
-    "mxnet.rnn": "",
+    "mxnet.rnn": "gluonx.compat.rnn",
     "mxnet.sym": "gluonx.symbol",
     "mxnet.symbol.numpy": "gluonx.symbol.np",
     "mxnet.symbol.numpy_extension": "gluonx.symbol.npx",
@@ -77,6 +77,7 @@ _PARTS = {
     "mxnet.numpy_extension": "control_flow utils",
     "mxnet.optimizer": "adabelief adadelta adagrad adam adamW adamax contrib dcasgd ftml ftrl lamb lans lars nadam nag "
     "optimizer rmsprop sgd sgld signum updater utils",
+    "mxnet.rnn": "io rnn rnn_cell",
     "mxnet.symbol": "symbol",
 }
 PARTS = {f"{package}.{name}": package for package, names in _PARTS.items() for name in names.split()}
