@@ -23,8 +23,6 @@ _WAYS = {
     "mxnet.mod": "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer",
     "mxnet.model": "use model.load_checkpoint and SymbolBlock",
     "mxnet.module": "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer",
-    "mxnet.monitor": "use Block.register_op_hook",
-    "mxnet.mon": "use Block.register_op_hook",
     "mxnet.operator": "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax",
     "mxnet.probability": "draw with np.random, and write densities with np and npx",
     "mxnet.gluon.probability": "draw with np.random, and write densities with np and npx",
@@ -33,8 +31,6 @@ _WAYS = {
     "mxnet.rtc": "gluonx.from_jax takes any JAX function, Pallas kernels included",
     "mxnet.runtime": "ask gluonx.runtime.Features() or jax.devices()",
     "mxnet.test_utils": "it belongs to the C library of MXNet",
-    "mxnet.visualization": "use Block.summary()",
-    "mxnet.viz": "use Block.summary()",
 }
 
 
@@ -43,8 +39,8 @@ def way_around(dotted: str) -> str:
 
     Examples
     --------
-    >>> way_around("mxnet.viz.plot_network")
-    'use Block.summary()'
+    >>> way_around("mxnet.library.load")
+    'write an operator with gluonx.from_jax'
     """
     parts = dotted.split(".")
     for n in range(len(parts), 1, -1):

@@ -75,8 +75,8 @@ def absent(name: str) -> str:
 
     Examples
     --------
-    >>> absent("viz")
-    "module 'gluonx' has no attribute 'viz': use Block.summary()"
+    >>> absent("library")
+    "module 'gluonx' has no attribute 'library': write an operator with gluonx.from_jax"
     """
     way = way_around(f"mxnet.{name}")
     return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"

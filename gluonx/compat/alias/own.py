@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import logging
 import math
 import os
 import random
@@ -41,15 +40,6 @@ def _name(module: str, name: str) -> Callable[[], Any]:
 def _either(module: str, name: str, klass: type) -> Callable[[], Any]:
     """`klass`, which is MXNet 1's of that name, or gluonx's once ``set_np()`` was called."""
     return lambda: klass if Naming.active else getattr(_real(module), name)
-
-
-def _logger(name: str | None = None, filename: str | None = None, filemode: str = "a", level: int = 30) -> Any:
-    """A logger of the standard library."""
-    logger = logging.getLogger(name)
-    if filename:
-        logger.addHandler(logging.FileHandler(filename, filemode))
-    logger.setLevel(level)
-    return logger
 
 
 def _apply_weighting(*args: Any) -> Any:
@@ -337,6 +327,4 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.utils._indent": _value(_indent),
     "mxnet.gluon.block._indent": _value(_indent),
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
-    "mxnet.log.get_logger": _value(_logger),
-    "mxnet.log.getLogger": _value(_logger),
 }
