@@ -10,6 +10,7 @@ _WAYS = {
     "mxnet.contrib": "MXNet's contrib is not here",
     "mxnet.contrib.amp": "use gluonx.amp",
     "mxnet.contrib.onnx": "ONNX is written, by export_model or HybridBlock.export, and not read",
+    "mxnet.contrib.text": "the vectors are not fetched: give their file to text.embedding.CustomEmbedding",
     "mxnet.contrib.quantization": "the operators are in npx; or use net.cast('bfloat16') or gluonx.amp",
     "mxnet.executor": "call the symbol's bind, or write the net as a HybridBlock",
     "mxnet.gluon.contrib.data": "use gluonx.data",

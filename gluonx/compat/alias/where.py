@@ -20,6 +20,8 @@ MODULES = {
     "mxnet.contrib.onnx": "gluonx.onnx",
     "mxnet.contrib.sym": "gluonx.symbol.contrib",
     "mxnet.contrib.symbol": "gluonx.symbol.contrib",
+    "mxnet.contrib.tensorboard": "gluonx.compat.contrib.tensorboard",
+    "mxnet.contrib.text": "gluonx.compat.contrib.text",
     "mxnet.error": "gluonx.errors",
     "mxnet.gluon": "gluonx",
     "mxnet.gluon.contrib": "gluonx.contrib",

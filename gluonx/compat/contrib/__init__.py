@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["cnn", "estimator", "nn", "rnn"]
+__all__ = ["cnn", "estimator", "nn", "rnn", "tensorboard", "text"]
 
 _LEFT_OUT = {"data": "use gluonx.data"}
 
