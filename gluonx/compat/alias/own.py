@@ -321,6 +321,8 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
     "mxnet.libinfo.__version__": _name("gluonx.compat", "VERSION"),
+    "mxnet.gluon.block.SymbolBlock": _name("gluonx.compat.symbol_block", "SymbolBlock"),
+    "mxnet.gluon.parameter.tensor_types": _value((NDArray,)),
     "mxnet.gluon.tensor_types": _value((NDArray,)),
     "mxnet.gluon.loss._apply_weighting": _value(_apply_weighting),
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
