@@ -44,7 +44,7 @@ class Monitor:
     >>> monitor.tic()
     >>> _ = net(mx.np.ones((1, 3)))
     >>> [(step, name) for step, name, _ in monitor.toc()]
-    [(1, 'node_0_output')]
+    [(1, 'node_1_output')]
     """
 
     def __init__(

@@ -264,6 +264,7 @@ def _description(estimator: Any) -> dict[str, Any]:
         "batch_in_epoch": progress.batch_in_epoch,
         "epoch_random": progress.epoch_random if progress.batch_in_epoch else None,
         "random": get_random_state(),
+        "loss_scale": None if estimator.trainer._scaler is None else estimator.trainer._scaler.state_dict(),
         "handlers": [[type(h).__name__, h.state_dict()] for h in estimator.event_handlers],
         "metrics": [m.state_dict() for m in estimator.train_metrics] if progress.batch_in_epoch else [],
     }
@@ -298,6 +299,8 @@ def _go_on(estimator: Any, progress: Progress, kept: dict[str, Any] | None) -> N
         for handler in estimator.event_handlers:
             handler.load_state_dict({"current_epoch": progress.epoch, "current_batch": progress.batch})
         return
+    if kept["loss_scale"] is not None and estimator.trainer._scaler is not None:
+        estimator.trainer._scaler.load_state_dict(kept["loss_scale"])
     states = [(name, state) for name, state in kept["handlers"]]
     for handler in estimator.event_handlers:
         mine = next((entry for entry in states if entry[0] == type(handler).__name__), None)

@@ -62,6 +62,7 @@ def test_unfused_is_fused():
     onp.testing.assert_allclose(outs[0], outs[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow  # a graph for each length is compiled
 def test_a_model_of_buckets_trains(tmp_path):
     """The language model of MXNet's example/rnn/bucketing, in small: batches of several lengths, one set of weights."""
     rng = onp.random.RandomState(0)
