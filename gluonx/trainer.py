@@ -213,7 +213,8 @@ class Trainer(Checked):
 
     def _restore(self, kept: dict[str, Any]) -> None:
         states = kept.pop("states")
-        self.__dict__.update(kept)
+        # Pickles of gluonx 0.1.0 know of no stores.
+        self.__dict__.update({"_store": None, "_on_store": False, "_in_store": set(), **kept})
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._begin(states)
 

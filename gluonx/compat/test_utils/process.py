@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gluonx.compat.util import setenv
 from gluonx.device import Device, current_device, num_gpus
 
 __all__ = [
@@ -69,10 +70,7 @@ def environment(*args: Any) -> Iterator[None]:
 
 def _assign(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = str(value)
+        setenv(name, None if value is None else str(value))
 
 
 @contextlib.contextmanager
