@@ -52,7 +52,7 @@ class RNNParams:
 
 
 class BaseRNNCell:
-    """What all cells share.
+    """The base of all cells.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def create_sparse_array(
 def _there(
     shape: tuple[int, ...], stype: str, rsp_indices: Any, density: float, distribution: str | None
 ) -> onp.ndarray:
-    """Which elements are stored."""
+    """Return a mask of the elements that are stored."""
     rows = shape[0]
     if stype == "row_sparse":
         chosen = onp.zeros(rows, bool)
