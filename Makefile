@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv, from nothing but a Python 3.11 or later and PyPI.
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
+#   make test-fast one test in eight of those, for a first look; others with every commit
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
@@ -17,11 +18,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench bench-models bench-ops bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,8s/^# \{0,1\}//p' Makefile
+	@sed -n '2,9s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -29,8 +30,11 @@ demo: $(VENV)/.examples
 test: $(VENV)/.test
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
+test-fast: $(VENV)/.test
+	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 8 $(ARGS)
+
 test-all: $(VENV)/.test
-	GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
+	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import importlib.metadata
 import os
 import pathlib
 import random
@@ -14,15 +15,23 @@ if "jax" in sys.modules:
 
 # The tests are about behaviour, so they run on the CPU unless told otherwise, with four devices for what is sharded.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-_DEVICES = "--xla_force_host_platform_device_count"
-if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}=4".strip()
+_FLAGS = ["--xla_force_host_platform_device_count=4"]
+# Tests compile tens of thousands of small programs that run once: without XLA's optimizations a program compiles in a
+# quarter of the time. `make test-all` leaves them in, so what users run is tested there.
+if os.environ.get("GLUONX_TEST_XLA") != "optimized":
+    _FLAGS += ["--xla_backend_optimization_level=0", "--xla_cpu_parallel_codegen_split_count=1"]
+    if importlib.metadata.version("jaxlib").startswith("0.10."):  # a flag that XLA does not know ends the process
+        _FLAGS += ["--xla_cpu_use_fusion_emitters=false"]
+_GIVEN = os.environ.get("XLA_FLAGS", "")
+os.environ["XLA_FLAGS"] = " ".join([_GIVEN, *(flag for flag in _FLAGS if flag.split("=")[0] not in _GIVEN)]).strip()
 # Never the user's own cache folder.
 os.environ["GLUONX_CACHE_DIR"] = str(_ROOT / ".pytest_cache" / "gluonx-xla")
 # JAX writes a program's file in place. Small programs, which all workers share, would be read while they are written.
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
 
 import pytest  # noqa: E402
+
+from lib.sample import ROUND, chosen  # noqa: E402
 
 # Files that give way to the modules that they stand for (gluonx.aliases); they hold nothing to test.
 collect_ignore_glob = ["gluonx/gluon/*.py", "gluonx/_names/*.py", "gluonx/deferred/fusion.py"]
@@ -32,15 +41,30 @@ _WANTED = os.environ.get("GLUONX_TEST_SEED") or "20200601"
 SEED = random.SystemRandom().randrange(1, 2**31) if _WANTED == "draw" else int(_WANTED)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="run one test in N, others with every commit")
+
+
 def pytest_configure(config):
-    """Let the worker processes of pytest-xdist share the controller's seed."""
+    """Let the worker processes of pytest-xdist share the controller's seed and sample."""
     del config
     os.environ["GLUONX_TEST_SEED"] = str(SEED)
+    os.environ["GLUONX_TEST_ROUND"] = ROUND
 
 
 def pytest_report_header(config):
     del config
-    return f"gluonx: seed {SEED} (repeat with GLUONX_TEST_SEED={SEED}), XLA_FLAGS={os.environ['XLA_FLAGS']}"
+    repeat = f"GLUONX_TEST_SEED={SEED} GLUONX_TEST_ROUND={ROUND}"
+    return f"gluonx: repeat with {repeat}, XLA_FLAGS={os.environ['XLA_FLAGS']}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep what --sample asks for."""
+    share = config.getoption("sample")
+    left_out = [item for item in items if share > 1 and not chosen(item.nodeid, share)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if chosen(item.nodeid, share)]
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ _MODULES = aliases.SHORT
 __path__ = [*__path__, *(os.path.join(folder, "_names") for folder in __path__)]
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
-    "gluonx.block.fusion.blocks": ("Fused",),
+    "gluonx.block.fusion.layout": ("Fused",),
     "gluonx.compat.attribute": ("AttrScope",),
     "gluonx.block.parameter": ("Constant", "Parameter"),
     "gluonx.compat.parameter_dict": ("ParameterDict",),

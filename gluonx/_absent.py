@@ -36,7 +36,7 @@ _WAYS = {
 
 
 def way_around(dotted: str) -> str:
-    """What to use instead of a name of MXNet; empty where nothing is known.
+    """Return what to use instead of a name of MXNet, or an empty string where nothing is known.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class _Scope:
 
     Ctrl-C may come at any line of entering and leaving. Whatever came of it, leaving can be done a second time; and a
     scope that was never left, because the interrupt came before the first line of ``__exit__``, is left when it is
-    let go of.
+    released.
     """
 
     __slots__ = ("_entered", "recording", "training")
@@ -101,7 +101,7 @@ class _Scope:
 
 
 def record(train_mode: bool = True) -> _Scope:
-    """Starts recording for gradients.
+    """Start recording for gradients.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def record(train_mode: bool = True) -> _Scope:
 
 
 def pause(train_mode: bool = False) -> _Scope:
-    """Stops recording inside ``record()``: what is computed here is a constant to the gradient."""
+    """Stop recording inside ``record()``: what is computed here is a constant to the gradient."""
     return _Scope(False, train_mode)
 
 
@@ -138,17 +138,17 @@ def predict_mode() -> _Scope:
 
 
 def is_recording() -> bool:
-    """Whether operations are being recorded."""
+    """Return whether operations are being recorded."""
     return current_state().recording
 
 
 def is_training() -> bool:
-    """Whether layers behave as in training."""
+    """Return whether layers behave as in training."""
     return current_state().training
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Switches recording on or off; returns what it was. Prefer :func:`record`."""
+    """Switch recording on or off; return what it was. Prefer :func:`record`."""
     before = current_state()
     if is_recording and not before.recording and before.trace is None:
         engine.on_record_entry()
@@ -157,7 +157,7 @@ def set_recording(is_recording: bool) -> bool:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switches training mode on or off; returns what it was. Prefer :func:`train_mode`."""
+    """Switch training mode on or off; return what it was. Prefer :func:`train_mode`."""
     before = current_state().training
     set_state(state_with(training=bool(train_mode)))
     return before
@@ -165,7 +165,7 @@ def set_training(train_mode: bool) -> bool:
 
 @door
 def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-    """Computes gradients of `heads` into the arrays that have ``attach_grad()``.
+    """Compute gradients of `heads` into the arrays that have ``attach_grad()``.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def _found(found: dict[int, Any], variable: Any) -> ndarray:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """Makes `variables` end points of gradients, which go into the arrays `gradients`.
+    """Make `variables` end points of gradients, which go into the arrays `gradients`.
 
     Parameters
     ----------
@@ -305,25 +305,25 @@ class Function:
         self._saved: tuple[Any, ...] = ()
 
     def save_for_backward(self, *args: Any) -> None:
-        """Keeps arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
+        """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
         self._saved = args
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What :meth:`save_for_backward` kept."""
+        """The arrays that :meth:`save_for_backward` kept."""
         return self._saved
 
     def forward(self, *inputs: Any) -> Any:
-        """Computes the outputs."""
+        """Compute the outputs."""
         raise TypeError(f"{type(self).__name__} must define forward(self, *inputs)")
 
     def backward(self, *output_grads: Any) -> Any:
-        """Computes the gradients of the inputs, one for each."""
+        """Compute the gradients of the inputs, one for each."""
         raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
 
     @door
     def __call__(self, *inputs: Any) -> Any:
-        """Runs ``forward`` and, while recording, leaves ``backward`` on the tape."""
+        """Run ``forward`` and, while recording, leave ``backward`` on the tape."""
         if getattr(self, "_used", False):
             raise GraphError("an autograd.Function instance serves one call; create a new one for each")
         if current_state().trace is not None:

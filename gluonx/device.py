@@ -138,7 +138,7 @@ def _count(kind: str) -> int:
 
 
 def num_gpus() -> int:
-    """How many GPUs this process sees."""
+    """Return the number of GPUs that this process sees."""
     return _count("gpu")
 
 
@@ -156,7 +156,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def num_tpus() -> int:
-    """How many TPU cores this process sees."""
+    """Return the number of TPU cores that this process sees."""
     return _count("tpu")
 
 

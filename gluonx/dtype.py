@@ -129,7 +129,7 @@ def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
 
 
 wide_default: ContextVar[bool] = ContextVar("gluonx_np_default_dtype", default=False)
-"""Whether what is made without a dtype is float64: MXNet's ``npx.set_np(dtype=True)``."""
+"""The flag of MXNet's ``npx.set_np(dtype=True)``: arrays made without a dtype are float64 if it is set."""
 
 
 def standard(dtype: Any) -> np.dtype:
@@ -169,12 +169,12 @@ def as_array(value: Any) -> jax.Array:
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Whether gradients flow through values of `dtype` (real and complex floats, bfloat16 and the 8-bit floats)."""
+    """Return whether `dtype` carries gradients: real and complex floats, bfloat16 and the 8-bit floats do."""
     return dtype.kind in "fc" or (dtype.kind == "V" and jnp.issubdtype(dtype, np.inexact))
 
 
 def refuse_cut(what: str, into: np.dtype, found: np.dtype) -> None:
-    """Raises where numbers of dtype `found` would lose their kind in `into`, as NumPy does for ``out=``.
+    """Raise where numbers of dtype `found` would lose their kind in `into`, as NumPy does for ``out=``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How gluonx runs code: modes, counters, and the explanation of the last program.
+"""Control of the engine: modes of execution, counters, and the explanation of the last program.
 
 Modes are ``deferred`` (the default), ``naive`` (every operation at once and synchronously, to debug; also by the
 environment variable ``GLUONX_ENGINE=naive``), and :func:`bulk`, which defers a stretch outside ``record()``.
@@ -56,7 +56,7 @@ def bulk(size: int) -> Iterator[None]:
 
 
 def set_bulk_size(size: int) -> int:
-    """Sets the bulk size for this context and returns the one before; 0 switches bulking off."""
+    """Set the bulk size for this context and return the one before; 0 switches bulking off."""
     before = current_state().bulk
     set_state(state_with(bulk=int(size)))
     if size <= 0 < before:
@@ -66,7 +66,7 @@ def set_bulk_size(size: int) -> int:
 
 @contextmanager
 def mode(name: str) -> Iterator[None]:
-    """Runs a stretch of code in mode ``'deferred'`` or ``'naive'``."""
+    """Run a stretch of code in mode ``'deferred'`` or ``'naive'``."""
     before = current_state()
     set_mode(name)
     try:
@@ -76,7 +76,7 @@ def mode(name: str) -> Iterator[None]:
 
 
 def set_mode(name: str) -> None:
-    """Chooses the mode of this context: ``'deferred'`` or ``'naive'``.
+    """Choose the mode of this context: ``'deferred'`` or ``'naive'``.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def set_mode(name: str) -> None:
 
 
 def waitall() -> None:
-    """Computes all that is pending in this thread and waits until every array that exists is there."""
+    """Compute all that is pending in this thread and wait until every array that exists is there."""
     _engine.flush("waitall")
     jax.block_until_ready(jax.live_arrays())
 
@@ -156,12 +156,12 @@ def stats() -> dict[str, Any]:
 
 
 def reset_stats() -> None:
-    """Sets all counters to zero."""
+    """Set all counters to zero."""
     counters.reset()
 
 
 def explain(limit: int = 60) -> str:
-    """The last program: its operations, the user's line behind each, why it ran, and why it was compiled anew.
+    """The last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
 
     Parameters
     ----------

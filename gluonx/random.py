@@ -13,7 +13,7 @@ from gluonx.arguments import named, refuse
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
 from gluonx.np.random import sample
-from gluonx.np.wrapping import as_static, write_out
+from gluonx.np.wrapping import as_size, write_out
 from gluonx.npx import random as _extended
 from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import get_state as get_state
@@ -43,15 +43,10 @@ __all__ = [
 ]
 
 
-def _shape(shape: Any) -> tuple[int, ...] | None:
-    shape = as_static("shape", shape)
-    return shape if shape is None or isinstance(shape, tuple) else (shape,)
-
-
 def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The parameters with axes for what is drawn of each element, and the size of the draw."""
     arrays = [isinstance(value, ndarray) for value in given.values()]
-    wanted = _shape(shape)
+    wanted = as_size(shape)
     if not any(arrays):
         return tuple(given.values()), (1,) if wanted is None else wanted
     if not all(arrays):
@@ -79,7 +74,7 @@ def _draw(
 def uniform(
     low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the uniform distribution on [low, high).
+    """Sample from the uniform distribution on [low, high).
 
     Examples
     --------
@@ -95,12 +90,12 @@ def uniform(
 def normal(
     loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+    """Sample from the normal distribution of mean `loc` and standard deviation `scale`."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
-    """Draws from the normal distribution, of the shape given as arguments."""
+    """Sample from the normal distribution, of the shape given as arguments."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, {})
 
 
@@ -108,35 +103,35 @@ def gamma(
     alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
     **further: Any,
 ) -> ndarray:  # fmt: skip
-    """Draws from the gamma distribution of shape `alpha` and scale `beta`."""
+    """Sample from the gamma distribution of shape `alpha` and scale `beta`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, further)
 
 
 def exponential(
     scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the exponential distribution of mean `scale`."""
+    """Sample from the exponential distribution of mean `scale`."""
     return _draw("exponential", {"scale": scale}, shape, dtype, ctx, out, further)
 
 
 def poisson(
     lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draws from the Poisson distribution of mean `lam`."""
+    """Sample from the Poisson distribution of mean `lam`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, further)
 
 
 def binomial(
     n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """How many of `n` trials of probability `p` succeed."""
+    """Sample the number of successes in `n` trials of probability `p`."""
     return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, further)
 
 
 def negative_binomial(
     k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """How many trials of probability `p` fail before the `k`-th success."""
+    """Sample the number of failures before the `k`-th success, in trials of probability `p`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, further)
 
 
@@ -158,7 +153,7 @@ def randint(
 ) -> ndarray:
     """Whole numbers from `low` up to, and not with, `high`; int32 by default."""
     refuse("random.randint", further, ["low", "high", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
-    size = (1,) if _shape(shape) is None else _shape(shape)
+    size = (1,) if as_size(shape) is None else as_size(shape)
     return np.random.randint(low, high, size, dtype or "int32", None, out, ctx=ctx)
 
 
@@ -176,7 +171,7 @@ def categorical(
     """Indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
     result = _extended.categorical(data, shape, get_prob, dtype)
-    if data.ndim == 1 and _shape(shape) is None:
+    if data.ndim == 1 and as_size(shape) is None:
         result = [r.reshape((1,)) for r in result] if get_prob else result.reshape((1,))
     return result if out is None else write_out("random.categorical", out, result)
 
@@ -185,7 +180,7 @@ def multinomial(
     n: Any = (1,), p: Any = ((1.0,),), shape: Any = None, dtype: Any = "float32", ctx: Any = None, out: Any = None,
     **further: Any,
 ) -> ndarray:  # fmt: skip
-    """How often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
+    """Sample how often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
     refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)
     return result if out is None else write_out("random.multinomial", out, result)

@@ -3,7 +3,7 @@
 ``step`` records the optimizer's update of all parameters as a single operator on flat lists (weights, gradients,
 states and one small vector of rates) and then runs the whole pending graph: forward, backward and update are one XLA
 program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
-weight decay, counts, ``1 / batch_size``) travels in that vector, so it never compiles anew.
+weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from weakref import ref
 from gluonx import files as serialize
 from gluonx._frames import door
 from gluonx.arguments import Checked
-from gluonx.block.fusion.files import apart
-from gluonx.block.fusion.pieces import FusedParameter
+from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
@@ -69,7 +68,7 @@ _OWN_STORES = ("local", "device", "nccl")
 
 
 class _Plan:
-    """What one step works on, found once: operator, handles, and which parameters take part."""
+    """The work of a step, found once: operator, handles, and which parameters take part."""
 
     __slots__ = (
         "fresh_indices",
@@ -103,7 +102,7 @@ class _Plan:
     ) -> None:
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
-        self.params = list(dict.fromkeys(p._home or p for p in params))
+        self.params = list(dict.fromkeys(p._whole for p in params))
         self.marks = _marks(self.params)
         self.units = units
         self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
@@ -117,12 +116,12 @@ class _Plan:
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
 
     def fits(self, tx: Any) -> bool:
-        """Whether nothing was exchanged since: the rule, or what a parameter's gradient goes to."""
+        """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
         return tx is self.tx and _marks(self.params) == self.marks
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
-    """What the parameters' gradients go to."""
+    """Return the variables that the parameters' gradients go to."""
     return [None if (h := p._handle) is None else h.variable for p in params]
 
 
@@ -193,7 +192,7 @@ class Trainer(Checked):
         self._begin({})
 
     def _begin(self, states: dict[str, Any]) -> None:
-        """Sets up what is found again at the next step, which takes these states."""
+        """Set up what is found again at the next step, which takes these states."""
         self._plans: dict[Any, _Plan] = {}
         self._state: list[Any] = []
         self._keys: list[str] = []
@@ -219,7 +218,7 @@ class Trainer(Checked):
         self._begin(states)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Gives parameters, optimizer and states, without what is compiled.
+        """Return parameters, optimizer and states, without what is compiled.
 
         Raises
         ------
@@ -237,13 +236,13 @@ class Trainer(Checked):
         self._restore(dict(state))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trainer:
-        """Gives a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
+        """Return a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
         new = memo[id(self)] = object.__new__(type(self))
         new._restore(copy.deepcopy(self._kept(), memo))
         return new
 
     def __copy__(self) -> Trainer:
-        """Gives a Trainer of the same parameters and optimizer, with states of its own."""
+        """Return a Trainer of the same parameters and optimizer, with states of its own."""
         new = object.__new__(type(self))
         new._restore(self._kept())
         return new
@@ -261,7 +260,7 @@ class Trainer(Checked):
         return self._optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate; no program compiles anew for it."""
+        """Set the learning rate; no program recompiles for it."""
         self._optimizer.set_learning_rate(lr)
 
     @property
@@ -272,7 +271,7 @@ class Trainer(Checked):
         return self._scaler.loss_scale
 
     def _attach_scaler(self, scaler: Any) -> None:
-        """Has every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
+        """Have every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
         self._scaler = scaler
         self._plans.clear()
 
@@ -280,7 +279,7 @@ class Trainer(Checked):
 
     @door
     def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None) -> Any:
-        """Updates all parameters with their gradients over `batch_size`, and runs what is pending.
+        """Update all parameters with their gradients over `batch_size`, and run what is pending.
 
         Parameters
         ----------
@@ -510,7 +509,7 @@ class Trainer(Checked):
                 return
             optimizer.rescale_grad *= factor
         known = dict(self._imperative)
-        params = [self._params[i]._home or self._params[i] for i in todo]
+        params = [self._params[i]._whole for i in todo]
         touched = [p.data() for p in params] + list(_handles(list(known.values())))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
@@ -560,7 +559,7 @@ class Trainer(Checked):
 
     @door
     def save_states(self, fname: str | PathLike[str]) -> None:
-        """Writes the optimizer's states and counts to a file; whole or not at all.
+        """Write the optimizer's states and counts to a file; whole or not at all.
 
         Raises
         ------
@@ -580,7 +579,7 @@ class Trainer(Checked):
 
     @door
     def load_states(self, fname: str | PathLike[str]) -> None:
-        """Reads what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
+        """Read what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
         From a file of MXNet come, as there, the optimizer's settings and its learning rate scheduler too.
 
@@ -681,7 +680,7 @@ def _store_of(kvstore: Any) -> Any:
 
 
 class _Probe:
-    """Whether a step was made: a state, or a weight where there is none, then has another value."""
+    """Detects that a step was made: a state, or a weight where there is none, then has another value."""
 
     __slots__ = ("target", "value")
 
@@ -691,12 +690,12 @@ class _Probe:
         self.value = ref(self.target.value) if self.target is not None else None
 
     def moved(self) -> bool:
-        """Whether the target has another value now."""
+        """Return whether the target has another value now."""
         return self.value is not None and self.target.value is not self.value()
 
 
 def _variable_of(param: Parameter) -> Any:
-    return (param._home or param).data().variable
+    return param._whole.data().variable
 
 
 def _positive(batch_size: Any) -> float:
@@ -716,7 +715,7 @@ def _spend(plan: _Plan) -> None:
 
 
 def _place_of(handle: Any) -> Any:
-    """Where a state belongs: to the device of `handle`, or nowhere if that array is free to follow others."""
+    """Return a state's sharding: that of `handle`, or None if that array is free to follow others."""
     value = handle._read()
     return value.sharding if value.committed else None
 
@@ -735,7 +734,7 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
         params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
         pairs = [(name, params[name]) for name in sorted(params)]
     elif isinstance(params, (list, tuple)):
-        single = [piece for p in params for piece in (p.pieces if isinstance(p, FusedParameter) else (p,))]
+        single = [piece for p in params for piece in pieces_of(p)]
         pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
     else:
         raise ValueError(

@@ -53,16 +53,16 @@ _LONGEST_PAUSE = 30.0
 
 
 def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
-    """Cuts an array into `num_slice` consecutive slices.
+    """Split an array into `num_slice` consecutive slices.
 
     Parameters
     ----------
     data : ndarray
-        What is cut.
+        The array to split.
     num_slice : int
-        How many slices.
+        The number of slices.
     batch_axis : int, default 0
-        The axis that is cut.
+        The axis that is split.
     even_split : bool, default True
         Whether all slices must be of one size. If not, the first ones may be longer by one.
 
@@ -101,7 +101,7 @@ def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool 
 
 
 def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
-    """Cuts a batch into one slice for each device and puts it there.
+    """Split a batch into one slice for each device and put it there.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even
 
 
 def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> float | ndarray:
-    """Scales arrays, in place, so that the norm of all of them together is at most `max_norm`.
+    """Scale arrays, in place, so that the norm of all of them together is at most `max_norm`.
 
     The norm is computed in float32 whatever the dtypes are.
 
@@ -139,7 +139,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     arrays : list of ndarray
         Often the gradients ``[p.grad() for p in params]``.
     max_norm : float
-        The bound. A changing one does not compile anything anew.
+        The bound. A changing one recompiles nothing.
     check_isfinite : bool, default True
         Whether to read the norm, which ends the program here, and to warn when it is not finite.
 
@@ -195,7 +195,7 @@ def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Whether a shape is complete: not None, and no dimension is -1.
+    """Return whether a shape is complete: not None, and no dimension is -1.
 
     Examples
     --------
@@ -206,13 +206,13 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """Whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
+    """Return whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
     with open(filename, "rb") as file:
         return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash.lower()
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Moves a file over another one in a single step: nobody ever sees half of it."""
+    """Move a file over another one in a single step: nobody ever sees half of it."""
     os.replace(src, dst)
 
 
@@ -224,7 +224,7 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """Fetches a file, unless it is there already.
+    """Fetch a file, unless it is there already.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def download(
     overwrite : bool, default False
         Whether to fetch it even if the file exists.
     sha1_hash : str, optional
-        Its SHA-1. A file that is there with another one is fetched anew, and a download that broke off in an earlier
+        Its SHA-1. A file that is there with another one is fetched again, and a download that broke off in an earlier
         run is resumed.
     retries : int, default 5
         How often to try again, with growing pauses.
@@ -313,7 +313,7 @@ class _Transfer:
             raise FormatError(f"what came from {self._url} does not have the SHA-1 hash {self._sha1}")
 
     def is_final(self, error: Exception) -> bool:
-        """Whether trying again is in vain."""
+        """Return whether a retry is useless."""
         if isinstance(error, FormatError):
             return not self._resumed
         if isinstance(error, _StatusError):

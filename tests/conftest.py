@@ -1,10 +1,12 @@
 """Fixtures of the tests under tests/; the process-wide settings are in ../conftest.py."""
 
-import zlib
+import gc
 
 import jax
 import numpy
 import pytest
+
+from lib.sample import SAMPLED, WHOLE, chosen
 
 
 @pytest.fixture
@@ -20,42 +22,20 @@ def leak_check():
         yield
 
 
+@pytest.fixture(scope="module")
+def young_heap():
+    """Let gc.collect() look only at what this module makes: a process late in a run holds millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def strict_ranks():
     """Fail where jax promotes ranks on its own: for tests of operators that are to broadcast in the open."""
     with jax.numpy_rank_promotion("raise"):
         yield
-
-
-# Sweeps of which `make test` runs one row in so many, always the same ones; `make test-all` runs them all.
-SAMPLED = {
-    "test_bad_arguments.py": 3,
-    "test_benchmarks.py": 4,
-    "test_contract_edges.py": 3,
-    "test_cpu_forms.py": 3,
-    "test_dtypes.py": 3,
-    "test_export_mxnet.py": 6,
-    "test_fusion_optimizer.py": 3,
-    "test_layers.py": 3,
-    "test_legacy_nd.py": 2,
-    "test_legacy_ops.py": 6,
-    "test_loss.py": 2,
-    "test_lowerings.py": 5,
-    "test_model_zoo.py": 6,
-    "test_npx_image.py": 3,
-    "test_ops_edges.py": 3,
-    "test_optimizer_long.py": 4,
-    "test_quantize_ops.py": 3,
-    "test_random_distributions.py": 4,
-    "test_rnn_golden.py": 4,
-    "test_rnn_ops.py": 4,
-    "test_symbol.py": 3,
-    "test_symbol_rnn.py": 5,
-    "test_vision_ops.py": 3,
-}
-
-
-WHOLE = {("test_loss.py", "test_golden")}  # what nothing else would notice
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,5 +45,5 @@ def pytest_collection_modifyitems(items):
         share = SAMPLED.get(item.path.name)
         asked = any("::" in arg for arg in item.config.args)
         whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
-        if share and not asked and not whole and hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % share:
+        if share and not asked and not whole and hasattr(item, "callspec") and not chosen(item.nodeid, share):
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Which operator runs in which precision: the table behind automatic mixed precision.
+"""The table behind automatic mixed precision: the precision in which each operator runs.
 
 Operators go by the names of the core set; MXNet's names (``FullyConnected``, ``_npi_exp``) are understood where
 a user gives a list. What stands in no table takes its inputs as they come.

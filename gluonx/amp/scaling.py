@@ -74,7 +74,7 @@ class LossScaler:
 
     @property
     def skipped(self) -> int:
-        """How many steps were skipped; reading it waits for the steps before."""
+        """The number of skipped steps; reading it waits for the steps before."""
         return int(self.arrays[3].item())
 
     def state_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class LossScaler:
             array.value, array.aval = jax.device_put(kind(number)), None
 
     def operand(self) -> float:
-        """What the update is told beside its arrays: 1 where gradients are still multiplied with the scale."""
+        """Return the update's scalar argument: 1 where gradients are still multiplied by the scale, else 0."""
         return 1.0 if self.scaled else 0.0
 
     def around(self, op: DerivedOp, rule: PackedRule) -> DerivedOp:
@@ -114,7 +114,7 @@ class LossScaler:
         return factor if finite else None
 
     def settle(self, optimizer: Optimizer) -> None:
-        """Takes the skipped steps out of the optimizer's counts, as for a file."""
+        """Take the skipped steps out of the optimizer's counts, as for a file."""
         skipped = self.skipped
         if skipped:
             counts = {i: max(n - skipped, 0) for i, n in optimizer._index_update_count.items()}

@@ -14,7 +14,7 @@ _policies: dict[Any, casting.Policy] = {}
 
 
 class State:
-    """Whether :func:`init` was called."""
+    """A flag of the process, set once :func:`init` was called."""
 
     ready = False
 
@@ -65,7 +65,7 @@ def init(
 
     Products of matrices and convolutions run in `target_dtype` from now on, what needs range or precision in float32,
     everything else in the type that comes in. Parameters stay in float32. It may be called at any time, also
-    again with other settings; what was hybridized is traced anew.
+    again with other settings; what was hybridized is traced again.
 
     Parameters
     ----------

@@ -61,12 +61,12 @@ class LoadedBlock(HybridBlock):
 
     @property
     def artifact(self) -> Artifact:
-        """What it came from."""
+        """The artifact that the block came from."""
         return self.__dict__["artifact"]
 
     @property
     def signature(self) -> Signature:
-        """What it takes and gives."""
+        """The signature of the artifact: its inputs and outputs."""
         return self.artifact.signature
 
     def forward(self, *inputs: Any) -> Any:

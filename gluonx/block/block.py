@@ -29,7 +29,9 @@ from gluonx._frames import door, shorten, warn
 from gluonx.arguments import Checked
 from gluonx.block import checkpoint
 from gluonx.block.bulking import Calls
-from gluonx.block.fusion.blocks import Fusible, fused_view
+from gluonx.block.fusion import blocks as fusion
+from gluonx.block.fusion.files import planned_apart
+from gluonx.block.fusion.layout import Fused
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import structure
@@ -63,7 +65,7 @@ _OTHER_TYPE = (
 )
 
 
-class Block(Checked, Fusible):
+class Block(Checked):
     """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
 
     Examples
@@ -84,6 +86,8 @@ class Block(Checked, Fusible):
     _plain = False
     _direct = False  # whether a call is nothing but its traced forward
     _whole = False  # the same as `_plain`, of a block with children
+    _fusions: fusion.Fusions | None = None  # what it has to do with fused parameters, if anything
+    _fuses_by_functions = False  # whether its class overrides fuse_parameters
     _ready: bool
     _children: Registry
     _reg_params: Registry
@@ -102,8 +106,6 @@ class Block(Checked, Fusible):
         own["_op_hooks"] = {}
         own["_collection"] = Snapshot(({}, {}))
         own["_calls"] = Calls()
-        own["_fusions"] = Registry()
-        own["_fusions_at"] = -1
         own["_ready"] = True
         own["_plain"] = True
         self._block_names.begin(self, prefix, params)
@@ -117,6 +119,7 @@ class Block(Checked, Fusible):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._fuses_by_functions = cls.fuse_parameters is not Block.fuse_parameters
         cls._block_names.defined(cls)
 
     # ---------------------------------------------------------------- attributes and children
@@ -209,7 +212,7 @@ class Block(Checked, Fusible):
             raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the block computes. Every subclass defines it."""
+        """Compute the block's output. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -231,25 +234,26 @@ class Block(Checked, Fusible):
             return self.forward(*args, **kwargs)
 
     def _run_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a trace runs: the forward without the hooks, which run around it."""
+        """Run the forward without the hooks, which run around it: the part that a trace runs."""
         return self.forward(*args, **kwargs)
 
     def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
-        own = [*self._reg_params.values(), *self._fusion_pieces()]
+        fusions = self._fusions
+        own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
         of_shapes = getattr(current_state().trace, "of_shapes", False)
         if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
             self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
-        if self._fuse_waiting:
-            self._fuse_now()
-        self.__dict__["_ready"] = all(p._is_ready for p in own) and not self._fuse_waiting
+        if fusions is not None:
+            fusions.settle()
+        self.__dict__["_ready"] = all(p._is_ready for p in own) and not (fusions is not None and fusions.waiting)
         self._refresh()
 
     def _infers_shape(self) -> bool:
         return hasattr(self, "infer_shape")
 
     def _refresh(self) -> None:
-        """Find out anew whether a call is nothing but its forward."""
+        """Find out again whether a call is nothing but its forward."""
         own = self.__dict__
         simple = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
         own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
@@ -329,7 +333,7 @@ class Block(Checked, Fusible):
         if found is not apart:
             homes = set(chosen.values())
             pieces = {name: param for name, param in apart.items() if name not in found and wanted.match(name)}
-            chosen.update({name: param for name, param in pieces.items() if param._home not in homes})
+            chosen.update({name: param for name, param in pieces.items() if not homes & {param._home, param._plan}})
         return chosen
 
     def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
@@ -343,7 +347,7 @@ class Block(Checked, Fusible):
                 path = f"{type(self).__name__}.{prefix}{name}"
                 if param._path.count(".") <= path.count("."):  # the outermost walk gives the most telling path
                     param._path = path
-        both = found, fused_view(type(self).__name__, walk, found)
+        both = found, fusion.fused_view(type(self).__name__, walk, found)
         self.__dict__["_collection"] = Snapshot(both, structure.version)
         return both
 
@@ -354,10 +358,15 @@ class Block(Checked, Fusible):
             yield from child._walk(f"{prefix}{name}.")
 
     def _unique_params(self) -> list[Parameter]:
-        return list(dict.fromkeys(self.collect_params().values()))
+        """The parameters that have arrays, or will: fused ones only where they are fused."""
+        return list(dict.fromkeys(self._array_params().values()))
+
+    def _array_params(self) -> dict[str, Parameter]:
+        """The same by name."""
+        return planned_apart(self.collect_params())
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every block below this one, children first, and with this one; returns the block itself."""
+        """Call `fn` with every block below this one, children first, and with this one; return the block itself."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -383,7 +392,7 @@ class Block(Checked, Fusible):
         verbose : bool
             Whether to print what is initialized, and how.
         force_reinit : bool
-            Whether to begin anew with parameters that have a value. They keep it, with a warning, otherwise.
+            Whether to initialize parameters again that have a value. They keep it, with a warning, otherwise.
 
         Notes
         -----
@@ -414,7 +423,7 @@ class Block(Checked, Fusible):
             for param in new:
                 param._forget()
             raise
-        self._fuse_known()
+        fusion.fuse_waiting(self)
 
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""
@@ -477,6 +486,139 @@ class Block(Checked, Fusible):
         if shared is not None:
             checkpoint.share(self, shared)
         return self
+
+    # ---------------------------------------------------------------- fused parameters
+
+    def _own_fusions(self) -> fusion.Fusions:
+        """The block's part in fusion, made when it is first needed."""
+        if self._fusions is None:
+            self.__dict__["_fusions"] = fusion.Fusions(self)
+        return self._fusions  # type: ignore[return-value]
+
+    def declare_fusion(self, *declarations: Fused) -> None:
+        """Say how parameters of this block, or of its children, are kept when fused. Fuses nothing yet.
+
+        Parameters
+        ----------
+        *declarations : Fused
+
+        Raises
+        ------
+        FusionError
+            If a piece is in another declaration of this block, or a name is taken.
+
+        Examples
+        --------
+        >>> from gluonx import nn
+        >>> class Attention(nn.HybridBlock):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.query, self.key = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
+        ...         self.declare_fusion(Fused("weight", ("query.weight", "key.weight")))
+        >>> net = Attention()
+        >>> net.initialize()
+        >>> net.fuse()
+        FusionReport: 4 arrays before, 3 after
+          weight (4, 3) <- query.weight, key.weight
+        >>> list(net.collect_params())
+        ['weight', 'query.bias', 'key.bias']
+        """
+        self._own_fusions().declare(declarations)
+
+    def declare_file_form(
+        self, format: str, fused: Fused, complete: Callable[[int], dict[str, tuple[int, ...]]] | None = None
+    ) -> None:
+        """Say that files of another library keep some parameters of this block as one array.
+
+        Parameters
+        ----------
+        format : str
+            The format's name in ``save_parameters``.
+        fused : Fused
+            How the array in the file is made of the parameters.
+        complete : callable, optional
+            ``complete(size)`` gives the shapes by name of parameters whose shape is not known when a file is loaded
+            whose array has `size` elements.
+        """
+        self._own_fusions().declare_form(format, fused, complete)
+
+    def fuse_parameters(self, tree: dict[str, Any]) -> dict[str, Any]:
+        """Put fused arrays in the place of their pieces; pure. By default as declared. Override both or none.
+
+        Parameters
+        ----------
+        tree : dict of str to array
+            The parameters below this block by structured name, unfused.
+
+        Returns
+        -------
+        dict of str to array
+            Every element of every piece stands in one place of one fused array, and nothing else does.
+        """
+        return self._own_fusions().fuse_tree(tree)
+
+    def unfuse_parameters(self, tree: dict[str, Any]) -> dict[str, Any]:
+        """Undo :meth:`fuse_parameters`, bit for bit; pure."""
+        return self._own_fusions().unfuse_tree(tree)
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether this block or one below it has a fused parameter now."""
+        return fusion.is_fused(self)
+
+    def fuse(self) -> fusion.FusionReport:
+        """Fuse all that this block and those below it declare.
+
+        Before ``initialize``, and while shapes are unknown, that is remembered and done later, before the first
+        program is compiled. Files, and ``collect_params(fused=False)``, keep the names of the pieces; each piece can be
+        read and written as before.
+
+        Returns
+        -------
+        FusionReport
+            Its text tells what was fused.
+
+        Raises
+        ------
+        FusionError
+            If a declaration is wrong; nothing has changed then.
+        """
+        return fusion.fuse(self)
+
+    def unfuse(self) -> fusion.FusionReport:
+        """Give every piece an array of its own again, and forget fusions that wait."""
+        return fusion.unfuse(self)
+
+    def weights_of(self, name: str) -> Any:
+        """Return the array of a fused parameter, for use in ``forward``.
+
+        Parameters
+        ----------
+        name : str
+            Of a declaration, or an array that ``fuse_parameters`` makes.
+
+        Returns
+        -------
+        gluonx.np.ndarray
+            The fused parameter's own array where it is fused, else its pieces put together by a recorded operator.
+        """
+        fusions = self._fusions
+        if fusions is not None and fusions.version == structure.version and name in fusions.homes:
+            return fusions.homes[name]._handle
+        return self._own_fusions().weights_of(name)
+
+    # ---------------------------------------------------------------- copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything, with the pieces of fused parameters apart; which of them are fused is remembered."""
+        state = dict(self.__dict__)
+        fusions = state.pop("_fusions", None)
+        return state if fusions is None else {**state, **fusions.kept()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over everything, and fuse again what was fused."""
+        self.__dict__.update(state)
+        fusion.Fusions.restore(self)
 
     # ---------------------------------------------------------------- files
 
@@ -650,13 +792,11 @@ class HybridBlock(Block):
 
     def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Fuse what waits for values in this block or below it, before anything is traced."""
-        waiting = list(self._fusions_waiting())
-        if not waiting:
+        if not fusion.is_waiting(self):
             return
         if not kwargs and any(p._awaiting is not None for p in self._unique_params()):
             HybridBlock.infer_shape(self, *args)
-        for block in waiting:
-            block._fuse_now()
+        fusion.fuse_waiting(self, report=True)
 
     def _renewed_trace(self) -> Any:
         """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
@@ -690,7 +830,7 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self) -> None:
-        """Forget the trace. The next call traces anew."""
+        """Forget the trace. The next call traces again."""
         self.__dict__["_traced"] = None
 
     @door
@@ -839,7 +979,7 @@ class HybridBlock(Block):
         )
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype of all parameters; a hybridized block stays so and is traced anew."""
+        """Change the dtype of all parameters; a hybridized block stays so and is traced again."""
         super().cast(dtype)
         self._clear_cached_op()
 

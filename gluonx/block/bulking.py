@@ -6,7 +6,7 @@ some times with inputs of the same kind is *gathered*: its operators are recorde
 returns. Nothing else changes. What is read in the middle is computed then, and splits the program there.
 
 A program is compiled for that. Before it is, the call must have come `often`, and a block gives it up where it does not
-pay: for inputs of more than a few kinds, or where each call is another program, since the forward draws lots in Python.
+pay: for inputs of more than a few kinds, or where each call is another program, since the forward samples in Python.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _local = _Local()
 
 
 class Calls:
-    """How often a block was called with inputs of each kind, and how many programs were compiled for it then."""
+    """Counts of a block's calls with inputs of each kind, and of the programs compiled for them then."""
 
     __slots__ = ("kinds",)
 
@@ -72,7 +72,7 @@ class Calls:
 
 
 def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
-    """What tells apart calls that are likely to be different programs; None if this one cannot be gathered."""
+    """Return a key shared by calls that are likely to be one program; None if this one cannot be gathered."""
     kind: list[Any] = [state.training, *kwargs]
     for a in (*args, *kwargs.values()):
         if isinstance(a, Handle):

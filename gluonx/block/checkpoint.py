@@ -17,13 +17,23 @@ import numpy as np
 
 from gluonx import files as serialize
 from gluonx._frames import cast, warn
+from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
-__all__ = ["Options", "load_dict", "load_model", "load_parameters", "save_model", "save_parameters", "share"]
+__all__ = [
+    "Options",
+    "load_dict",
+    "load_model",
+    "load_parameters",
+    "save_model",
+    "save_parameters",
+    "share",
+    "without_kind",
+]
 
 _FORMAT = "gluonx-block-1"
 
@@ -47,7 +57,7 @@ def save_parameters(
 
 @dataclass(frozen=True)
 class Options:
-    """What the loading methods of Block take; see ``Block.load_parameters``.
+    """Options of the loading methods of Block; see ``Block.load_parameters``.
 
     Raises
     ------
@@ -93,7 +103,7 @@ def load_dict(
         If anything does not fit; the message begins with `source` and lists it all.
     """
     params = block.collect_params(fused=False)
-    arrays = {_without_kind(name): value for name, value in arrays.items()}
+    arrays = {without_kind(name): value for name, value in arrays.items()}
     cells = serialize.recurrent_names(arrays, params)
     named = block._block_names.structured(
         block, {cells.get(name, name): value for name, value in arrays.items()}, params
@@ -121,7 +131,7 @@ def load_dict(
     places = {param: param._place_for(options.device) for param in hosts}
     staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
     settle()
-    before = [_remembered(param) for param in dict.fromkeys(param._home or param for param in staged)]
+    before = [_remembered(param) for param in dict.fromkeys(param._whole for param in staged)]
     try:
         for param, fresh in staged.items():
             param._adopt(fresh, places[param])
@@ -132,7 +142,7 @@ def load_dict(
                 handle.value, handle.aval, handle.tape, handle.variable = inner
             tell_pieces(param)
         raise
-    block._fuse_known()
+    fuse_waiting(block)
 
 
 def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
@@ -142,8 +152,8 @@ def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
     return param, dict(param.__dict__), handle, inner
 
 
-def _without_kind(name: str) -> str:
-    """Files of exported MXNet symbols write ``arg:`` or ``aux:`` in front of each name."""
+def without_kind(name: str) -> str:
+    """Strip the ``arg:`` or ``aux:`` that files of exported MXNet symbols write in front of each name."""
     return name[4:] if name.startswith(("arg:", "aux:")) else name
 
 
@@ -260,7 +270,7 @@ def _read_description(path: str) -> dict[str, Any]:
 
 
 def _compare(block: Any, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
-    """What differs between a block and a description; fills `origin` with the first name of each parameter."""
+    """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}
     params, children = described.get("parameters"), described.get("children")

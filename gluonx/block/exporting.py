@@ -56,7 +56,7 @@ def export_block(
     layout: str | None = None,
     debug_info: bool = False,
 ) -> Any:
-    """Writes the artifact; see :meth:`gluonx.HybridBlock.export`."""
+    """Write the artifact; see :meth:`gluonx.HybridBlock.export`."""
     format = format or Format.default
     if format in EXPORTERS:
         return EXPORTERS[format](block, path, _given(block, inputs), epoch)

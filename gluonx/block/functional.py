@@ -57,7 +57,7 @@ class Functional:
         seen: set[int] = set()
         self.params: dict[str, jax.Array] = {}
         self.state: dict[str, jax.Array] = {}
-        for name, p in net.collect_params().items():
+        for name, p in net._array_params().items():
             if id(p) in seen:
                 continue
             seen.add(id(p))
@@ -114,7 +114,7 @@ class Functional:
             return out, {n: trace.values[id(self._handles[n])] for n in state}
 
     def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
-        """Writes arrays back into the net's parameters: all of them, or none where a shape does not fit."""
+        """Write arrays back into the net's parameters: all of them, or none where a shape does not fit."""
         values = {**params, **(state or {})}
         for name, value in values.items():
             handle = self._handles.get(name)
@@ -161,7 +161,7 @@ def from_jax(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Any:
-    """Makes of a JAX function one on ndarrays, which is recorded, deferred and differentiated like any operator.
+    """Turn a JAX function into one on ndarrays, which is recorded, deferred and differentiated like any operator.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def from_jax(
     What a plain function refers to beside its arguments (variables around it, globals, defaults, what a
     ``functools.partial`` or a method's object holds) counts as it is at each call. Arrays of gluonx and JAX are inputs,
     to which gradients flow; numbers, texts, NumPy arrays, and lists, tuples, dicts and sets of them are constants, of
-    which another value is compiled anew: give what changes at every step as an argument. Not seen, and so kept from the
+    which another value recompiles: give what changes at every step as an argument. Not seen, and so kept from the
     first call on, is what lies behind other objects (``net.weight.data()``, ``module.k``), and what a function sees
     that JAX has wrapped (``jax.jit(f)``, ``jax.custom_vjp``).
 

@@ -1,4 +1,4 @@
-"""How the parameters of blocks are called: by the attributes that lead to them, ``'features.0.weight'``.
+"""Names of the parameters of blocks: the attributes that lead to them, ``'features.0.weight'``.
 
 A block asks its class's `Names` at the few points below, and by default they do nothing. MXNet 1 called parameters by
 prefixes and name scopes, and let blocks share them by name: `gluonx.compat.prefixes` derives from `Names` and takes the

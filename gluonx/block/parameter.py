@@ -90,6 +90,7 @@ class Parameter:
     Parameter (shape=(2, 3), dtype=float32)
     """
 
+    _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
     def __init__(
@@ -127,7 +128,7 @@ class Parameter:
 
     def __repr__(self) -> str:
         kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
-        return f"{kind} (shape={self._shape}, dtype={self._dtype})"
+        return f"{kind} (shape={self.shape}, dtype={self.dtype})"
 
     # ---------------------------------------------------------------- what it is
 
@@ -182,6 +183,11 @@ class Parameter:
             raise ArgumentError(f"grad_req of parameter '{self._path}' must be one of {_GRAD_REQS}, got {grad_req!r}")
 
     @property
+    def _whole(self) -> Parameter:
+        """The parameter whose array this one lies in: the fused parameter that it is a piece of, or itself."""
+        return self if self._home is None else self._home
+
+    @property
     def _is_ready(self) -> bool:
         return self._handle is not None and self._awaiting is None
 
@@ -207,7 +213,7 @@ class Parameter:
         default_init : Initializer or str, optional
             What to take where neither `init` nor the parameter's own says anything: ``Uniform(0.07)`` if None.
         force_reinit : bool
-            Whether to begin anew where there is an array already. It is left alone, with a warning, otherwise.
+            Whether to initialize again where there is an array already. It is left alone, with a warning, otherwise.
 
         Raises
         ------
@@ -286,7 +292,7 @@ class Parameter:
             self._handle.variable.owner = self._path
 
     def _admits(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape could be the value."""
+        """Return whether an array of this shape could be the value."""
         try:
             merge(self._shape, tuple(shape))
         except ValueError:
@@ -313,9 +319,9 @@ class Parameter:
         self._finish()
 
     def _deferred_error(self) -> DeferredInitializationError:
-        """What reading the placeholder raises."""
+        """Return the error that reading the placeholder raises."""
         return DeferredInitializationError(
-            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self._shape)
+            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self.shape)
         )
 
     def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> UninitializedError:
@@ -324,7 +330,7 @@ class Parameter:
     # ---------------------------------------------------------------- loading
 
     def _place_for(self, device: Any) -> Device:
-        """Where a loaded value goes: where the parameter is, else to `device`."""
+        """Return the device of a loaded value: the parameter's, else `device`."""
         if self._device is None:
             return one_device(device, self._path)
         if device is not None:
@@ -387,8 +393,8 @@ class Parameter:
 
     def _stand_in(self) -> Any:
         """An array for a parameter that nobody has initialized, where shapes alone are looked for."""
-        if is_complete(self._shape):
-            return new_handle(jax.numpy.zeros(self._shape, self._dtype))
+        if is_complete(self.shape):
+            return new_handle(jax.numpy.zeros(self.shape, self.dtype))
         return ndarray._unknown(self)
 
     def _check_device(self, device: Any) -> None:
@@ -529,7 +535,7 @@ class Parameter:
     list_ctx = list_device
 
     def reset_device(self, device: Any) -> None:
-        """Move the array to another device; its gradient begins anew with zeros.
+        """Move the array to another device; its gradient is zero again.
 
         Raises
         ------
@@ -555,7 +561,7 @@ class Parameter:
         self.reset_device(ctx)
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype; the handle stays the same, its gradient begins anew with zeros."""
+        """Change the dtype; the handle stays the same, its gradient is zero again."""
         dtype = canonical(dtype)
         if dtype == self._dtype:
             return
@@ -595,6 +601,7 @@ class Parameter:
     def __getstate__(self) -> dict[str, Any]:
         """The state with the array on the host; the gradient is left out."""
         state = {**self.__dict__, "_home": None}
+        state.pop("_plan", None)
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
         return {**state, "_host": handle.asnumpy() if self._is_ready else None}

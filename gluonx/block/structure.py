@@ -1,4 +1,4 @@
-"""What blocks and parameters declare: shapes with unknown places, devices, and that their structure has changed.
+"""Declarations of blocks and parameters: shapes with unknown places, devices, and changes of their structure.
 
 :data:`structure` counts every change of any block's parts (a child or parameter that is added, replaced or removed, a
 dtype that is cast). What was derived from a structure, such as a trace or a list of parameters, remembers the count, so
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 
 class Text:
-    """What parameters say when something is wrong."""
+    """Messages of parameters when something is wrong."""
 
     KEPT = "Parameter '{path}' is already initialized and kept. Set force_reinit=True to initialize it anew."
     UNINITIALIZED = (
@@ -68,7 +68,7 @@ def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:
 
 
 def merge(declared: Shape | None, other: Shape | None) -> Shape | None:
-    """What both shapes say together. Raises ValueError where they contradict each other."""
+    """Merge two partly known shapes. Raise ValueError where they contradict each other."""
     if declared is None or other is None:
         return declared if other is None else other
     if len(declared) != len(other) or any(a != b and a > 0 and b > 0 for a, b in zip(declared, other)):
@@ -77,7 +77,7 @@ def merge(declared: Shape | None, other: Shape | None) -> Shape | None:
 
 
 def is_complete(shape: Shape | None) -> bool:
-    """Whether all of the shape is known."""
+    """Return whether all of the shape is known."""
     return shape is not None and -1 not in shape
 
 
@@ -101,5 +101,5 @@ def one_device(device: Any, path: str) -> Device:
 
 
 def placement(device: Device | None) -> Device | None:
-    """Where to put an array: nothing said for the current device, so that the array stays free to join a mesh."""
+    """Return the device to put an array on: None for the current one, which leaves it free to join a mesh."""
     return None if device == current_device() else device

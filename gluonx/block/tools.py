@@ -1,4 +1,4 @@
-"""What a block needs beside itself: the registry of its parts, hooks, and sentences about what is wrong where."""
+"""Helpers of blocks: the registry of their parts, hooks, and sentences about what is wrong where."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Registry(OrderedDict[str, Any]):
 
 
 class Snapshot:
-    """What was derived from a block's structure, and the count in ``declared.structure`` at which it was true."""
+    """A value derived from a block's structure, and the count in ``structure.structure`` at which it was true."""
 
     __slots__ = ("content", "version")
 
@@ -89,7 +89,7 @@ class Snapshot:
 
 
 class HookHandle:
-    """What registering a hook returns; :meth:`detach` removes the hook, and so does leaving a ``with`` on it."""
+    """The handle of a registered hook; :meth:`detach` removes the hook, and so does leaving a ``with`` on it."""
 
     __slots__ = ("_block", "_hooks")
 

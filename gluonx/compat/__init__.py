@@ -3,7 +3,7 @@
 ``python -m gluonx.compat script.py args`` runs an unmodified script; `install_as_mxnet` does the same for the process
 that calls it, until `uninstall`: ``import mxnet as mx`` gives gluonx. Beside that live here `nd` and `symbol`,
 `module`, `io`, `SymbolBlock`, prefixes and name scopes of blocks, `callback`, `runtime`, `util`, and the table of
-MXNet 1's operators. Nothing outside this room imports it but the table of names in ``gluonx/__init__.py``.
+MXNet 1's operators. Nothing outside this package imports it but the table of names in ``gluonx/__init__.py``.
 """
 
 from __future__ import annotations

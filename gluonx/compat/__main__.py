@@ -15,7 +15,7 @@ _USAGE = "usage: python -m gluonx.compat [--version 1|2] (script.py | -m module)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs what the arguments name; 2 where they name nothing that can be run."""
+    """Run what the arguments name; return 2 where they name nothing that can be run."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, file=sys.stderr)
         return 2

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class BatchEndParam(NamedTuple):
-    """What a callback of a batch is given."""
+    """The argument of a callback of a batch."""
 
     epoch: int
     nbatch: int
@@ -88,7 +88,7 @@ def _said(metric: Any) -> list[tuple[str, Any]]:
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
-    """A callback of a batch that logs the metric every `period` batches, and starts it anew with `auto_reset`."""
+    """A callback of a batch that logs the metric every `period` batches, and resets it with `auto_reset`."""
 
     def log(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
@@ -108,9 +108,9 @@ class Speedometer:
     batch_size : int
         Samples in a batch.
     frequent : int
-        How many batches lie between two lines.
+        The number of batches between two lines.
     auto_reset : bool
-        Whether the metric starts anew after each line, which then tells of the batches since the last.
+        Whether the metric is reset after each line, which then tells of the batches since the last.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -167,7 +167,7 @@ class ProgressBar:
         self.bar_len, self.total = length, total
 
     def __call__(self, param: Any) -> None:
-        """Draw the bar anew."""
+        """Redraw the bar."""
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)

@@ -46,7 +46,7 @@ class DataLoaderIter(DataIter):
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self._batches = iter(self._loader)
 
     def iter_next(self) -> bool:
@@ -63,7 +63,7 @@ class DataLoaderIter(DataIter):
         return [self._filled(self._current[1])]
 
     def getpad(self) -> int:
-        """How many rows fill the present batch up."""
+        """Return the number of rows that fill the present batch up."""
         return self.batch_size - self._current[0].shape[0]
 
     def getindex(self) -> None:

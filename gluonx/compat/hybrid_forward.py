@@ -118,7 +118,7 @@ _LAYERS = ("gluonx.nn", "gluonx.rnn", "gluonx.loss")
 
 
 def _inputs_of(forward: Any) -> int:
-    """How many arrays a layer's forward takes at most."""
+    """Return the number of arrays that a layer's forward takes at most."""
     kinds = list(inspect.signature(forward).parameters.values())[1:]
     return len([p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
 

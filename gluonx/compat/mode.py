@@ -1,4 +1,4 @@
-"""Which of MXNet's two kinds of arrays a ported program works with."""
+"""The kind of arrays, of MXNet's two, that a ported program works with."""
 
 from __future__ import annotations
 

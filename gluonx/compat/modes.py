@@ -66,7 +66,7 @@ def _name_as(version: int, undecided: bool = False) -> None:
 
 
 def begin(version: int | None) -> tuple[Any, ...]:
-    """Begin a program for `version`; returns what :func:`end` takes."""
+    """Begin a program for `version`; return what :func:`end` takes."""
     before = (uses_nd_arrays(), Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided)
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True

@@ -1,7 +1,7 @@
 """Names for what was given none: ``mx.name.NameManager`` and ``mx.name.Prefix``.
 
 The manager in force names each new symbol by a hint and a count, ``fullyconnected0``. ``with NameManager():`` counts
-anew inside; ``with Prefix("p_"):`` puts a prefix in front.
+from 0 inside; ``with Prefix("p_"):`` puts a prefix in front.
 """
 
 from __future__ import annotations

@@ -38,12 +38,12 @@ _REGISTRY: dict[str, type[CustomOpProp]] = {}
 
 
 class CustomOp:
-    """What computes; `CustomOpProp.create_operator` makes one for each call."""
+    """The computation of a custom operator; `CustomOpProp.create_operator` makes one for each call."""
 
     def forward(
         self, is_train: bool, req: Sequence[str], in_data: Sequence[Any], out_data: Sequence[Any], aux: Sequence[Any]
     ) -> None:
-        """Writes the outputs into `out_data`, with `assign`."""
+        """Write the outputs into `out_data`, with `assign`."""
         raise TypeError(f"{type(self).__name__} must define forward(self, is_train, req, in_data, out_data, aux)")
 
     def backward(
@@ -55,10 +55,10 @@ class CustomOp:
         in_grad: Sequence[Any],
         aux: Sequence[Any],
     ) -> None:
-        """Writes the gradients of the inputs into `in_grad`; leaves them zero by default."""
+        """Write the gradients of the inputs into `in_grad`; leave them zero by default."""
 
     def assign(self, dst: Any, req: str, src: Any) -> None:
-        """Writes `src` into `dst` as `req` says: ``'write'``, ``'inplace'``, ``'add'`` or ``'null'``."""
+        """Write `src` into `dst` as `req` says: ``'write'``, ``'inplace'``, ``'add'`` or ``'null'``."""
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":
@@ -66,7 +66,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What an operator is like: its arguments, outputs and shapes.
+    """The description of a custom operator: its arguments, outputs and shapes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class CustomOpProp:
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
     def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
-        """What computes."""
+        """Return the `CustomOp` that computes."""
         return CustomOp()
 
     def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
@@ -258,7 +258,7 @@ def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
 
 
 def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
-    """What the operator that was registered as `op_type` is like, with these settings.
+    """Return the description of the operator that was registered as `op_type`, with these settings.
 
     Raises
     ------

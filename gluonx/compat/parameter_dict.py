@@ -47,7 +47,7 @@ class ParameterDict(dict[str, Parameter]):
 
     @property
     def prefix(self) -> str:
-        """What goes before the names that `get` is given."""
+        """The prefix of the names that `get` is given."""
         return self._prefix
 
     def __repr__(self) -> str:

@@ -75,7 +75,7 @@ _HINTS = (
 
 
 def reset_names() -> None:
-    """Count anew from 0 outside of name scopes."""
+    """Count from 0 again outside of name scopes."""
     Naming.counters.clear()
 
 
@@ -132,7 +132,7 @@ def _numbered(counters: dict[str, int], hint: str) -> str:
 
 
 def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
-    """Gives a block its scope: its prefix, and the dict of its own parameters."""
+    """Give a block its scope: its prefix, and the dict of its own parameters."""
     outer = _current.get()
     given = prefix
     reserved = block.__dict__.pop("_reserved", None)

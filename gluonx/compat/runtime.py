@@ -62,7 +62,7 @@ class Features(dict[str, Feature]):
         super().__init__({feature.name: feature for feature in feature_list()})
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Whether a feature is there.
+        """Return whether a feature is there.
 
         Raises
         ------

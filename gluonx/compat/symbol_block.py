@@ -11,6 +11,7 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx.block.block import HybridBlock
+from gluonx.block.checkpoint import without_kind
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.compat import prefixes as naming
@@ -39,7 +40,7 @@ class SymbolBlock(HybridBlock):
     inputs : Symbol or list of Symbol
         Its variables that are given at each call, in this order. All others become parameters under their names.
     params : dict of str to Parameter, optional
-        Parameters to take for variables, by name; what is not in it is made anew.
+        Parameters to take for variables, by name; what is not in it is made new.
     prefix : str, optional
         As for every block in code for MXNet 1.
 
@@ -150,7 +151,7 @@ class SymbolBlock(HybridBlock):
         return block
 
     def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: Any, allow: bool, ignore: bool) -> None:
-        plain = {_plain(name): array for name, array in arrays.items()}
+        plain = {without_kind(name): array for name, array in arrays.items()}
         if len(plain) != len(arrays):
             raise FormatError(f"Cannot load {what}: it has an 'arg:' and an 'aux:' of one name")
         known = set(self.__dict__["_input_names"]) | set(self.__dict__["_labels"])
@@ -235,7 +236,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _nesting(inputs: list[Node]) -> Any:
-    """How the arguments and results of the exported net are nested, where `inputs` are the graph's, in their order."""
+    """Return the nesting of the exported net's arguments and results; `inputs` are the graph's, in their order."""
     text = inputs[0].attrs.get(NESTING) if inputs else None
     if text is None or [node.name for node in inputs] not in (["data"], [f"data{i}" for i in range(len(inputs))]):
         return None
@@ -276,13 +277,9 @@ def _regrouped(nesting: Any, values: list[Any]) -> Any:
     return None if nesting is None else values[nesting]
 
 
-def _plain(name: str) -> str:
-    return name[4:] if name.startswith(("arg:", "aux:")) else name
-
-
 def _declared(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Stand-ins that say which variables a file has values for."""
-    return {_plain(name): array for name, array in arrays.items()}
+    return {without_kind(name): array for name, array in arrays.items()}
 
 
 def free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) -> set[str]:

@@ -146,7 +146,7 @@ _LEGAL: Mapping[str, tuple[Any, ...]] = {
 
 
 def np_ufunc_legal_option(key: str, value: Any) -> bool:
-    """Whether an option of NumPy's ufuncs has a value that MXNet's take.
+    """Return whether an option of NumPy's ufuncs has a value that MXNet's take.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def as_host(data: Any) -> Any:
 
 
 def host_array(array: np.ndarray) -> OnHost:
-    """Marks `array`, in the dtype that the device will hold: its own, but the default dtype for float64."""
+    """Mark `array`, in the dtype that the device will hold: its own, but the default dtype for float64."""
     return OnHost(array.astype(operand_dtype(array), copy=False))
 
 
@@ -71,7 +71,7 @@ def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:
 
 
 def is_batchable(dtype: np.dtype) -> bool:
-    """Whether arrays of `dtype` can become gluonx arrays: numbers and booleans, bfloat16 and its like included."""
+    """Return whether arrays of `dtype` can become gluonx arrays: numbers, bfloat16 and its like too, and booleans."""
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 

@@ -1,4 +1,4 @@
-"""Where worker processes come from: what runs outside the user's process, above the workers themselves.
+"""Processes that start worker processes and watch over them, outside the user's process.
 
 A process in which JAX runs must not be forked, and starting a fresh interpreter for each worker costs a second. So
 there is one *nursery*: a fresh process that imports gluonx, never computes, and has one thread. For each pool it forks
@@ -33,7 +33,7 @@ _GRACE = (0.3, 0.7)  # seconds until workers that are still busy get SIGTERM, an
 
 
 def available() -> bool:
-    """Whether this system can have worker processes: it must know fork and the passing of descriptors."""
+    """Return whether this system can have worker processes: it must know fork and the passing of descriptors."""
     return hasattr(os, "fork") and hasattr(socket, "send_fds") and bool(sys.executable)
 
 
@@ -74,7 +74,7 @@ _users: set[int] = set()
 
 
 def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> None:
-    """Starts a keeper on `control` and a worker on each of `workers`; `user` must be released in the end.
+    """Start a keeper on `control` and a worker on each of `workers`; `user` must be released in the end.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> N
 
 
 def release(user: int) -> None:
-    """Says that `user` needs the nursery no more; with the last one it ends."""
+    """Say that `user` needs the nursery no more; with the last one it ends."""
     global _nursery
     with _lock:
         _users.discard(user)
@@ -126,7 +126,7 @@ def _fork() -> int:
 
 
 def _end_with(fn: Callable[..., None], *args: object) -> None:
-    """Runs `fn` and ends the process, past everything that was inherited."""
+    """Run `fn` and end the process, past everything that was inherited."""
     code = 1
     try:
         fn(*args)

@@ -78,7 +78,7 @@ class WorkerPool:
 
     @property
     def usable(self) -> bool:
-        """Whether tasks submitted now will be done: not closed, not inherited by a fork, no worker lost."""
+        """True while tasks submitted now will be done: not closed, not inherited by a fork, no worker lost."""
         return (
             self._finalizer.alive
             and all(thread.is_alive() for thread in self._threads)
@@ -86,7 +86,7 @@ class WorkerPool:
         )
 
     def submit(self, task: Task) -> Future[Any]:
-        """Queues a task; raises GluonxError when the pool is closed."""
+        """Queue a task; raise GluonxError when the pool is closed."""
         if not self._finalizer.alive:
             raise GluonxError(CLOSED)
         future: Future[Any] = Future()
@@ -94,7 +94,7 @@ class WorkerPool:
         return future
 
     def close(self) -> None:
-        """Ends all threads and processes; tasks not done fail. May be called twice."""
+        """End all threads and processes; tasks not done fail. May be called twice."""
         self._finalizer()
 
 
@@ -217,7 +217,7 @@ class _Crew:
         return not self._lost
 
     def stop(self) -> None:
-        """Ends all processes and returns when they are gone."""
+        """End all processes and return when they are gone."""
         self._stopping = True
         for sock in self._sockets:
             with contextlib.suppress(OSError):

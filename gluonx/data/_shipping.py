@@ -20,11 +20,11 @@ __all__ = ["CannotSendError", "Parcel", "pack"]
 
 
 class CannotSendError(Exception):
-    """Why a dataset cannot be sent to worker processes (caught by the DataLoader)."""
+    """Raised when a dataset cannot be sent to worker processes (caught by the DataLoader); says why."""
 
 
 class Parcel(NamedTuple):
-    """What worker processes are sent: first what to resemble, then the dataset and the batchify function."""
+    """The message to worker processes: first what to resemble, then the dataset and the batchify function."""
 
     setup: Setup
     message: Message
@@ -61,7 +61,7 @@ def _folder() -> str:
 
 
 def _importable_main() -> tuple[str, str] | None:
-    """How a worker can import this program without running it; None when it cannot."""
+    """Return how a worker can import this program without running it; None when it cannot."""
     main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
     if path is None or not os.path.isfile(path) or not _is_guarded(path):

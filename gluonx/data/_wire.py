@@ -66,7 +66,7 @@ class Message:
             os.close(fd)
 
     def send(self, to: socket.socket) -> None:
-        """Sends it; raises OSError when the receiver is gone."""
+        """Send it; raise OSError when the receiver is gone."""
         head = _HEAD.pack(len(self.text), len(self._spans), self._size)
         if self._fd is None:
             to.sendall(head)
@@ -77,12 +77,12 @@ class Message:
 
 
 def send(to: socket.socket, content: Any) -> None:
-    """Sends `content`."""
+    """Send `content`."""
     Message(content).send(to)
 
 
 def check(content: Any) -> None:
-    """Raises what unpickling `content` in the receiver would raise.
+    """Raise what unpickling `content` in the receiver would raise.
 
     An exception whose ``__init__`` wants more than its ``args`` is pickled without complaint and fails over there.
     """
@@ -90,7 +90,7 @@ def check(content: Any) -> None:
 
 
 def receive(source: socket.socket, shared: bool = True) -> Any:
-    """Waits for the next message and returns its object.
+    """Wait for the next message and return its object.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ __all__ = ["Failure", "Setup", "Task", "fetch", "worker_main"]
 
 
 class Setup(NamedTuple):
-    """What a worker process is told before anything else."""
+    """The settings that a worker process gets before anything else."""
 
     main: tuple[str, str] | None  # ('module', name) or ('path', file) of the user's program, when the dataset needs it
     argv: list[str]
@@ -151,7 +151,7 @@ def _failure(error: BaseException) -> Failure:
 
 
 def _resemble(setup: Setup) -> None:
-    """Makes this process like the user's as far as imports and relative paths go.
+    """Make this process like the user's as far as imports and relative paths go.
 
     The program becomes importable as ``__main__``, without what it guards by ``__name__ == '__main__'``.
     """

@@ -131,7 +131,7 @@ class DataLoader:
         self._ahead: _Epoch | None = None  # the next epoch, begun early
 
     def __len__(self) -> int:
-        """How many batches an epoch has."""
+        """Return the number of batches of an epoch."""
         return len(self._batch_sampler)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
@@ -147,7 +147,7 @@ class DataLoader:
         self.close()
 
     def close(self) -> None:
-        """Ends the workers now. The loader may be iterated over again; that starts new ones."""
+        """End the workers now. The loader may be iterated over again; that starts new ones."""
         self._ahead = None
         pool, self._pool = self._pool, None
         if pool is not None:

@@ -54,7 +54,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """The indices below `length` in an order drawn anew for each pass, without replacement.
+    """The indices below `length` in an order sampled for each pass, without replacement.
 
     Parameters
     ----------

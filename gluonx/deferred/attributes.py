@@ -51,7 +51,7 @@ class Attribute:
         return taken
 
     def put_back(self, arrays: Callable[[Any], bool]) -> None:
-        """Gives the block back what was there before, where such `arrays` are there now."""
+        """Give the block back what was there before, where such `arrays` are there now."""
         own = self.block().__dict__
         if any(map(arrays, leaves_of(own.get(self.name))[0])):
             own.pop(self.name)
@@ -59,7 +59,7 @@ class Attribute:
                 own[self.name] = self.before
 
     def give_up(self, within: str) -> None:
-        """Leaves arrays there that raise when they are read: what was stored does not come out of the traced code."""
+        """Leave arrays there that raise when they are read: what was stored does not come out of the traced code."""
         assert self.rest is not None, "there were arrays"
         arrays = iter(self.structs)
         leaves = [
@@ -69,7 +69,7 @@ class Attribute:
         self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
 
     def find(self, handles: list[Handle], params: set[int]) -> bool:
-        """Notes which of `handles`, the inputs, stand here; whether this attribute plays a part.
+        """Note which of `handles`, the inputs, stand here; return whether this attribute plays a part.
 
         The array of a parameter may have been read as such, so it must stay the same one.
         """
@@ -81,7 +81,7 @@ class Attribute:
         return bool(self.reads) or self.rest is not None
 
     def read(self, handles: list[Handle]) -> bool:
-        """Puts what is there now among the inputs; False where it is of another kind than was traced."""
+        """Put what is there now among the inputs; return False where it is of another kind than was traced."""
         now, tree = leaves_of(self.block().__dict__.get(self.name, _ABSENT))
         if tree != self.tree_before:
             return False
@@ -93,7 +93,7 @@ class Attribute:
         return True
 
     def write(self, new: list[Any]) -> list[Any]:
-        """Stores the first of these new arrays, as many as belong here; gives back the others."""
+        """Store the first of these new arrays, as many as belong here; return the others."""
         if self.rest is None:
             return new
         values = iter(new)
@@ -114,7 +114,7 @@ def _gone(struct: Any, name: str, within: str) -> Handle:
 
 
 def is_traced(leaf: Any) -> bool:
-    """Whether it is an array of a trace, which must not outlive it."""
+    """Return whether `leaf` is an array of a trace, which must not outlive it."""
     return is_handle(leaf) and isinstance(leaf.value, Tracer)
 
 

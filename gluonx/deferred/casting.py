@@ -36,7 +36,7 @@ _scoped: contextvars.ContextVar[Any] = contextvars.ContextVar("gluonx_casting", 
 
 
 class Switch:
-    """Whether any policy was ever made, and the one that holds in the whole process."""
+    """Casting in the whole process: whether any policy was ever made, and the one that holds."""
 
     on = False
     policy: Policy | None = None
@@ -126,14 +126,14 @@ def _plain(name: str) -> str:
 
 
 def adaptable(op: DerivedOp) -> DerivedOp:
-    """Has policies apply to an operator of the engine's making, by its name up to the bracket."""
+    """Have policies apply to an operator of the engine's making, by its name up to the bracket."""
     op.cache = None
     _made.add(op)
     return op
 
 
 def _arm(names: set[str]) -> None:
-    """Marks the operators of these names as special, those that are made later too."""
+    """Mark the operators of these names as special, those that are made later too."""
     if names <= ADAPTED:
         return
     ADAPTED.update(names)
@@ -152,13 +152,13 @@ def policy_in_force() -> Policy | None:
 
 
 def set_policy(policy: Policy | None) -> None:
-    """Makes `policy` hold in the whole process, outside of scopes."""
+    """Make `policy` hold in the whole process, outside of scopes."""
     Switch.policy = policy
 
 
 @contextmanager
 def scope(policy: Policy | None) -> Generator[None]:
-    """Makes `policy` (None: no casts) hold for a stretch of code."""
+    """Make `policy` (None: no casts) hold for a stretch of code."""
     token = _scoped.set(policy)
     try:
         yield
@@ -167,6 +167,6 @@ def scope(policy: Policy | None) -> Generator[None]:
 
 
 def adapt(op: Any) -> Any:
-    """What runs in place of `op` under the policy in force."""
+    """Return the operator that runs in place of `op` under the policy in force."""
     policy = policy_in_force()
     return op if policy is None else policy.adapted(op)

@@ -110,7 +110,7 @@ def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -
 
 
 def ever_ran() -> bool:
-    """Whether any operator was recorded in this process."""
+    """Return whether any operator was recorded in this process."""
     return bool(_avals)
 
 
@@ -135,7 +135,7 @@ def aval_of(value: Any) -> Aval:
 
 
 class ScalarSlot:
-    """What a trie key holds for a Python or NumPy scalar: its dtype in the program, never its value."""
+    """The part of a trie key for a Python or NumPy scalar: its dtype in the program, never its value."""
 
     __slots__ = ("dtype", "integral", "struct", "wide")
 
@@ -190,7 +190,7 @@ class Handle:
         raise NotImplementedError
 
     def is_current(self) -> bool:
-        """Whether reading `value` records nothing; only views have to look."""
+        """Return whether reading `value` records nothing; only views have to look."""
         return True
 
 
@@ -199,7 +199,7 @@ array_class: type = Handle  # the class of users' arrays; read as an attribute o
 
 
 def set_handle_class(cls: type) -> None:
-    """Tells the engine which subclass of :class:`Handle` to hand to users."""
+    """Tell the engine which subclass of :class:`Handle` to hand to users."""
     global array_class
     array_class = cls
 
@@ -220,7 +220,7 @@ def new_handle(value: Any, aval: Aval | None = None) -> Any:
 
 
 class Variable:
-    """What ``attach_grad`` makes of a handle: the end point of a gradient.
+    """The end point of a gradient, which ``attach_grad`` gives to a handle.
 
     ``grad`` is the handle that users read; it exists from the start and holds no memory until a gradient arrives or is
     asked for. ``fresh`` tells the Trainer whether a backward has been here since its last step.
@@ -355,7 +355,7 @@ ROOT = Node(None, None, (), ())
 
 
 class State:
-    """What holds in the current context; immutable and interned, so that switching is one ContextVar.set."""
+    """The modes of the current context; immutable and interned, so that switching is one ContextVar.set."""
 
     __slots__ = ("bulk", "deferring", "naive", "recording", "trace", "training")
 

@@ -88,12 +88,12 @@ class DerivedOp:
 
 
 def cuts_tape(op: Any) -> bool:
-    """Whether no gradient flows through `op`."""
+    """Return whether no gradient flows through `op`."""
     return op.name == "stop_gradient"
 
 
 def prepare(op: Any) -> str:
-    """Marks an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
+    """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.name in ranges.RULES or op.name in singular.RULES
     op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at else PLAIN
@@ -101,7 +101,7 @@ def prepare(op: Any) -> str:
 
 
 def _check_size(value: Any) -> None:
-    """Raises for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
+    """Raise for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
     shape = np.shape(value)
     known = [n for n in shape if isinstance(n, int)]  # the others are symbolic
     if any(n < 0 for n in known):
@@ -195,7 +195,7 @@ def executable(op: Any) -> Callable[..., Any]:
 
 
 def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
-    """Whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
+    """Return whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
     shapes = op.shapes
     if shapes is None:
         shapes = op.shapes = {}

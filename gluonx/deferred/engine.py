@@ -65,7 +65,7 @@ __all__ = [
 
 
 def invoke(op: Any, args: Any) -> Any:
-    """Runs the bound operator `op` on `args`.
+    """Run the bound operator `op` on `args`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class _Root:
 
 
 def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
-    """Fills in what the context decides: train or predict mode, precision, and the random key as (root, index).
+    """Fill in what the context decides: train or predict mode, precision, and the random key as (root, index).
 
     Indices that are out of range, as far as they are known, raise here.
     """
@@ -181,7 +181,7 @@ def _wrap(out: Any) -> Any:
 
 
 def run_now(op: Any, args: Any, state: State) -> Any:
-    """Runs one operator at once through its executable."""
+    """Run one operator at once through its executable."""
     forked.check()
     _fill_placeholders(op, args)
     values = _plain_inputs(op, args)
@@ -228,7 +228,7 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
 
 
 def _apply(op: Any, args: Any) -> Any:
-    """Runs an operator on tracers of a surrounding JAX transformation."""
+    """Run an operator on tracers of a surrounding JAX transformation."""
     if op.random:
         raise TracedValueError(_RANDOM_UNDER_JIT)
     return _wrap(executable(op)(*_plain_inputs(op, args)))
@@ -275,7 +275,7 @@ STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 
 
 def flush(why: str) -> None:
-    """Computes what is pending in this thread."""
+    """Compute what is pending in this thread."""
     flushing.flush(current_graph(), why)
     drop_closed()
 
@@ -289,7 +289,7 @@ def flush_known(why: str) -> None:
 
 
 def on_record_entry() -> None:
-    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are let go."""
+    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are released."""
     graph = current_graph()
     if graph.cursor.parent is None:
         return
@@ -319,7 +319,7 @@ def commit_step(
     release: Callable[[], None] | None = None,
     together: int = 0,
 ) -> None:
-    """Records `op` on `args`, puts its outputs into `targets`, and runs the whole pending graph as one program.
+    """Record `op` on `args`, put its outputs into `targets`, and run the whole pending graph as one program.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def commit_step(
     owned : sequence of int
         Which of `args` have buffers that nobody else is meant to hold: they are donated.
     release : callable, optional
-        Called once all is recorded; what it lets go of is no output of the program.
+        Called once all is recorded; what it releases is no output of the program.
     together : int
         So many of the first `args` are the first `targets` themselves, and may be kept as one vector where they are
         small.
@@ -374,7 +374,7 @@ def commit_step(
 
 
 def _ownership(parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
-    """What an update may donate, the slots of the gradients that it takes, and which output replaces which leaf."""
+    """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf."""
     leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())

@@ -51,7 +51,7 @@ watchers: list[Any] = []  # of gluonx.profiler: each is called with a program an
 
 
 class Commit:
-    """What a flush writes besides the places that users hold: the last node's outputs go into `targets`.
+    """The writes of a flush besides the places that users hold: the last node's outputs go into `targets`.
 
     ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed, and
     ``replaced`` pairs of a leaf and the number of the output that takes its place: those that may be kept as a vector.
@@ -83,7 +83,7 @@ class _Sink:
 
 
 def flush(graph: Any, why: str, final: Commit | None = None) -> None:
-    """Computes what is alive in `graph` and closes it."""
+    """Compute what is alive in `graph` and close it."""
     with graph.lock:
         if graph.closed:
             if graph.error is not None:
@@ -125,7 +125,7 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
 
 
 def flush_full(graph: Any) -> None:
-    """Flushes a graph that has reached the bound on nodes or bytes, with one warning for each line."""
+    """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
     line = where.user_line()
     if line not in _warned_full:
         _warned_full.add(line)
@@ -214,14 +214,14 @@ class _Site:
 
 
 def _is_repetitive(graph: Any, node: Node) -> bool:
-    """Whether these are the first runs of a long trace of a few operators, which it is too early to compile whole."""
+    """Return whether these are the first runs of a long trace of a few operators, too early to compile it whole."""
     limits = repeats.limits
     early = node.depth >= limits["nodes"] and (node.visits <= limits["runs"] or node.depth >= limits["whole"])
     return early and repeats.is_repetitive(graph)
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
-    """Whether a new trace runs operator by operator. One that trains does so only where too many never came again."""
+    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again."""
     if not node.has_backward and not trains:
         return node.visits == 1
     churns = site.waiting >= limits_of_churn["programs"]
@@ -272,7 +272,7 @@ def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
-    """Which leaves and outputs are vectors."""
+    """Return the leaves and outputs that are vectors."""
     joins: list[Join] = []
     if not _others_train(graph, {leaf for leaf, _ in final.replaced}):
         pairs = [(pair, aval_of(graph.leaves[pair[0]])) for pair in final.replaced]
@@ -291,7 +291,7 @@ def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
 
 
 def _others_train(graph: Any, own: set[int]) -> bool:
-    """Whether small parameters take part that this step does not replace: theirs may want ours one by one."""
+    """Return whether small parameters take part that this step does not replace: theirs may want ours one by one."""
     return any(
         leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf]))
         for leaf, source in enumerate(graph.sources)
@@ -327,7 +327,7 @@ def _segment(graph: Any, program: Program) -> Segment:
 
 
 def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> list[Any]:
-    """What takes each output that is no vector."""
+    """Return the place of each output that is no vector."""
     sinks: list[Any] = [final.targets[i] for i in program.finals] if final is not None else []
     if program.alive == alive:
         return sinks + places
@@ -382,7 +382,7 @@ def _run_program(
 
 
 def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:
-    """Copies what is to be donated, but is held by somebody else as well."""
+    """Copy what is to be donated, but is held by somebody else as well."""
     references, leaves = sys.getrefcount, graph.leaves
     for i in program.donated:
         array = args[i]
@@ -441,7 +441,7 @@ _ONE_REFERENCE = _one_reference()
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keeps Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
+    """Keep Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -501,5 +501,5 @@ def _novelty(node: Node) -> Node | None:
 
 
 def _visited_below(node: Node, end: Node) -> bool:
-    """Whether a program other than the one at `end` goes through `node`."""
+    """Return whether a program other than the one at `end` goes through `node`."""
     return node is not end and bool(node.programs)

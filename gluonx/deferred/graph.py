@@ -103,7 +103,7 @@ class Graph:
     # -- recording -------------------------------------------------------------------------------------------------
 
     def step_to(self, op: Any, args: Any, taped: bool) -> Node:
-        """Turns `args` into places and finds the child node; the caller commits by setting ``cursor``."""
+        """Turn `args` into places and find the child node; the caller commits by setting ``cursor``."""
         node = self.cursor
         leaves, index = self.leaves, self.leaf_index
         key: list[Any] = [op, taped]
@@ -149,7 +149,7 @@ class Graph:
         return child
 
     def record(self, op: Any, args: Any, taped: bool) -> Any:
-        """Appends `op` on `args`; returns one handle, or a tuple where the operator gives a tuple."""
+        """Append `op` on `args`; return one handle, or a tuple where the operator gives a tuple."""
         try:
             node = self.cursor
             child = self.step_to(op, args, taped)
@@ -165,7 +165,7 @@ class Graph:
             raise
 
     def advance(self, node: Node, child: Node) -> list[Pending]:
-        """Steps to `child` and returns its places."""
+        """Step to `child` and return its places."""
         slot = node.size
         places = [Pending(self, i, aval) for i, aval in enumerate(child.outs, slot)]
         self.refs.extend(map(ref, places))
@@ -173,11 +173,11 @@ class Graph:
         return places
 
     def commit(self, node: Node, child: Node) -> tuple[Any, ...]:
-        """Steps to `child` and returns handles on all its outputs."""
+        """Step to `child` and return handles on all its outputs."""
         return tuple([new_handle(p, p.aval) for p in self.advance(node, child)])
 
     def rollback(self) -> None:
-        """Cuts everything back to the cursor."""
+        """Cut everything back to the cursor."""
         node = self.cursor
         del self.refs[node.size :], self.floats[node.n_floats :], self.ints[node.n_ints :]
         if len(self.leaves) > node.n_leaves:
@@ -245,13 +245,13 @@ class Graph:
         return known
 
     def is_live(self, slot: int) -> bool:
-        """Whether gradients flow through value `slot`."""
+        """Return whether gradients flow through value `slot`."""
         self.path()
         node, i = self.owners[slot]
         return node.live[i]
 
     def source_live(self, leaf: int) -> bool:
-        """Whether gradients flow into leaf `leaf`."""
+        """Return whether gradients flow into leaf `leaf`."""
         return self.sources[leaf] is not None
 
     def places(self) -> list[Pending]:
@@ -261,7 +261,7 @@ class Graph:
     # -- ending ----------------------------------------------------------------------------------------------------
 
     def close(self, error: BaseException | None = None) -> None:
-        """Ends this graph; with `error`, handles rebound in it get their old values back."""
+        """End this graph; with `error`, handles rebound in it get their old values back."""
         self.closed = True
         self.error = error
         if error is not None:
@@ -271,7 +271,7 @@ class Graph:
         self.marks = {}
 
     def restore(self, scope: Any = None) -> None:
-        """Puts back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
+        """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
         kept: list[Any] = []
         for entry in reversed(self.journal):
             handle, value, aval, tape, owner = entry
@@ -284,7 +284,7 @@ class Graph:
         self.journal = kept[::-1]
 
     def has_packed(self, place: Pending) -> bool:
-        """Whether the value of a place is in a packed vector."""
+        """Return whether the value of a place is in a packed vector."""
         found = self.packs[0].get(place.slot) if self.packs else None
         return found is not None and self.packs[1][found[0]].value is not None
 
@@ -309,18 +309,18 @@ current_graph = thread_graph
 
 
 def drop_closed() -> None:
-    """Lets go of this thread's graph where it has been computed, and of the residuals it may hold."""
+    """Release this thread's graph where it has been computed, and the residuals it may hold."""
     if _local.graph.closed:
         _local.graph = Graph()
 
 
 def leave_graph() -> None:
-    """Lets this thread start a new graph; the old one is computed if one of its values is ever read."""
+    """Let this thread start a new graph; the old one is computed if one of its values is ever read."""
     _local.graph = Graph()
 
 
 def record(op: Any, args: Any, taped: bool) -> Any:
-    """Records into this thread's graph; see :meth:`Graph.record`."""
+    """Record into this thread's graph; see :meth:`Graph.record`."""
     while True:
         graph = _local.graph
         if graph.closed:
@@ -339,7 +339,7 @@ def record(op: Any, args: Any, taped: bool) -> Any:
 
 
 def unblock(args: Any) -> None:
-    """Computes the inputs that could not be recorded."""
+    """Compute the inputs that could not be recorded."""
     for a in args:
         if isinstance(a, Handle):
             value = a.value  # renews a view
@@ -378,6 +378,6 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 
 
 def source_of(handle: Handle) -> Any:
-    """Where gradients of this (settled) handle go: an ``Out``, a Variable, or None."""
+    """Return the target of gradients of this (settled) handle: an ``Out``, a Variable, or None."""
     tape = handle.tape
     return handle.variable if tape is None or tape.freed else tape

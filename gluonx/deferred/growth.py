@@ -95,7 +95,7 @@ def scalar_dtype(scalar: Any, args: Any, op: Any) -> np.dtype:
 
 
 def _check_room(number: int, dtype: np.dtype) -> None:
-    """Raises for integers that an array's dtype does not have, which a compiled program would wrap round."""
+    """Raise for integers that an array's dtype does not have, which a compiled program would wrap round."""
     limits = np.iinfo(dtype)
     if not limits.min <= number <= limits.max:
         raise OverflowError(
@@ -105,12 +105,12 @@ def _check_room(number: int, dtype: np.dtype) -> None:
 
 
 def _is_key(value: Any) -> bool:
-    """Whether this looks like the words of a random key, which no number beside it is to be cast to."""
+    """Return whether this looks like the words of a random key, which no number beside it is to be cast to."""
     return getattr(value, "shape", None) == (2,) and dtype_of(value) == np.uint32
 
 
 def check_numeric(array: np.ndarray) -> None:
-    """Raises for NumPy arrays of objects or strings."""
+    """Raise for NumPy arrays of objects or strings."""
     if array.dtype.kind in "OSUMm":
         raise TypeError(f"an array or a number was expected as an operator's input, got a NumPy array of {array.dtype}")
 
@@ -155,7 +155,7 @@ def input_avals(args: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped: bool) -> Node:
-    """Makes the child of `node` for `key`."""
+    """Make the child of `node` for `key`."""
     special = getattr(op, "grow", None)
     if special is not None:
         return special(graph, node, key, args)
@@ -181,7 +181,7 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
 
 
 def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
-    """Notes where the user is and hangs `child` into the trie."""
+    """Note where the user is and hang `child` into the trie."""
     child.line = where.user_line()
     child.where = where.block_path()
     _prune()
@@ -190,7 +190,7 @@ def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
 
 
 def _prune() -> None:
-    """Forgets the whole trie when it has grown beyond all steady use: ever new traces must not fill memory."""
+    """Forget the whole trie when it has grown beyond all steady use: ever new traces must not fill memory."""
     counters.trie_nodes += 1
     if counters.trie_nodes > limits["trie"]:
         counters.trie_nodes = 0
@@ -202,7 +202,7 @@ def _prune() -> None:
 
 
 def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
-    """Resolves a key into numbered places; also tells which of them gradients flow into."""
+    """Resolve a key into numbered places; also tell which of them gradients flow into."""
     parts: list[Any] = []
     lives: list[bool] = []
     for part in key:
@@ -231,7 +231,7 @@ def _named(owner: str) -> str:
 
 
 def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
-    """Raises where the inputs of a recorded operator live on different devices.
+    """Raise where the inputs of a recorded operator live on different devices.
 
     Arrays on the default device follow the others, as in JAX; a parameter does not.
     """
@@ -277,14 +277,14 @@ _PLAIN = [
 
 
 def _plain(told: str) -> str:
-    """What JAX says of an operator's inputs, in the words of arrays."""
+    """Translate what JAX says of an operator's inputs to the words of arrays."""
     for pattern, words in _PLAIN:
         told = re.sub(pattern, words, told)
     return told.strip()
 
 
 def fill(handle: Handle, op: Any, args: Any) -> None:
-    """Gives a handle that holds a placeholder its array; `op` and its other inputs tell an unknown shape."""
+    """Give a handle that holds a placeholder its array; `op` and its other inputs tell an unknown shape."""
     placeholder = handle.value
     resolve = getattr(placeholder, "resolve", None)
     if resolve is not None:

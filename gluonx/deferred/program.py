@@ -38,7 +38,7 @@ PACK_ELEMENTS = 4096
 
 
 class GradInfo:
-    """What a backward node does: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
+    """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
     gradients leave a program on their own and not packed.
@@ -195,7 +195,7 @@ def _constant(value: Any) -> Any:
 
 
 def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple[tuple[Any, ...], Any]:
-    """Runs one node; where a gradient will pass, also gives its pull-back (list of cotangents or None -> tuple)."""
+    """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple)."""
     op, diff, outs = node.op, node.diff, node.outs
     if not moving or not diff:
         if compiled:
@@ -243,7 +243,7 @@ def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Itera
 
 
 def _reach(plan: Plan, slot: int) -> tuple[frozenset[int], frozenset[int]]:
-    """Where a gradient from `slot` gets to: the numbers of leaves, and the depths of the nodes that it passes."""
+    """Return the reach of a gradient from `slot`: the numbers of leaves, and the depths of the nodes that it passes."""
     owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
     nodes = [node for node, _ in walk_back(owners, (slot,))]
     leaves = {-1 - node.parts[i] for node in nodes for i in node.diff if node.parts[i] < 0}
@@ -321,7 +321,7 @@ class Program:
         self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares))
 
     def arguments(self, graph: Any) -> list[Any]:
-        """What the program is called with: leaves, vectors of leaves that are joined, the scalars as two vectors."""
+        """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors."""
         leaves = graph.leaves
         if self.joins:
             args = [resolved(leaves[i]) for i in self.single]
@@ -415,7 +415,7 @@ class Program:
 
 
 def packable(aval: Any) -> bool:
-    """Whether a gradient leaves a program packed with others."""
+    """Return whether a gradient leaves a program packed with others."""
     return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
 

@@ -131,7 +131,7 @@ def _parted(op: Any, args: Any) -> None:
 
 
 class Rule(NamedTuple):
-    """How an operator's indices are looked at: which operand they are, whether arrays are looked at, and by what."""
+    """The check of an operator's indices: which operand they are, whether arrays are looked at, and by what."""
 
     operand: int
     strict: bool

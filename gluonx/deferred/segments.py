@@ -28,7 +28,7 @@ class Out:
 
     @property
     def freed(self) -> bool:
-        """Whether an earlier backward has freed what leads back from here."""
+        """True once an earlier backward has freed what leads back from here."""
         return self.segment.is_freed(self.slot)
 
 
@@ -77,7 +77,7 @@ class Segment:
         self.released = False
 
     def replay_only(self) -> None:
-        """Uses the recomputing pull-back always: nothing was saved."""
+        """Use the recomputing pull-back always: nothing was saved."""
         self.pullbacks = self.pullbacks._replace(saved=self.pullbacks.exact)
         self.saved = self.inputs
 
@@ -116,11 +116,11 @@ class Segment:
         return self.reach is not None and max(self.reach[slot][1]) in self.reach[start][1]
 
     def is_freed(self, slot: int) -> bool:
-        """Whether an earlier backward passed what leads to output `slot`."""
+        """Return whether an earlier backward passed what leads to output `slot`."""
         return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot][1]))
 
     def free(self, slots: Any) -> None:
-        """Notes that a backward has passed what leads to these outputs; lets go of all arrays once nothing is left."""
+        """Note that a backward has passed what leads to these outputs; release all arrays once nothing is left."""
         if self.reach is not None:
             for slot in slots:
                 self.spent |= self.reach[slot][1]

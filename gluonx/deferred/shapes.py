@@ -55,7 +55,7 @@ class Gone(Placeholder):
         self.error = error
 
     def make(self, handle: Handle) -> jax.Array:
-        """Raises what was left here to be read."""
+        """Raise what was left here to be read."""
         raise self.error(self.message)
 
 
@@ -78,11 +78,11 @@ class Unknown(Placeholder):
         return np.dtype(self.param.dtype)
 
     def make(self, handle: Handle) -> jax.Array:
-        """Raises: a value is asked for before the shape is known."""
+        """Raise: a value is asked for before the shape is known."""
         raise self.param._deferred_error()
 
     def resolve(self, handle: Handle, op: Any, args: Any) -> None:
-        """Finds the shape by the rule of `op`, the operator that met this parameter."""
+        """Find the shape by the rule of `op`, the operator that met this parameter."""
         inputs = args[2:] if op.random else args
         known = [_shape_of(a) for a in inputs]
         found = (op.infer if getattr(self.param, "takes_batch", False) else op.infer_weights)(known)

@@ -27,7 +27,7 @@ def _has_no_factor(op: Any, out: np.ndarray, inputs: Arrays) -> str:
 
 
 def _is_singular(matrix: np.ndarray) -> str:
-    """Why a finite matrix, or one of a stack, has no inverse in its precision; empty if it has one, or NaN or inf."""
+    """Return why a matrix, or one of a stack, has no inverse in its precision; empty if it has, or holds NaN or inf."""
     if not np.isfinite(matrix).all():
         return ""  # NaN goes in and comes out, as in NumPy
     if str(matrix.dtype.char) not in "fdFD":  # bfloat16, float16

@@ -68,7 +68,7 @@ class GradOp:
         return "backward"
 
     def grow(self, graph: Any, node: Node, key: tuple[Any, ...], args: Any) -> Node:
-        """Finds region and targets; see :func:`gluonx.deferred.growth.grow`."""
+        """Find region and targets; see :func:`gluonx.deferred.growth.grow`."""
         child = Node(node, self, (), ())
         parts, _ = growth.number(graph, node, child, key[2:])
         n_given = sum(self.given)
@@ -152,7 +152,7 @@ def _recorded_from(graph: Any, slot: int) -> set[int]:
 def _pending_gradients(
     heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle]
 ) -> list[tuple[Any, Handle]]:
-    """Records one gradient node; pairs of (source or wrt handle, gradient handle)."""
+    """Record one gradient node; pairs of (source or wrt handle, gradient handle)."""
     mask = tuple([g is not None for g in given])
     op = _grad_op(len(heads), mask, retain)
     for g in given:
@@ -303,7 +303,7 @@ def gradients(  # noqa: C901 - one walk, whose cases share its state
 
 
 def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | None]]:
-    """What a user gave to backward, as two lists of one length."""
+    """Return the heads and head gradients that a user gave to backward, as two lists of one length."""
     if isinstance(heads, Handle):
         if head_grads is None and current_state().trace is None:
             return [heads], [None]
@@ -376,7 +376,7 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
 
 
 def _spare(graph: Any, slot: int, old: Any) -> None:
-    """Keeps the buffer of a gradient that is being replaced, for the program that computes the new one to write to."""
+    """Keep the buffer of a gradient that is being replaced, for the program that computes the new one to write to."""
     graph.spares[slot] = graph.spares.pop(old.slot, None) if type(old) is Pending and old.graph is graph else old
 
 

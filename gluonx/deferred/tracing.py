@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Generator
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -49,6 +50,7 @@ __all__ = [
     "Trace",
     "Traced",
     "TracedCall",
+    "code_of",
     "hides_code",
     "infer",
     "is_handle",
@@ -103,7 +105,7 @@ class Trace:
             set_state(before)
 
     def invoke(self, op: Any, args: Any) -> Any:
-        """Runs `op` as part of the trace."""
+        """Run `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
             with jax.named_scope(where.scope_name(where.block_path(), op)):
@@ -163,7 +165,7 @@ class Trace:
         return self.value(handle)
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
-        """Writes to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
+        """Write to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
         if isinstance(handle.value, Tracer):
             if current_state().recording:
                 self.on_tape.add(id(handle))
@@ -186,7 +188,7 @@ class Trace:
             self.stored[id(block), name] = Attribute(block, name)
 
     def stored_attributes(self) -> list[Attribute]:
-        """What was written of blocks that there still are."""
+        """Return the attributes written of blocks that are still alive."""
         return [attribute for attribute in self.stored.values() if attribute.block() is not None]
 
     def _warn_of_carried(self) -> None:
@@ -240,7 +242,7 @@ class Traced:
         self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
-        """Uses the traced code on flat inputs."""
+        """Use the traced code on flat inputs."""
         for k in self.on_tape:
             flat[k]._check_write()
         if self.n_random:
@@ -252,7 +254,7 @@ class Traced:
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
-        """Gives what comes after the results to those that it is for."""
+        """Hand what comes after the results to those that it is for."""
         count = len(self.changed)
         written, rest = rest[:count], rest[count:]
         for attribute in self.attributes:
@@ -264,12 +266,12 @@ class Traced:
             require(flag, message)
 
     def give_up(self, within: str) -> None:
-        """Lets nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
+        """Let nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
         for attribute in self.lost:
             attribute.give_up(within)
 
     def watch(self, blocks: list[Any], params: set[int]) -> None:
-        """Finds out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
+        """Find out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
         written = {(id(a.block()), a.name) for a in self.attributes}
         inputs = {id(h) for h in self.handles} - params
         for block in blocks if inputs else ():
@@ -279,14 +281,14 @@ class Traced:
         self.attributes = [a for a in self.attributes if a.find(self.handles, params)]
 
     def renewed(self) -> bool:
-        """Takes the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
+        """Take the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
         return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
 def trace_function(
     fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle], changes: bool = False
 ) -> Traced:
-    """Traces ``fn(*handles)`` on inputs of the given shapes.
+    """Trace ``fn(*handles)`` on inputs of the given shapes.
 
     Parameters
     ----------
@@ -377,7 +379,7 @@ _SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but na
 
 
 def hides_code(value: Any, derivatives: bool = True) -> bool:
-    """Whether a jaxpr holds Python code, which its text does not tell apart: callbacks, hand-written `derivatives`."""
+    """Return whether a jaxpr holds Python code that its text does not show: callbacks, hand-written `derivatives`."""
     if hasattr(value, "eqns"):  # in jax 0.12 a closed one has them too
         return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if hasattr(value, "jaxpr"):
@@ -391,6 +393,18 @@ def _hides(eqn: Any, derivatives: bool) -> bool:
     if eqn.primitive.name in _DERIVED:
         return derivatives or hides_code(eqn.params["call_jaxpr"], derivatives)
     return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
+
+
+def code_of(fn: Any) -> Any:
+    """Return a key of a function whose trace hides code: its code, what it closes over, and the globals that it names.
+
+    Arrays do not count, since they are inputs of the trace.
+    """
+    if not isinstance(fn, FunctionType):
+        return fn
+    used = [cell.cell_contents for cell in fn.__closure__ or ()]
+    used += [fn.__globals__[n] for n in fn.__code__.co_names if n in fn.__globals__]
+    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
 
 
 def _used(jaxpr: Any) -> set[Any]:
@@ -461,7 +475,7 @@ class TracedCall:
         return self._block()
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls the block with these arguments, tracing it where they are of a new kind."""
+        """Call the block with these arguments, tracing it where they are of a new kind."""
         state = current_state()
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
@@ -489,7 +503,7 @@ class TracedCall:
         return entry(list(args))
 
     def _find(self, key: Any) -> Traced | None:
-        """What was traced for inputs of this kind, and for what blocks hold now."""
+        """Return what was traced for inputs of this kind, and for what blocks hold now."""
         variants = self.entries.get(key)
         if variants is None:
             return None
@@ -504,7 +518,7 @@ class TracedCall:
         """The parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
         if not any(isinstance(x, np.ndarray) and x.dtype in WIDE for x in leaves):
             return []
-        return [p.dtype for p in self.block.collect_params().values()]
+        return [p.dtype for p in self.block._unique_params()]
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_handle)
@@ -567,7 +581,7 @@ class TracedCall:
 
     def _trace(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
-        params = list(self.block.collect_params().values())
+        params = self.block._unique_params()
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
@@ -577,7 +591,7 @@ class TracedCall:
         variants = self.entries.setdefault(key, [])
         for old in variants:
             if old.op.extra == traced.op.extra is not None and len(old.handles) == len(traced.handles):
-                traced.op = old.op  # what changed about an attribute plays no part: nothing compiles anew
+                traced.op = old.op  # what changed about an attribute plays no part: nothing recompiles
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
         del variants[MANY_TRACES:]
@@ -597,7 +611,7 @@ def _waits(handle: Handle) -> bool:
 
 
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
-    """Runs `forward` for its shapes only, so that parameters of unknown shape find theirs."""
+    """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: Any, base: Any, *values: Any) -> None:
         trace, state = Trace([], [], (root, base)), current_state()

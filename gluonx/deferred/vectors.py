@@ -34,7 +34,7 @@ __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
 
 
 class Layout:
-    """Which arrays a vector holds, end to end; interned, see :func:`layout_of`."""
+    """The arrays that a vector holds, end to end; interned, see :func:`layout_of`."""
 
     __slots__ = ("avals", "cuts", "joined", "numbers", "places", "taken_apart")
 
@@ -111,7 +111,7 @@ class Vector:
         return self.value if self.arrays is None else self.arrays[0]
 
     def places(self) -> list[Packed]:
-        """What handles hold."""
+        """Return the values that handles hold, one for each array."""
         return list(map(Packed, itertools.repeat(self), self.layout.numbers))
 
 
@@ -185,7 +185,7 @@ class Join:
 
 
 def _own_references() -> int:
-    """How many hold a piece that nobody else holds: its handle, the leaves, what was taken of them."""
+    """Return the references to a piece that nobody else holds: its handle, the leaves, what was taken of them."""
     handle = Handle()
     handle.value = Packed(None, 0)
     leaves = [handle.value] * 2

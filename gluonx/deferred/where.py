@@ -1,4 +1,4 @@
-"""Where in the user's program we are: asked only on slow paths, never while recording what is known."""
+"""The current place in the user's program: asked only on slow paths, never while recording what is known."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def block_path() -> str:
 
 
 def scope_name(path: str, op: Any) -> str:
-    """What an operator's part of a program is called in profiles: the block's path, a colon, the operator."""
+    """Return the name of an operator's part of a program in profiles: the block's path, a colon, the operator."""
     return f"{path}:{op.name}"
 
 

@@ -1,4 +1,4 @@
-"""How a model leaves gluonx: StableHLO artifacts of pure functions, what serves them, and ONNX.
+"""Export of models: StableHLO artifacts of pure functions, what serves them, and ONNX.
 
 `stablehlo` writes and loads artifacts, `serve` is the loader that an artifact brings along, `record` notes the
 operators that a forward runs, `onnx` makes a file of them, and `channels_last` traces a net of images with its channels

@@ -1,4 +1,4 @@
-"""What operators ran, as a list: the raw material of a symbol that is made of gluonx code.
+"""The list of operators that ran: the raw material of a symbol that is made of gluonx code.
 
 There are two sources. :func:`record_forward` runs a block's forward on shapes and notes every operator on its way;
 :func:`recorded` reads what the deferred engine has noted anyway. Both give a :class:`Program`: steps in order, each an
@@ -96,7 +96,7 @@ class Program:
 
 
 def number(value: Any) -> bool:
-    """Whether an argument of a step is a Python or NumPy number."""
+    """Return whether an argument of a step is a Python or NumPy number."""
     return isinstance(value, int | float | np.generic)
 
 
@@ -246,7 +246,7 @@ def _resolve(closed: Any, program: Program, unknown: list[tuple[str, int]]) -> N
 
 
 def recorded(outputs: Sequence[Handle]) -> Program:
-    """What the engine has recorded for these arrays, which are still pending.
+    """Return what the engine has recorded for these arrays, which are still pending.
 
     Raises
     ------

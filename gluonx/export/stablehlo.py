@@ -105,7 +105,7 @@ class InputSpec:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """What an artifact takes and gives.
+    """The inputs and outputs of an artifact.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def _symbolic(spec: InputSpec, scope: export.SymbolicScope) -> jax.ShapeDtypeStr
 
 
 def _default_platforms() -> tuple[str, ...]:
-    """Where it was made, and the CPU, which every machine has."""
+    """Return the platform that the artifact is made on, and the CPU, which every machine has."""
     return tuple(dict.fromkeys((export.default_export_platform(), "cpu")))
 
 
@@ -287,7 +287,7 @@ def _entry(name: str, shape: Sequence[Any], dtype: Any) -> dict[str, Any]:
 def _description(
     exported: export.Exported, specs: Sequence[InputSpec], trees: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What model.json says of the program itself."""
+    """Return the part of model.json about the program itself."""
     entries = {
         "inputs": [_entry(spec.name, spec.shape, spec.dtype) for spec in specs],
         "outputs": [_entry(f"output{i}", aval.shape, aval.dtype) for i, aval in enumerate(exported.out_avals)],
@@ -544,7 +544,7 @@ def _check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
 def _misfit(
     signature: Signature, wanted: int | str, size: int, sizes: dict[str, tuple[int, str]], where: str
 ) -> str | None:
-    """Why a size does not fit a dimension, or None; what is left unsaid here, jax checks."""
+    """Return why a size does not fit a dimension, or None; what is left unsaid here, jax checks."""
     if isinstance(wanted, int):
         return None if size == wanted else f"{where} must be {wanted}"
     match = _MULTIPLE.fullmatch(wanted)

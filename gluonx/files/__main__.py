@@ -82,7 +82,7 @@ def _report(arrays: dict[str, np.ndarray]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m gluonx.files", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("source", help="a parameter file of MXNet 1 or 2, gluonx, numpy or safetensors")
     parser.add_argument("target", nargs="?", help="the file to write; without it, only the report is printed")

@@ -154,7 +154,7 @@ def _failing(source: Source, info: zipfile.ZipInfo) -> Fail:
 
 
 def _place(source: Source, info: zipfile.ZipInfo) -> int:
-    """Where the bytes of a stored member begin; its local header tells."""
+    """Return the offset of a stored member's bytes, as its local header tells."""
     fail = _failing(source, info)
     source.seek(info.header_offset)
     head = source.take(30, "the header of a member")

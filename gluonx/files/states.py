@@ -48,9 +48,9 @@ _SLOTS = {
     "SGLD": (),
     "Test": ("zeros",),
 }
-"""What an optimizer keeps of each parameter, in the order in which MXNet does."""
+"""The names of an optimizer's states of each parameter, in MXNet's order."""
 _CENTERED = {True: ("var", "mean", "momentum"), False: ("mean", "var", "momentum")}
-"""What a centered RMSProp keeps: in MXNet 1, and in MXNet 2."""
+"""The names of a centered RMSProp's states: in MXNet 1, and in MXNet 2."""
 _MASTER_LAST = ("SGD", "NAG", "LARS")  # in MXNet 1, where the others have the float32 copy of the weight first
 _NAMES = frozenset(
     [
@@ -68,7 +68,7 @@ _NAMES = frozenset(
 
 @dataclasses.dataclass
 class TrainerStates:
-    """What a file of trainer states of MXNet holds.
+    """The content of a file of trainer states of MXNet.
 
     Attributes
     ----------
@@ -333,7 +333,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def is_pickle(source: Readable) -> bool:
-    """Whether a file begins as pickles do, and so may be trainer states of MXNet."""
+    """Return whether a file begins as pickles do, and so may be trainer states of MXNet."""
     with opened(source, 0) as file:
         return file.read(1) == b"\x80"
 
@@ -412,7 +412,7 @@ def _state(machine: _Machine, value: Any, arrays: dict[int, np.ndarray], depth: 
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is made of numbers and texts alone, at most three containers deep."""
+    """Return whether a value is made of numbers and texts alone, at most three containers deep."""
     if isinstance(value, dict | list | tuple):
         parts = value.values() if isinstance(value, dict) else value
         return depth < 3 and len(value) <= _MAX_ITEMS and all(_is_plain(part, depth + 1) for part in parts)

@@ -1,7 +1,7 @@
 """Metrics: what a training or validation run is judged by.
 
 A metric gathers over the batches of an epoch: ``update(labels, preds)`` adds a batch, ``get()`` tells the name and the
-value so far, ``reset()`` begins anew.
+value so far, ``reset()`` starts again.
 
 The invariant: ``update`` never waits for a value. What has been gathered lives in one small array beside the
 predictions, and a batch is one operator on it, which joins the pending program of a training step like any other. Only

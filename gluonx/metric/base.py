@@ -1,4 +1,4 @@
-"""What all metrics share: the base class, the registry, and metrics made of other metrics or of a function."""
+"""The base class of metrics, their registry, and metrics made of other metrics or of a function."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ class CustomMetric(EvalMetric):
             self.num_inst = self.num_inst + count
 
     def get_config(self) -> dict[str, Any]:
-        """Raises NotImplementedError: a function cannot be written down."""
+        """Raise NotImplementedError: a function cannot be written down."""
         raise NotImplementedError("A CustomMetric holds a function, which cannot be written into a configuration.")
 
 

@@ -22,7 +22,16 @@ __all__ = ["F1", "MCC", "PCC", "Fbeta", "PearsonCorrelation"]
 _CLASS_TYPES = ("binary", "multiclass", "multilabel")
 
 
-class _Counts(Gathered):
+class _Scored(Gathered):
+    """A metric whose value is no sum."""
+
+    @property
+    def sum_metric(self) -> Any:
+        """The score times the number of labels or batches, so that their quotient is the score."""
+        return self.get()[1] * self._num if self._num else 0.0
+
+
+class _Counts(_Scored):
     """A metric made of true and false positives and negatives."""
 
     class_type = "binary"
@@ -110,11 +119,6 @@ class F1(_Counts):
         scores = _fscore(hit, stray, missed, self.beta)
         return self.name, float(scores.mean()) if self.average == "macro" else scores
 
-    @property
-    def sum_metric(self) -> Any:
-        """The score times the number of labels, so that their quotient is the score."""
-        return self.get()[1] * self._num if self._num else 0.0
-
 
 def _fscore(hit: Any, stray: Any, missed: Any, beta: float) -> Any:
     """The weighted harmonic mean of precision and recall; 0 where nothing was found."""
@@ -158,15 +162,10 @@ class MCC(_Counts):
         margins = [m for m in (hit + stray, hit + missed, right + stray, right + missed) if m]
         return self.name, float((hit * right - stray * missed) / math.sqrt(math.prod(margins)))
 
-    @property
-    def sum_metric(self) -> float:
-        """The coefficient times the number of labels."""
-        return self.get()[1] * self._num if self._num else 0.0
-
 
 @alias("pearsonr")
 @register
-class PearsonCorrelation(Gathered):
+class PearsonCorrelation(_Scored):
     """Pearson's correlation of label and prediction over everything gathered.
 
     Examples
@@ -194,14 +193,9 @@ class PearsonCorrelation(Gathered):
         _, _, _, own, other, both = onp.asarray(self._state).tolist()
         return self.name, both / math.sqrt(own * other) if own > 0 and other > 0 else math.nan
 
-    @property
-    def sum_metric(self) -> float:
-        """The correlation times the number of batches."""
-        return self.get()[1] * self._num if self._num else 0.0
-
 
 @register
-class PCC(Gathered):
+class PCC(_Scored):
     """Matthews' correlation coefficient for any number of classes, of all the counts gathered.
 
     Predictions are scores along axis 1, or class indices in the shape of the label; indices have to be read to see how
@@ -250,8 +244,3 @@ class PCC(Gathered):
         if spread == 0:
             return self.name, math.nan
         return self.name, float((table.diagonal() * n - rows * columns).sum() / math.sqrt(spread))
-
-    @property
-    def sum_metric(self) -> float:
-        """The coefficient times the number of batches."""
-        return self.get()[1] * self._num if self._num else 0.0

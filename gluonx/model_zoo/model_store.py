@@ -1,4 +1,4 @@
-"""Where weights come from: a local folder first, then an address that the user names; both checked by SHA-1.
+"""Weights files of the zoo: in a local folder first, then at an address that the user names; checked by SHA-1.
 
 A weights file is ``ROOT/NAME-HASH.params``, the hash being the first eight digits of the file's SHA-1, as MXNet has
 it; a folder that MXNet has filled serves as it is. ``ROOT`` is the argument ``root``, else ``$MXNET_HOME/models``, else
@@ -189,18 +189,18 @@ def _fetch(url: str, path: Path, sha1: str) -> None:
 
 
 def purge(root: str | os.PathLike[str] | None = None) -> None:
-    """Removes all weights files from the folder."""
+    """Remove all weights files from the folder."""
     for path in _folder(root).glob("*.params"):
         path.unlink()
 
 
 def load_weights(net: Any, filename: str | os.PathLike[str], device: Any = None) -> None:
-    """Reads a weights file of MXNet into a net of the zoo, of whichever layout.
+    """Read a weights file of MXNet into a net of the zoo, of whichever layout.
 
     Parameters
     ----------
     net : Block
-        Initialized or not. If its ``layout`` has the channels last, the kernels of convolutions are turned round.
+        Initialized or not. If its ``layout`` has the channels last, the kernels of convolutions are transposed.
     filename : path
         By structured names (``features.0.weight``), or, as older files are, in the order of the net's parameters under
         names such as ``squeezenet0_conv0_weight``.

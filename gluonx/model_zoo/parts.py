@@ -1,4 +1,4 @@
-"""What the descriptions of networks are written in: layers that know their layout, chains and branches.
+"""Building blocks of the zoo's networks: layers that know their layout, chains and branches.
 
 A family says each thing once, as ``parts.conv(64, 3, pad=1)``; `Parts` puts the channels where the layout has them. So
 NCHW and NHWC are one description. Parameter names are the same in both, and so are shapes, but for the kernels of
@@ -106,7 +106,7 @@ class Parts:
 
     @property
     def axis(self) -> int:
-        """Where the channels are."""
+        """The axis of the channels."""
         return self.layout.index("C")
 
     def conv(self, channels: int, kernel: Size, stride: Size = 1, pad: Size = 0, **more: Any) -> nn.Conv2D:

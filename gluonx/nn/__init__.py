@@ -128,6 +128,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "SymbolBlock":  # stands above this room
+    if name == "SymbolBlock":  # imports nn
         return _extensions.NAMES["gluonx.nn.SymbolBlock"]
     raise AttributeError(f"module 'gluonx.nn' has no attribute {name!r}")

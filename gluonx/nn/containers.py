@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _Stack:
-    """What all containers share: blocks are added in order, counted, indexed and sliced."""
+    """Base of all containers: blocks are added in order, counted, indexed and sliced."""
 
     _children: Any
 

@@ -99,7 +99,7 @@ class _Deformable(HybridBlock):
         self._check_groups(channels, "the input's number of channels", self._num_deformable_group, error)
 
     def _arguments(self, x: Any, said: Any) -> tuple[Any, ...]:
-        """What the operator takes before its weight."""
+        """Return the operator's arguments before its weight."""
         return x, said
 
     def forward(self, x: Any) -> Any:

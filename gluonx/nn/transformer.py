@@ -92,7 +92,7 @@ def _norm(units: int, epsilon: float, dtype: Any) -> LayerNorm:
 
 
 class _TransformerLayer(HybridBlock):
-    """What layers of encoder and decoder have in common."""
+    """Base of the encoder's and the decoder's layers."""
 
     def __init__(
         self,

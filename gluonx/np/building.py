@@ -54,7 +54,7 @@ def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
 
 @functools.cache
 def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Signature:
-    """What callers may give, in the order in which they may give it; half of all functions share two signatures."""
+    """Return the signature that callers see and may call; half of all functions share two signatures."""
     del kinds
     kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
@@ -127,7 +127,7 @@ def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
 
 
 def _covers(core: Op, params: Sequence[Param]) -> bool:
-    """Whether the core operator has all of our parameters."""
+    """Return whether the core operator has all of our parameters."""
     arrays = sum(p.role == "array" for p in params)
     return {p.name for p in params if p.role == "static"} <= core.attr_names and (
         core.variadic or len(core.inputs) == arrays

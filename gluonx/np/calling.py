@@ -34,7 +34,7 @@ _MISSING: Any = inspect.Parameter.empty
 
 
 class _Layout:
-    """Where a call of one form (so many positional arguments, these keywords) has its leaves and statics.
+    """The places of leaves and statics in a call of one form (so many positional arguments, these keywords).
 
     A place is a position, a keyword, or None for a leaf that is not given. ``bound`` remembers the operators by the
     values of the statics, and by which leaves are None: that may decide between a function's two operators.
@@ -103,7 +103,7 @@ class _Call:
             assert op is not None, f"{self.name}: no operator takes {sorted(given)}"
         else:
             attrs = {n: v for n, v in attrs.items() if n not in self.beyond}
-        # A 64-bit dtype is another one while JAX's x64 switch is off; what can change is looked up anew each time.
+        # A 64-bit dtype is another one while JAX's x64 switch is off; what can change is looked up each time.
         steady = not any(n in DTYPES and v is not None and onp.dtype(v).itemsize >= 8 for n, v in statics.items())
         return op.bind(**attrs), self._leaves(given), given.get("out"), steady
 
@@ -279,7 +279,7 @@ def _spellings() -> tuple[Callable[..., BoundOp], Callable[..., None]]:
 
 
 def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
-    """Whether the leaves are just the leading arguments: only then may their spelling be remembered."""
+    """Return whether the leaves are just the leading arguments: only then may their spelling be remembered."""
     return len(leaves) == len(given) and all(a is b for a, b in zip(leaves, given, strict=True))
 
 

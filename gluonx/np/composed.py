@@ -226,7 +226,7 @@ def _block(*arrays: Array, nesting: Any) -> Array:
 
 
 def block(arrays: Any) -> ndarray:
-    """An array put together from nested lists of blocks."""
+    """Concatenate nested lists of blocks to one array."""
     leaves: list[Any] = []
 
     def nest(level: Any) -> Any:
@@ -260,19 +260,19 @@ def histogram(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[ndarray, ndarray]:
-    """How many elements fall into each bin, and the edges of the bins.
+    """Count the elements that fall into each bin, and return the counts and the edges of the bins.
 
     Parameters
     ----------
     a : ndarray
     bins : int or ndarray
-        How many bins, or their edges.
+        The number of bins, or their edges.
     range : pair of float, optional
         The outer edges; the least and the largest element by default.
     normed : bool, optional
-        What `density` was called once.
+        The older name of `density`.
     weights : ndarray, optional
-        What each element counts.
+        The weight of each element.
     density : bool, optional
         Whether the areas are to sum to one.
     """
@@ -308,17 +308,17 @@ def _answer(flag: ndarray) -> Any:
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether two arrays agree within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
+    """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
     return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have the same shape and elements; the answer is read at once."""
+    """Return whether two arrays have the same shape and elements; the answer is read at once."""
     return _answer(invoke(_all_equal.bind(equal_nan=bool(equal_nan)), (as_leaf(a1), as_leaf(a2))))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal after broadcasting; the answer is read at once."""
+    """Return whether two arrays are equal after broadcasting; the answer is read at once."""
     return _answer(invoke(_all_equivalent.bind(), (as_leaf(a1), as_leaf(a2))))
 
 
@@ -375,7 +375,7 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     if not wrap or a.ndim != 2:
         return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
-    places = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal begins anew below a row that it leaves out
+    places = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal starts again below a row that it leaves out
     values = jnp.resize(jnp.asarray(val, a.dtype), places.shape)
     return a.reshape(-1).at[places].set(values).reshape(a.shape)
 

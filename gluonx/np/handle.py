@@ -251,7 +251,7 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def wait_to_read(self) -> None:
-        """Computes the value if it is pending and waits for the device."""
+        """Compute the value if it is pending and wait for the device."""
         value = self.value
         jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
 
@@ -359,7 +359,7 @@ class ndarray(Arithmetic, Handle):
         return current_state().recording or current_state().trace is not None or type(self.value) is Pending
 
     def copyto(self, other: Any) -> ndarray:
-        """Writes this value into `other` (an array of the same shape), or makes a copy on the device `other`."""
+        """Write this value into `other` (an array of the same shape), or make a copy on the device `other`."""
         if isinstance(other, ndarray):
             if other is not self:
                 other[...] = self
@@ -379,8 +379,6 @@ class ndarray(Arithmetic, Handle):
                 "an array on the tape cannot be moved to another device while recording; move it before record()"
             )
         return new_handle(on_device(value, target))
-
-    as_nd_device = to_device
 
     def as_in_context(self, context: Any) -> ndarray:
         """The older name of `to_device`."""
@@ -423,7 +421,7 @@ class ndarray(Arithmetic, Handle):
     # -- gradients -------------------------------------------------------------------------------------------------
 
     def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Makes this array the end point of gradients.
+        """Make this array the end point of gradients.
 
         Parameters
         ----------
@@ -479,11 +477,11 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """Computes the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
+        """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
         backward(self, out_grad, retain_graph)
 
     def zero_grad(self) -> None:
-        """Sets the gradient to zeros."""
+        """Set the gradient to zeros."""
         if self.variable is not None:
             grad = self.variable.grad
             grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype, self._placed()), None, None
@@ -525,7 +523,7 @@ class ndarray(Arithmetic, Handle):
         return self
 
     def _assign_copy(self, value: Any) -> None:
-        """Rebinds this handle to a buffer of its own with the value of `value`."""
+        """Rebind this handle to a buffer of its own with the value of `value`."""
         if isinstance(value, Handle):
             if current_state().trace is not None or type(value.value) is Pending:
                 self._assign(invoke(_COPY, (value,)))
@@ -535,7 +533,7 @@ class ndarray(Arithmetic, Handle):
             self._assign(new_handle(jnp.array(copied(value), copy=True)))
 
     def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = True) -> None:
-        """Rebinds this handle to a device copy of a NumPy array, also while something is traced.
+        """Rebind this handle to a device copy of a NumPy array, also while something is traced.
 
         With ``copy=None`` the array is the handle's own from now on.
         """
@@ -599,12 +597,12 @@ class ndarray(Arithmetic, Handle):
 
 
 def is_readable(array: ndarray) -> bool:
-    """Whether there is a number to show, or to be computed, for an array."""
+    """Return whether there is a number to show, or to be computed, for an array."""
     return not _unreadable(array.value)
 
 
 def _unreadable(value: Any) -> bool:
-    """Whether there is no number to show, here or at all."""
+    """Return whether there is no number to show, here or at all."""
     if isinstance(value, Placeholder) and not isinstance(value, Zeros):
         return True
     trace = current_state().trace
@@ -624,7 +622,7 @@ class _View(ndarray):
     derived = True
 
     def is_current(self) -> bool:
-        """Whether the value taken last still is the base's, and was taped if it must be now."""
+        """Return whether the value taken last still is the base's, and was taped if it must be now."""
         state = current_state()
         if state.trace is not None or (state.recording and self.seen_in is not record_scope.get()):
             return False

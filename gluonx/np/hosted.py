@@ -74,7 +74,7 @@ def to_device(result: Any, wide: bool = False) -> Any:
 
 
 def is_wide(*values: Any) -> bool:
-    """Whether an array of float64 is among them."""
+    """Return whether an array of float64 is among them."""
     return any(isinstance(v, ndarray) and v.dtype == onp.float64 for v in values)
 
 
@@ -205,7 +205,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 
 def as_indices(name: str, obj: Any, length: int) -> onp.ndarray:
-    """What an index argument (a number, a slice, a sequence, a mask) means on an axis of `length`, as whole numbers."""
+    """Convert an index (a number, a slice, a sequence, a mask) on an axis of `length` to an array of whole numbers."""
     if isinstance(obj, slice):
         return onp.arange(length)[obj]
     found = onp.asarray(on_host(name, obj))

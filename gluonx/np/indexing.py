@@ -126,7 +126,7 @@ def _one(item: Any, size: int, axis: int, dims: list[Any], starts: list[Index]) 
 
 
 def _spans(dims: Any) -> tuple[list[int], list[bool]]:
-    """How many elements each dimension's slice reaches over, and which run backwards."""
+    """Return the number of elements that each dimension's slice spans, and which slices run backwards."""
     spans = [1 if n is None else (abs(step) * (n - 1) + 1 if n else 0) for n, step in dims]
     return spans, [n is not None and step < 0 for n, step in dims]
 
@@ -230,7 +230,7 @@ def _only_bools(key: list[Any]) -> bool:
 
 
 def _taken(item: Any) -> int:
-    """How many axes of the array an item speaks of."""
+    """Return the number of axes of the array that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if _is_mask(item) else 1

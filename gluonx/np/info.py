@@ -1,6 +1,4 @@
-"""What can be said of arrays and dtypes without computing: constants, dtypes, shapes, promotion, printing, ``.npy``
-files.
-"""
+"""Functions that compute nothing: constants, dtypes, shapes, promotion, printing, ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -197,7 +195,7 @@ def promote_types(type1: Any, type2: Any) -> onp.dtype:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
-    """Whether one dtype can be turned into another under NumPy's rule `casting`."""
+    """Return whether one dtype can be cast to another under NumPy's rule `casting`."""
     return onp.can_cast(_typed(from_), to, casting)
 
 
@@ -213,17 +211,17 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def isscalar(element: Any) -> Any:
-    """Whether `element` is a number rather than an array."""
+    """Return whether `element` is a number rather than an array."""
     return onp.isscalar(element)
 
 
 def iscomplexobj(x: Any) -> Any:
-    """Whether `x` is of a complex dtype."""
+    """Return whether `x` is of a complex dtype."""
     return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
 
 def isrealobj(x: Any) -> Any:
-    """Whether `x` is not of a complex dtype."""
+    """Return whether `x` is not of a complex dtype."""
     return not iscomplexobj(x)
 
 
@@ -285,7 +283,7 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 
 
 def load(file: str | os.PathLike[str] | Any) -> Any:
-    """What `save` or `savez` wrote: an ndarray, or a dict of them."""
+    """Load what `save` or `savez` wrote: an ndarray, or a dict of them."""
     found = onp.load(file, allow_pickle=False)
     if isinstance(found, onp.ndarray):
         return array(found, canonical(found.dtype))

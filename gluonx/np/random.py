@@ -1,7 +1,7 @@
 """Random numbers: ``gluonx.np.random``.
 
 Every distribution is an operator that takes a key, which the engine supplies: the n-th draw after `seed` is the same
-whether it runs at once, deferred or inside a hybridized block, and drawing never compiles anew. Parameters of a
+whether it runs at once, deferred or inside a hybridized block, and drawing never recompiles. Parameters of a
 distribution are values (numbers or ndarrays, broadcast against each other); only the size and the dtype are part of the
 program. Where a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
 """
@@ -23,7 +23,7 @@ from gluonx.errors import ShapeError
 from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
-from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.np.wrapping import as_leaf, as_size, as_static, core, write_out
 from gluonx.ops.prng import seed
 from gluonx.ops.registry import get
 
@@ -89,12 +89,6 @@ for _name, _draw in _EXTRA.items():
     _register(_name, _draw)
 
 
-def _size(size: Any) -> Any:
-    """None, or the size as a tuple."""
-    size = as_static("size", size)
-    return size if size is None or isinstance(size, tuple) else (size,)
-
-
 def sample(
     name: str,
     parameters: tuple[Any, ...],
@@ -108,7 +102,7 @@ def sample(
     limits = LIMITS.get(name)
     if limits is not None:
         check(f"np.random.{name}", limits, parameters)
-    bound = get(f"random_{name}").bind(size=_size(size), dtype=standard(dtype))
+    bound = get(f"random_{name}").bind(size=as_size(size), dtype=standard(dtype))
     result = placed(invoke(bound, tuple([as_leaf(p) for p in parameters])), device, ctx)
     return result if out is None else write_out(f"np.random.{name}", out, result)
 
@@ -123,7 +117,7 @@ def uniform(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the uniform distribution on [low, high).
+    """Sample from the uniform distribution on [low, high).
 
     Parameters
     ----------
@@ -157,7 +151,7 @@ def normal(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
+    """Sample from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
 
     Raises
     ------
@@ -168,22 +162,22 @@ def normal(
 
 
 def standard_normal(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """Draws from the normal distribution of mean 0 and standard deviation 1."""
+    """Sample from the normal distribution of mean 0 and standard deviation 1."""
     return sample("normal", (0.0, 1.0), size, dtype, device)
 
 
 def randn(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
-    """Draws from the standard normal distribution, of the shape given as arguments."""
+    """Sample from the standard normal distribution, of the shape given as arguments."""
     return sample("normal", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def rand(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
-    """Draws from the uniform distribution on [0, 1), of the shape given as arguments."""
+    """Sample from the uniform distribution on [0, 1), of the shape given as arguments."""
     return sample("uniform", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def random(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """Draws from the uniform distribution on [0, 1)."""
+    """Sample from the uniform distribution on [0, 1)."""
     return sample("uniform", (0.0, 1.0), size, dtype, device)
 
 
@@ -200,21 +194,21 @@ def laplace(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
     return sample("laplace", (loc, scale), size, dtype, device, ctx, out)
 
 
 def logistic(
     loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
 ) -> ndarray:
-    """Draws from the logistic distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters."""
     return sample("logistic", (loc, scale), size, None, device, ctx, out)
 
 
 def gumbel(
     loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
 ) -> ndarray:
-    """Draws from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
+    """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
     return sample("gumbel", (loc, scale), size, None, device, ctx, out)
 
 
@@ -228,14 +222,14 @@ def lognormal(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws whose logarithm is normal with this mean and standard deviation."""
+    """Sample numbers whose logarithm is normal with this mean and standard deviation."""
     return sample("lognormal", (mean, sigma), size, dtype, device, ctx, out)
 
 
 def exponential(
     scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None, dtype: Any = None
 ) -> ndarray:
-    """Draws from the exponential distribution of mean `scale`; gradients flow to it."""
+    """Sample from the exponential distribution of mean `scale`; gradients flow to it."""
     return sample("exponential", (scale,), size, dtype, device, ctx, out)
 
 
@@ -249,62 +243,62 @@ def gamma(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """Draws from the gamma distribution of this shape and scale; gradients flow to both."""
+    """Sample from the gamma distribution of this shape and scale; gradients flow to both."""
     return sample("gamma", (shape, scale), size, dtype, device, ctx, out)
 
 
 def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the beta distribution with these two parameters."""
+    """Sample from the beta distribution with these two parameters."""
     return sample("beta", (a, b), size, dtype, device, ctx)
 
 
 def chisquare(df: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the chi-square distribution of `df` degrees of freedom."""
+    """Sample from the chi-square distribution of `df` degrees of freedom."""
     return sample("chisquare", (df,), size, dtype, device, ctx)
 
 
 def f(dfnum: Any, dfden: Any, size: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the F distribution of these degrees of freedom above and below."""
+    """Sample from the F distribution of these degrees of freedom above and below."""
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
 def pareto(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Pareto II (Lomax) distribution of this shape, from zero on."""
+    """Sample from the Pareto II (Lomax) distribution of this shape, from zero on."""
     return sample("pareto", (a,), size, None, device, ctx, out)
 
 
 def power(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from [0, 1] with density ``a * x**(a - 1)``."""
+    """Sample from [0, 1] with density ``a * x**(a - 1)``."""
     return sample("power", (a,), size, None, device, ctx, out)
 
 
 def rayleigh(scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Rayleigh distribution."""
+    """Sample from the Rayleigh distribution."""
     return sample("rayleigh", (scale,), size, None, device, ctx, out)
 
 
 def weibull(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Weibull distribution of this shape and scale 1."""
+    """Sample from the Weibull distribution of this shape and scale 1."""
     return sample("weibull", (a,), size, None, device, ctx, out)
 
 
 def triangular(left: Any, mode: Any, right: Any, size: Any = None, device: Any = None) -> ndarray:
-    """Draws from the triangular distribution between `left` and `right` with its peak at `mode`."""
+    """Sample from the triangular distribution between `left` and `right` with its peak at `mode`."""
     return sample("triangular", (left, mode, right), size, None, device)
 
 
 def poisson(lam: Any = 1.0, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """Draws from the Poisson distribution of mean `lam`, as float32 by default."""
+    """Sample from the Poisson distribution of mean `lam`, as float32 by default."""
     return sample("poisson", (lam,), size, dtype, device, ctx)
 
 
 def binomial(n: Any, p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """How many of `n` trials of probability `p` succeed, as float32 by default."""
+    """Sample the number of successes in `n` trials of probability `p`, as float32 by default."""
     return sample("binomial", (n, p), size, dtype, device, ctx)
 
 
 def geometric(p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """How many trials of probability `p` it takes to the first success, as float32 by default."""
+    """Sample the number of trials of probability `p` up to the first success, as float32 by default."""
     return sample("geometric", (p,), size, dtype, device, ctx)
 
 
@@ -340,7 +334,7 @@ def randint(
     wanted = canonical(None if dtype is int else dtype, onp.int64)
     # In half of the bits where the bounds allow it, which takes half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
-    bound = get("random_randint").bind(size=_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
+    bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))
     result = placed(drawn.astype(wanted) if short else drawn, device, ctx)
     return result if out is None else write_out("np.random.randint", out, result)
@@ -375,7 +369,7 @@ def choice(
         If more elements are wanted than there are, without putting back.
     """
     pool = arange(int(a), dtype=onp.int64) if isinstance(a, (int, onp.integer)) else asarray(a)
-    shape = _size(size) or ()
+    shape = as_size(size) or ()
     count = pool.shape[0]
     if not replace and int(onp.prod(shape, dtype=onp.int64)) > count:
         raise ShapeError(f"np.random.choice: {shape} elements cannot be drawn from {count} without putting back.")
@@ -411,16 +405,16 @@ def shuffle(x: ndarray) -> None:
 
 
 def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
-    """How often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
+    """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
     check_probabilities("np.random.multinomial", pvals)
     count = max(0, as_static("n", n))
-    bound = get("random_multinomial").bind(n=count, size=_size(size), dtype=canonical(dtype, onp.int64))
+    bound = get("random_multinomial").bind(n=count, size=as_size(size), dtype=canonical(dtype, onp.int64))
     return placed(invoke(bound, (asarray(pvals),)), device)
 
 
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
-    """Draws of vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
-    return invoke(get("random_multivariate_normal").bind(size=_size(size)), (asarray(mean), asarray(cov)))
+    """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
+    return invoke(get("random_multivariate_normal").bind(size=as_size(size)), (asarray(mean), asarray(cov)))
 
 
 @core("random_dirichlet", random=True)
@@ -430,9 +424,9 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 
 
 def dirichlet(alpha: Any, size: Any = None) -> ndarray:
-    """Draws of vectors of probabilities from the Dirichlet distribution."""
+    """Sample vectors of probabilities from the Dirichlet distribution."""
     check("np.random.dirichlet", LIMITS["dirichlet"], (alpha,))
-    return invoke(_dirichlet.bind(size=_size(size)), (asarray(alpha),))
+    return invoke(_dirichlet.bind(size=as_size(size)), (asarray(alpha),))
 
 
 named(globals(), __all__, "np.random")

@@ -1,4 +1,4 @@
-"""Where MXNet's function and ``jax.numpy``'s differ: pure functions on JAX arrays, read like ``jax.numpy``'s own.
+"""MXNet's functions where ``jax.numpy``'s differ: pure functions on JAX arrays, read like ``jax.numpy``'s own.
 
 An entry stands here for one of four reasons: MXNet's parameters come in another order or under other names; indices
 may be floats (``np.array([0, 1])`` holds float32 in MXNet, and a Python number beside a float array arrives as a
@@ -72,7 +72,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "np.linalg.svdvals": {"x": "a"},
     "np.linalg.tensordot": {"x1": "a", "x2": "b"},
 }
-"""What MXNet calls a parameter: the name that signatures show, and one more that callers may use."""
+"""MXNet's name of a parameter: the one that signatures show, and one more that callers may use."""
 
 
 OWN = frozenset({"copy", "pad"})

@@ -158,7 +158,7 @@ TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "k
 """Parameters that mean nothing here, and which MXNet's callers give all the same; signatures show them."""
 
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
-"""What callers may write for the first parameter when they name it: NumPy, JAX and MXNet do not agree."""
+"""Names that callers may give to the first parameter: NumPy, JAX and MXNet do not agree."""
 
 LISTS = frozenset(
     [
@@ -193,8 +193,8 @@ UNARY: dict[str, str] = {
     "atan": "The angle in [-pi/2, pi/2] whose tangent is x.",
     "atanh": "The number whose hyperbolic tangent is x.",
     "bitwise_count": "The number of bits set in the absolute value of each integer.",
-    "bitwise_invert": "Each bit turned round; logical not for booleans.",
-    "bitwise_not": "Each bit turned round; logical not for booleans.",
+    "bitwise_invert": "Each bit inverted; logical not for booleans.",
+    "bitwise_not": "Each bit inverted; logical not for booleans.",
     "cbrt": "The cube root of each element.",
     "ceil": "The smallest whole number that is not below each element.",
     "conj": "The complex conjugate.",
@@ -212,7 +212,7 @@ UNARY: dict[str, str] = {
     "frexp": "Mantissa and exponent of two of each element.",
     "i0": "The modified Bessel function of the first kind, order zero.",
     "imag": "The imaginary part.",
-    "invert": "Each bit turned round; logical not for booleans.",
+    "invert": "Each bit inverted; logical not for booleans.",
     "iscomplex": "Where the imaginary part is not zero.",
     "isfinite": "Where an element is neither infinite nor NaN.",
     "isinf": "Where an element is infinite.",
@@ -368,9 +368,9 @@ GENERAL: dict[str, str] = {
     "dsplit": "Parts along the third axis.",
     "dstack": "Arrays stacked along a third axis.",
     "expand_dims": "An axis of length one put in.",
-    "flip": "The order of elements turned round along axes.",
-    "fliplr": "The order of columns turned round.",
-    "flipud": "The order of rows turned round.",
+    "flip": "The order of elements reversed along axes.",
+    "fliplr": "The order of columns reversed.",
+    "flipud": "The order of rows reversed.",
     "hsplit": "Parts along the second axis (the first of a 1-d array).",
     "hstack": "Arrays joined along the second axis (the first of 1-d arrays).",
     "matrix_transpose": "The last two axes exchanged.",

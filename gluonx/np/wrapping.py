@@ -1,4 +1,4 @@
-"""How a pure function on JAX arrays becomes a function on ndarrays.
+"""Functions on ndarrays, made from pure functions on JAX arrays.
 
 Three steps, each done once, at import: *read* the signature into `Param` rows (array, sequence of arrays, static,
 ...), *register* an operator whose positional parameters are the arrays and whose keywords are the statics, and
@@ -38,6 +38,7 @@ __all__ = [
     "SPELLINGS",
     "Param",
     "as_leaf",
+    "as_size",
     "as_static",
     "binary",
     "core",
@@ -61,7 +62,7 @@ _UFUNC_DEFAULTS = {
     "subok": (True,),
 }
 _MISSING: Any = inspect.Parameter.empty
-SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt anew
+SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt again
 
 
 class Param(NamedTuple):
@@ -74,7 +75,7 @@ class Param(NamedTuple):
 
 
 def _role(name: str, function: str) -> str:
-    """What the parameter `name` is to the function called `function`."""
+    """Return the role of the parameter `name` in the function called `function`."""
     if name == "out":
         return "out"
     if name in table.DROPPED:
@@ -173,7 +174,7 @@ def _plain(result: Any) -> Any:
 
 
 def as_leaf(value: Any) -> Any:
-    """What the engine takes as a leaf for `value`: lists become arrays (of MXNet's default dtype), the rest stays."""
+    """Return `value` as the engine takes a leaf: lists become arrays (of MXNet's default dtype), the rest stays."""
     if type(value) in SEQUENCE_TYPES:
         from gluonx.np.creation import array
 
@@ -194,6 +195,12 @@ def as_static(name: str, value: Any) -> Any:
     if type(value) in SEQUENCE_TYPES:
         return tuple([as_static("", item) for item in value])
     return value.item() if isinstance(value, onp.generic) else value
+
+
+def as_size(size: Any) -> Any:
+    """Return a size as a tuple; None stays."""
+    size = as_static("size", size)
+    return size if size is None or isinstance(size, tuple) else (size,)
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:

@@ -210,7 +210,7 @@ def nonzero(a: Any) -> ndarray:
 
 
 def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
-    """Where ``lhs > rhs``."""
+    """Compare elements: ``lhs > rhs``."""
     return np.greater(lhs, rhs, out=out)
 
 

@@ -7,7 +7,6 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import jax
@@ -18,7 +17,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import Traced, aval_or_unknown, hides_code, is_handle, trace_function
+from gluonx.deferred.tracing import Traced, aval_or_unknown, code_of, hides_code, is_handle, trace_function
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
@@ -66,24 +65,12 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     return run
 
 
-def _code(fn: Any) -> Any:
-    """What tells a Python function apart where the text of its trace does not: its code and what it closes over.
-
-    Arrays do not count, since they are inputs of the trace.
-    """
-    if not isinstance(fn, FunctionType):
-        return fn
-    used = [cell.cell_contents for cell in fn.__closure__ or ()]
-    used += [fn.__globals__[n] for n in fn.__code__.co_names if n in fn.__globals__]
-    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])
-
-
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
-    """A key that finds the same loop again although its functions are traced anew; None where there is none."""
+    """A key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [b.op.extra for b in bodies]
     if current_state().trace is not None or any(t is None for t in texts):
         return None
-    hidden = tuple(map(_code, functions)) if any(hides for _, hides in texts) else ()
+    hidden = tuple(map(code_of, functions)) if any(hides for _, hides in texts) else ()
     found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
     try:
         hash(found)
@@ -95,7 +82,7 @@ def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, .
 def _loop(
     name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int, functions: Any
 ) -> Any:
-    """Invokes `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
+    """Invoke `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
     captured = [h for b in bodies for h in b.handles]
     n_random = sum(b.n_random for b in bodies)
     key = _identity(name, key, bodies, functions)
@@ -111,7 +98,7 @@ def _loop(
 
 
 def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
-    """Runs `body` over the first axis of `data`, carrying states: one ``lax.scan``.
+    """Run `body` over the first axis of `data`, carrying states: one ``lax.scan``.
 
     Parameters
     ----------
@@ -178,7 +165,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
 
 
 def _runs_apart() -> bool:
-    """Whether a loop or branch is to run as single operators: in a trace that wants it, or to look at all indices."""
+    """Return whether loops and branches run as single operators: a trace wants it, or all indices are looked at."""
     trace = current_state().trace
     return ranges.Switch.on if trace is None else trace.unrolls
 
@@ -201,7 +188,7 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """Runs `func` while `cond` holds, at most `max_iterations` times; differentiable.
+    """Run `func` while `cond` holds, at most `max_iterations` times; differentiable.
 
     Parameters
     ----------
@@ -281,7 +268,7 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
 def cond(
     pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = (), name: str = "cond"
 ) -> Any:
-    """Runs `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
+    """Run `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
 
     Parameters
     ----------
@@ -343,7 +330,7 @@ def cond(
 
 
 def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, args: tuple[Any, ...] = ()) -> Any:
-    """Gives `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
+    """Give `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
 
     A program then holds such layers once, however many there are. Whether two do the same is not guessed: each is
     traced, and the texts of the traces decide, gradients included (which show what a forward hides). Parameters are

@@ -59,7 +59,7 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
 
 
 def shown_as(op: Op, name: str) -> dict[str, str]:
-    """What MXNet calls the arrays of the function `name`, where the operator has other names for them."""
+    """Return MXNet's names of the arrays of the function `name`, where the operator has other names for them."""
     named = SHOWN.get(name, SHOWN.get(op.name))
     if named is not None:
         return dict(zip(op.inputs, named.split(), strict=False))

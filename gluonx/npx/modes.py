@@ -48,7 +48,7 @@ def is_x64() -> bool:
 
 
 def set_x64(active: bool = True) -> None:
-    """Switches JAX's own x64 switch, for raw ``jax.numpy`` code; the environment variable ``GLUONX_X64=1`` does it too.
+    """Switch JAX's own x64 switch, for raw ``jax.numpy`` code; the environment variable ``GLUONX_X64=1`` does it too.
 
     gluonx needs it for nothing: its arrays have 64-bit types where they were asked for, or come of one.
 
@@ -102,7 +102,7 @@ def set_np_shape(active: bool = True) -> bool:
 
 
 def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
-    """Whether what is made without a dtype is float64, as in NumPy, or float32, as in MXNet.
+    """Make float64 the dtype of what is made without one, as in NumPy, or (False) float32, as in MXNet.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def is_np_shape() -> bool:
 
 
 def is_np_default_dtype() -> bool:
-    """Whether what is made without a dtype is float64 (False: float32)."""
+    """Return whether what is made without a dtype is float64 (False: float32)."""
     return _dtype.wide_default.get()
 
 

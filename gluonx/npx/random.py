@@ -15,7 +15,7 @@ from gluonx.np.creation import placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check
 from gluonx.np.random import normal, uniform
-from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.np.wrapping import as_leaf, as_size, core, write_out
 from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import seed as _seed
 from gluonx.ops.registry import get
@@ -24,13 +24,8 @@ __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "unifo
 
 
 def seed(seed: int, device: Any = "all", *, ctx: Any = "all") -> None:
-    """Start all random streams anew, as :func:`gluonx.random.seed`."""
+    """Restart all random streams, as :func:`gluonx.random.seed`."""
     _seed(seed, device)
-
-
-def _tuple(size: Any) -> Any:
-    size = as_static("size", size)
-    return size if size is None or isinstance(size, tuple) else (size,)
 
 
 def bernoulli(
@@ -60,7 +55,7 @@ def bernoulli(
     if (prob is None) == (logit is None):
         raise ValueError(f"npx.random.bernoulli: give prob or logit, and not both; got prob={prob}, logit={logit}.")
     check("npx.random.bernoulli", LIMITS["bernoulli"], (prob,))
-    bound = get("random_bernoulli").bind(size=_tuple(size), dtype=canonical(dtype))
+    bound = get("random_bernoulli").bind(size=as_size(size), dtype=canonical(dtype))
     leaves = (as_leaf(prob),) if logit is None else (None, as_leaf(logit))
     result = placed(invoke(bound, leaves), device, ctx)
     return result if out is None else write_out("npx.random.bernoulli", out, result)
@@ -69,7 +64,7 @@ def bernoulli(
 def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **ignored: Any) -> Any:
     """Indices drawn with the probabilities in the last axis of `data`; with `get_prob`, their log-probabilities too."""
     refuse("npx.random.categorical", ignored, ("data", "shape", "get_prob", "dtype"), IGNORED)
-    bound = get("random_categorical").bind(size=_tuple(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
+    bound = get("random_categorical").bind(size=as_size(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
     result = invoke(bound, (as_leaf(data),))
     return list(result) if isinstance(result, tuple) else result
 
@@ -84,14 +79,14 @@ def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
 
 
 def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
-    """How often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
+    """Sample how often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
 
     Returns
     -------
     ndarray, shape n.shape + shape + (outcomes,)
     """
     refuse("npx.random.multinomial", ignored, ("n", "p", "shape", "dtype"), IGNORED)
-    bound = _counts.bind(shape=_tuple(shape) or (), dtype=canonical(dtype))
+    bound = _counts.bind(shape=as_size(shape) or (), dtype=canonical(dtype))
     return placed(invoke(bound, (as_leaf(n), as_leaf(p))), None, ctx)
 
 
@@ -99,7 +94,7 @@ def _batched(batch_shape: Any, *parameters: Any) -> Any:
     if batch_shape is None:
         return None
     shapes = [getattr(p, "shape", ()) for p in parameters]
-    return (*_tuple(batch_shape), *jnp.broadcast_shapes(*shapes))
+    return (*as_size(batch_shape), *jnp.broadcast_shapes(*shapes))
 
 
 def normal_n(
@@ -119,7 +114,7 @@ def uniform_n(
 def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
     """Poisson draws of shape `shape` for each element of `lam`, whose axes come first."""
     refuse("npx.tensor_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
-    extra = _tuple(shape) or ()
+    extra = as_size(shape) or ()
     lam = as_leaf(lam)
     lengths = tuple(getattr(lam, "shape", ()))
     spread = invoke(get("reshape").bind(newshape=(*lengths, *(1,) * len(extra))), (lam,))
@@ -129,7 +124,7 @@ def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **ignored: An
 def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
     """Poisson draws of mean `lam`, a number."""
     refuse("npx.scalar_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
-    bound = get("random_poisson").bind(size=_tuple(shape), dtype=canonical(dtype))
+    bound = get("random_poisson").bind(size=as_size(shape), dtype=canonical(dtype))
     return placed(invoke(bound, (lam,)), None, ctx)
 
 

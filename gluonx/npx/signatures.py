@@ -1,4 +1,4 @@
-"""How MXNet's ``npx`` functions are called, where that is not how the core operator of the same name is declared.
+"""Signatures of MXNet's ``npx`` functions, where the core operator of the same name is declared otherwise.
 
 A row lists a function's parameters in MXNet's order, by the operator's names; ``name=value`` is another default than
 the operator's. Names that no operator has (``workspace``, ``cudnn_off``, ``ctx``) are taken and ignored.
@@ -70,7 +70,7 @@ SHOWN: dict[str, str] = {
     "reshape": "a",
     "reshape_like": "lhs rhs",
 }
-"""What MXNet calls the arrays: the names that signatures show, and that callers may use.
+"""MXNet's names of the arrays: the ones that signatures show, and that callers may use.
 
 Elsewhere ``x`` is ``data``."""
 

@@ -186,7 +186,7 @@ def _inside(places: Array, length: int) -> Array:
 
 
 def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
-    """What `fn` makes of each place of the window, along a last axis; recomputed for the gradient."""
+    """Apply `fn` to each place of the window, along a last axis; recomputed for the gradient."""
     return jnp.moveaxis(lax.map(jax.checkpoint(fn), jnp.arange(width)), 0, -1)
 
 

@@ -51,7 +51,7 @@ def centers(boxes: Array) -> Array:
 
 
 def _area(boxes: Array) -> Array:
-    """The area; 0 of a box that is turned round in one direction or both."""
+    """The area; 0 of a box whose corners are swapped in one direction or both."""
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
 
 
@@ -104,7 +104,7 @@ def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
 
 
 def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: float, count: int) -> Array:
-    """Which of some boxes, sorted by falling score, outlive non-maximum suppression.
+    """Return which of some boxes, sorted by falling score, outlive non-maximum suppression.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: flo
 
 
 class _Columns(NamedTuple):
-    """Where in a row of `box_nms` the coordinates, the score and the class (-1: there is none) stand."""
+    """The columns of the coordinates, the score and the class (-1: there is none) in a row of `box_nms`."""
 
     start: int
     score: int
@@ -177,7 +177,7 @@ class _Rule(NamedTuple):
     force: bool
 
     def left(self, rows: Array, columns: _Columns, from_center: bool) -> Array:
-        """What is left of the rows of one image, by falling score; -1 behind."""
+        """Return the rows of one image that are left, by falling score; -1 behind."""
         plain = lax.stop_gradient(rows)
         scores = plain[:, columns.score]
         alive = scores > self.valid

@@ -1,7 +1,7 @@
 """Operators that change an image's colours, by factors drawn at random or given; part of ``gluonx.npx.image``.
 
 An image is (height, width, channels) with 1 or 3 channels. Bytes stay bytes: colours are computed in float32, cut
-towards zero and kept within the element type, as in MXNet. Factors are operands: another one compiles nothing anew.
+towards zero and kept within the element type, as in MXNet. Factors are operands: another one recompiles nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the families of operators share: axes, element types and the arithmetic of shapes.
+"""Helpers of all families of operators: axes, element types and the arithmetic of shapes.
 
 Shape rules (``infer``) see input shapes with gaps: ``None`` where nothing is known, 0 or -1 in a place that is not. A
 rule states what an input must look like with `filled`, which completes what is open and refuses what contradicts.

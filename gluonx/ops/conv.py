@@ -185,7 +185,7 @@ def _target_padding(
 
 
 def _filters_first(weight: Array, layout: str, groups: int) -> Array:
-    """A deconvolution's weight as a convolution's: filters in front, the kernel turned round."""
+    """A deconvolution's weight as a convolution's: filters in front, the kernel flipped."""
     channel = 1 if layout[1] == "C" else weight.ndim - 1
     weight = jnp.flip(weight, [i for i in range(1, weight.ndim) if i != channel])
     if groups == 1:

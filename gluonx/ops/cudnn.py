@@ -28,7 +28,7 @@ __all__ = ["fits", "lstm"]
 
 @functools.cache
 def _is_there() -> bool:
-    """Whether this machine has a device that runs cuDNN."""
+    """Return whether this machine has a device that runs cuDNN."""
     try:
         return bool(jax.devices("cuda"))
     except RuntimeError:  # JAX knows no such platform
@@ -36,7 +36,7 @@ def _is_there() -> bool:
 
 
 def fits(data: Array, flat: Array, states: list[Array], drops: bool, attrs: Mapping[str, Any]) -> bool:
-    """Whether cuDNN is asked for, is there, and computes what `attrs` (those of `rnn`, and ``clip``) say.
+    """Return whether cuDNN is asked for, is there, and computes what `attrs` (those of `rnn`, and ``clip``) say.
 
     Artifacts keep the scan: cuDNN's call is bound to the version of the library that it was made with.
     """

@@ -96,7 +96,7 @@ def _checked(plan: _Plan, data: Array, offset: Array, mask: Array | None, weight
 
 
 def _positions(plan: _Plan, offset: Array, made: Shape) -> list[Array]:
-    """Where each tap falls in each direction, shape (batch, fields, taps, places)."""
+    """Return the position of each tap in each direction, shape (batch, fields, taps, places)."""
     batch = offset.shape[0]
     moved = offset.reshape(batch, plan.fields, plan.taps, 2, made[0] * made[1])
     tap = jnp.meshgrid(*map(jnp.arange, plan.kernel), indexing="ij")

@@ -67,7 +67,7 @@ def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
 def _allowed(
     name: str, query: Array, key: Array, mask: Array | None, valid: Array | None, causal: bool, start: Any = None
 ) -> Array | None:
-    """Where queries may look, as one mask; None for everywhere."""
+    """Combine all masks to one of where queries may look; None for everywhere."""
     found = None if mask is None else _full_mask(name, mask, query, key)
     places = jnp.arange(key.shape[1])
     if valid is not None:

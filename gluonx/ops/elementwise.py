@@ -278,7 +278,7 @@ def _register_unary(
 
 
 def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
-    """Completes an operand of unknown shape by the other one, as far as that is known."""
+    """Complete an operand of unknown shape by the other one, as far as that is known."""
     out = list(shapes)
     for i, (own, other) in enumerate(zip(shapes, shapes[::-1], strict=True)):
         if other is None or (own is not None and all(n > 0 for n in own)):

@@ -1,4 +1,4 @@
-"""Where the windows of a convolution lie: its static numbers, and the views of an image that they give."""
+"""Windows of a convolution: its static numbers, and the views of an image that they give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Geometry", "known", "patches_size", "spatial_axes", "weight_layout",
 
 
 class Geometry(NamedTuple):
-    """What a convolution is but for its arrays; stride, dilation and padding have one number for each spatial axis."""
+    """A convolution but for its arrays; stride, dilation and padding have one number for each spatial axis."""
 
     layout: str
     stride: tuple[int, ...]
@@ -53,7 +53,7 @@ def weight_layout(layout: str) -> str:
 
 
 def known(shape: Sequence[Any]) -> bool:
-    """Whether no dimension is symbolic, as in an export."""
+    """Return whether all dimensions are numbers, none symbolic as in an export."""
     return all(isinstance(n, int) for n in shape)
 
 

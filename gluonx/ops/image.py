@@ -1,8 +1,8 @@
 """Operators on images, in MXNet's layout: (height, width, channels) until `to_tensor` puts the channels first.
 
 Their names begin with ``image.``; users find them in ``gluonx.npx.image``. Those that change colours are in
-`gluonx.ops.colour`. What is drawn at random is drawn inside the program; a crop's place is data, so no draw compiles
-anything anew.
+`gluonx.ops.colour`. What is drawn at random is drawn inside the program; a crop's place is data, so no draw
+recompiles anything.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     ----------
     data : array, shape (height, width, channels) or (batch, height, width, channels)
     x, y : int
-        Operands: another place compiles nothing anew.
+        Operands: another place recompiles nothing.
     width, height : int
 
     Raises

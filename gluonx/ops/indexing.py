@@ -206,7 +206,7 @@ def sequence_last(
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Each sequence turned round within its length; the layout is that of `sequence_mask`."""
+    """Each sequence reversed within its length; the layout is that of `sequence_mask`."""
     time, batch = _sequence_axes("sequence_reverse", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
         return jnp.flip(x, time)

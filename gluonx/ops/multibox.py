@@ -172,7 +172,7 @@ def multibox_target(
     minimum_negative_samples: int = 0,
     variances: Numbers = (0.1, 0.1, 0.2, 0.2),
 ) -> tuple[Array, Array, Array]:
-    """What a single-shot detector is trained to answer for each default box. No gradient.
+    """Compute the training targets of a single-shot detector for each default box. No gradient.
 
     Every true box gets the default box that overlaps it most; further ones get the true box that they overlap by
     more than `overlap_threshold`.

@@ -262,7 +262,7 @@ def softmax(
     length : array of int, shape of x without `axis`, optional
         With `use_length`, how many elements of each vector count; the others get probability 0.
     temperature : scalar, optional
-        An input like any other: changing it compiles nothing anew.
+        An input like any other: changing it recompiles nothing.
     dtype : dtype, optional
         Of the result; that of `x` by default.
 

@@ -87,7 +87,7 @@ def batch_norm(
     axis: int = 1,
     training: bool | None = None,
 ) -> Array | tuple[Array, ...]:
-    """Batch normalization, as a pure function: when training, the moving statistics come out anew.
+    """Batch normalization, as a pure function: when training, it returns the new moving statistics, too.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def _as_classes(x: Array, multi_output: bool, preserve_shape: bool) -> tuple[Arr
 
 
 def _one_hot(label: Array, like: Array, smooth: float) -> Array:
-    """What the probabilities should be: shape of `like`, classes along axis 1."""
+    """Return the target probabilities: shape of `like`, classes along axis 1."""
     classes = jnp.arange(like.shape[1]).reshape(1, -1, *(1,) * (like.ndim - 2))
     hit = label.astype(jnp.int32)[:, None] == classes
     low = smooth / (like.shape[1] - 1) if smooth else 0.0

@@ -80,7 +80,7 @@ def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:
 
 
 def _lengths(n: int, size: int, stride: int, count: int, low: int, pad: int, include: bool) -> list[int]:
-    """How many places each window along an axis averages over: with padding, but never with what lies beyond it."""
+    """Count the places that each window along an axis averages over: padding if `include`, never what lies beyond."""
     starts = [i * stride - low for i in range(count)]
     if include:
         return [min(s + size, n + pad) - s for s in starts]
@@ -92,7 +92,7 @@ def _lowest(x: Array) -> float:
 
 
 class _Windows(NamedTuple):
-    """Where the windows lie: layout, and one number of each kind for every spatial axis."""
+    """The windows of a pooling: layout, and one number of each kind for every spatial axis."""
 
     layout: str
     kernel: Shape
@@ -102,7 +102,7 @@ class _Windows(NamedTuple):
     whole: bool
 
     def is_two_by_two(self) -> bool:
-        """Whether the windows are 2 by 2 and lie side by side."""
+        """Return whether the windows are 2 by 2 and lie side by side."""
         two = [2, 2]
         return list(self.kernel) == two == list(self.stride) and not any(self.pad) and self.convention == "valid"
 

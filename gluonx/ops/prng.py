@@ -53,7 +53,7 @@ _drawing = _Drawing()
 
 
 def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> None:
-    """Starts all random streams anew.
+    """Restart all random streams.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def host_rng() -> np.random.Generator:
 
 
 def next_stream() -> tuple[int, int]:
-    """Takes the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
+    """Take the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
     with _state.lock:
         _state.streams += 1
         return _state.seeds, _state.streams
@@ -184,7 +184,7 @@ def root() -> np.ndarray:
 
 
 def next_index(count: int = 1) -> int:
-    """Takes `count` numbers from the counter and returns the first."""
+    """Take `count` numbers from the counter and return the first."""
     with _state.lock:
         index = _state.counter
         _state.counter = (index + count) & 0x7FFFFFFF

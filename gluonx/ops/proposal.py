@@ -45,7 +45,7 @@ def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
 
 
 def _outliving(boxes: Array, threshold: Array | float) -> Array:
-    """Which boxes, by falling score, are not suppressed by an earlier one; corners are included in a box."""
+    """Return which boxes, by falling score, are not suppressed by an earlier one; corners are included in a box."""
     areas = jnp.prod(boxes[:, 2:] - boxes[:, :2] + 1, -1)
     places = jnp.arange(len(boxes))
 
@@ -59,7 +59,7 @@ def _outliving(boxes: Array, threshold: Array | float) -> Array:
 
 
 class _Rule(NamedTuple):
-    """How many regions come in and out, and which do not."""
+    """The limits of a proposal: how many regions come in and out, and which do not."""
 
     before: int
     after: int

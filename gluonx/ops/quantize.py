@@ -359,7 +359,7 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
 
 @register(level=5, nout=3)
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
-    """What of a quantized array is above zero; ``'relu'`` is the only activation, as in MXNet."""
+    """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet."""
     choose({"relu": None}, act_type, "quantized_act", "act_type")
     _kind("quantized_act", data)
     return jnp.maximum(data, 0), *_as_given(min_data, max_data)

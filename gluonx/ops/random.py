@@ -1,6 +1,6 @@
 """Random numbers: pure functions of a key, which the engine supplies.
 
-The parameters of a distribution are arrays, so changing one compiles nothing anew, and gradients flow through them
+The parameters of a distribution are arrays, so changing one recompiles nothing, and gradients flow through them
 wherever the draw depends on them smoothly. `size` and `dtype` are static. Without `size` the result has the shape to
 which the parameters broadcast; with it, they must broadcast to it. Half-precision numbers are drawn in float32 and
 rounded.
@@ -50,7 +50,7 @@ def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
 
 
 class _Draw:
-    """What a draw needs beside its key: the shape, the element type to compute in, and the one to return."""
+    """A draw but for its key: the shape, the element type to compute in, and the one to return."""
 
     __slots__ = ("dtype", "inner", "shape")
 
@@ -309,7 +309,7 @@ _FEW = 4096  # up to so many draws are made one by one, which compiles at once a
 
 @register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None)
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: Any = None) -> Array:
-    """How often each class comes up in `n` draws by the probabilities `pvals`.
+    """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def _dot(a: Array, b: Array, i: int, j: int) -> Array:
 
 
 class Form(NamedTuple):
-    """How the arrays of a step lie: as rows, (batch, features), or as columns, (features, batch)."""
+    """The layout of the arrays of a step: rows, (batch, features), or columns, (features, batch)."""
 
     columns: bool
 
@@ -85,7 +85,7 @@ class Form(NamedTuple):
         return jnp.concatenate(gates, 0 if self.columns else 1)
 
     def inputs(self, x: Array, weight: Array, bias: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """What a step is given of the inputs, and what makes of it what they contribute to the gates."""
+        """Return what a step gets of the inputs, and the function that maps it to their part of the gates."""
         if self.columns:
             column = bias[:, None]
             return self.seq(x), lambda xt: _dot(weight, xt, 1, 0) + column

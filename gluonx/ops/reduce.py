@@ -1,4 +1,4 @@
-"""What makes of many elements few, or an order: products, reductions, running sums, sorting."""
+"""Operators that reduce or order elements: products, reductions, running sums, sorting."""
 
 from __future__ import annotations
 
@@ -180,13 +180,13 @@ def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @register("all", level=4)
 def all_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether every element over axes is non-zero."""
+    """Return whether every element over axes is non-zero."""
     return jnp.all(x, axis, keepdims=keepdims)
 
 
 @register("any", level=4)
 def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether some element over axes is non-zero."""
+    """Return whether some element over axes is non-zero."""
     return jnp.any(x, axis, keepdims=keepdims)
 
 

@@ -78,7 +78,7 @@ class Op:
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     inputs : tuple of str
-        The names of the array parameters, the key left out; ``array_names`` is the same. One name if ``variadic``.
+        The names of the array parameters, the key left out. One name if ``variadic``.
     attr_names : frozenset of str
         The names of the static attributes; ``defaults`` holds the default of each that has one.
     random : bool or callable
@@ -145,11 +145,6 @@ class Op:
         self._order = sorted(self.attr_names)
         self.required = tuple(p.name for p in statics if p.default is p.empty)
         assert not self.mode or "training" in self.attr_names, f"{self.name}: mode=True needs the keyword 'training'"
-
-    @property
-    def array_names(self) -> tuple[str, ...]:
-        """The names of the array parameters (the same as ``inputs``)."""
-        return self.inputs
 
     def bind(self, **attrs: Any) -> BoundOp:
         """Fix the static attributes; equal attributes give the identical object.
@@ -235,7 +230,7 @@ class Op:
             return list(self._bound.values())
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
-        """Whether the operator draws random numbers under these bound attributes, and whether it needs the mode."""
+        """Return whether the operator, so bound, draws random numbers, and whether it needs the mode."""
         random = bool(self.random(attrs)) if callable(self.random) else self.random
         mode = self.mode(attrs) if callable(self.mode) else self.mode
         return random, bool(mode) and attrs["training"] is None
@@ -457,12 +452,12 @@ def _rebind(name: str, attrs: dict[str, Any]) -> BoundOp:
 
 
 def _moves(value: Any) -> bool:
-    """Whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
+    """Return whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
     return type(value) in (int, float) and value not in (0, 1, -1) and abs(value) < float("inf")
 
 
 def _kind(value: Any) -> Any:
-    """What tells apart values that compare equal: 1, 1.0 and True, at any depth."""
+    """Return the types in a value, at any depth: they tell apart what compares equal, as 1, 1.0 and True do."""
     return tuple(map(_kind, value)) if type(value) is tuple else type(value)
 
 
@@ -496,7 +491,7 @@ def _dtype(value: Any) -> np.dtype:
 
 
 def _names_axes(value: Any) -> bool:
-    """Whether a value can name axes: JAX takes strings too, for axes of a mesh."""
+    """Return whether a value can name axes: JAX takes strings too, for axes of a mesh."""
     return all(map(_names_axes, value)) if isinstance(value, tuple) else type(value) is not str
 
 

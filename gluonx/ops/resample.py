@@ -71,7 +71,7 @@ def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Ta
 
 
 def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 0, xp: ModuleType = np) -> Taps:
-    """How `count` places of an axis come from `length`.
+    """Return the taps by which `count` places of an axis come from `length`.
 
     Parameters
     ----------

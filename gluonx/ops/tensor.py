@@ -188,7 +188,7 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
 
 @register(level=3)
 def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
-    """The axes in another order; turned round by default."""
+    """The axes in another order; reversed by default."""
     return jnp.transpose(x, axes or None)
 
 

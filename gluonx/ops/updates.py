@@ -1,7 +1,7 @@
 """One step of an optimizer for one weight: MXNet's update operators, pure.
 
 Each takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new weight
-and the new states. All numbers are operands, so that none that changes from step to step compiles anew. A
+and the new states. All numbers are operands, so that none that changes from step to step recompiles. A
 `clip_gradient`, `clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none. The rules of a
 Trainer are in `gluonx.optimizer`; these here are for programs that call the operators themselves.
 """
@@ -257,7 +257,7 @@ def adabelief_update(
 
 
 def _refused(rescale_grad: Number) -> tuple[Array, Array]:
-    """Whether a scale says to skip the step, and one that computes."""
+    """Return whether a scale says to skip the step, and a scale that is safe to compute with."""
     scale = jnp.reshape(jnp.asarray(rescale_grad, jnp.float32), ())
     skip = ~jnp.isfinite(scale) | (scale == 0)
     return skip, jnp.where(skip, 1.0, scale)

@@ -46,7 +46,7 @@ def _rounded(x: Array) -> Array:
 
 
 def _bins(low: Array, high: Array, count: int, length: int) -> Array:
-    """Which places of an axis lie in which of `count` bins from `low` to `high`, shape (count, length)."""
+    """Return which places of an axis lie in which of `count` bins from `low` to `high`, shape (count, length)."""
     size = (jnp.maximum(high - low + 1, 1).astype(jnp.float32)) / count
     steps = jnp.arange(count, dtype=jnp.float32)
     start = jnp.clip(jnp.floor(steps * size).astype(jnp.int32) + low, 0, length)
@@ -178,7 +178,7 @@ def _means(image: Array, rows: Array, columns: Array, position_sensitive: bool) 
 
 
 def _channels(channels: int, grid: tuple[int, int]) -> int:
-    """How many channels each bin has, if each has its own."""
+    """Return the number of channels of each bin, if each has its own."""
     if channels % (grid[0] * grid[1]):
         raise ShapeError(f"roi_align: {channels} channels cannot be shared among {grid[0]} x {grid[1]} bins.")
     return channels // (grid[0] * grid[1])

@@ -199,7 +199,7 @@ def correlation(
     pad_size: int = 0,
     is_multiply: bool = True,
 ) -> Array:
-    """How alike patches of two images are, for each displacement (FlowNet, Dosovitskiy et al. 2015).
+    """Compare patches of two images for each displacement (FlowNet, Dosovitskiy et al. 2015).
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _OLDER = {
     "RMSProp": {"rho": "gamma1", "momentum": "gamma2"},
     "AdaGrad": {"epsilon": "float_stable_eps"},
 }
-"""What MXNet 1 called some settings."""
+"""MXNet 1's names of some settings."""
 _RATES = ("base_lr", "warmup_steps", "warmup_begin_lr", "warmup_final_lr", "warmup_mode")
 _DESCENT = ("base_lr_orig", "max_update", "final_lr", "max_steps")
 _SCHEDULERS: Mapping[str, tuple[type, tuple[str, ...]]] = {

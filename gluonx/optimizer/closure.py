@@ -9,7 +9,6 @@ read alike are the same operator, so a new lambda at each step compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import jax
@@ -18,7 +17,7 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import random_inputs
-from gluonx.deferred.tracing import Traced, trace_function
+from gluonx.deferred.tracing import Traced, code_of, trace_function
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
 
@@ -125,7 +124,7 @@ class ClosedStep:
         text = self.traced.op.extra
         if text is None:
             return None
-        found = (key, text, tuple(self.places), self.traced.n_random, _code(closure) if text[1] else None)
+        found = (key, text, tuple(self.places), self.traced.n_random, code_of(closure) if text[1] else None)
         try:
             hash(found)
         except TypeError:
@@ -133,7 +132,7 @@ class ClosedStep:
         return found
 
     def arguments(self, hyper: Any) -> list[Any]:
-        """What the operator takes."""
+        """Return the operator's arguments: weights, states, numbers of the step, random words, and others."""
         count = self.traced.n_random + self.draws
         head = random_inputs(current_state(), count) if count else ()
         return [*self.weights, *self.state, hyper, *head, *self.others]
@@ -166,11 +165,3 @@ class _Step:
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
         new = self.update(*weights, *grads, *states, hyper, **extra)
         return (*new, *written, value)
-
-
-def _code(fn: Any) -> Any:
-    """What tells functions apart where the texts of their traces do not: the code, and what it closes over."""
-    if not isinstance(fn, FunctionType):
-        return fn
-    used = [cell.cell_contents for cell in fn.__closure__ or ()]
-    return (fn.__code__, *[None if isinstance(c, Handle) else c for c in used])

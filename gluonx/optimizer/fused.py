@@ -53,7 +53,7 @@ class Units:
 
     def __init__(self, pieces: Sequence[Any]) -> None:
         number = {id(piece): k for k, piece in enumerate(pieces)}
-        self.params: list[Any] = list(dict.fromkeys(piece._home or piece for piece in pieces))
+        self.params: list[Any] = list(dict.fromkeys(piece._whole for piece in pieces))
         self.members: list[tuple[int | None, ...]] = []
         self.layouts: list[Any] = []
         for param in self.params:
@@ -66,11 +66,11 @@ class Units:
 
     @property
     def key(self) -> Any:
-        """What the update depends on beside the arrays' shapes."""
+        """The key of what the update depends on beside the arrays' shapes."""
         return None if self.is_plain else (tuple(self.members), tuple(self.layouts))
 
     def variables(self) -> list[Any]:
-        """What tells of each array whether its gradient is new, by an attribute ``fresh`` that can be set."""
+        """Return one object for each array, whose settable attribute ``fresh`` tells whether its gradient is new."""
         return [
             _Share(param._handle.variable)
             if None in numbers and _others_train(param, numbers)
@@ -235,12 +235,12 @@ class Units:
 
 
 def _others_train(param: Any, numbers: Sequence[int | None]) -> bool:
-    """Whether pieces that are trained belong to another Trainer."""
+    """Return whether pieces that are trained belong to another Trainer."""
     return any(k is None and p.grad_req != "null" for k, p in zip(numbers, param.pieces, strict=True))
 
 
 class _Share:
-    """Whether a gradient that several Trainers share is new to one of them: whether it is another than the last one."""
+    """One Trainer's view of a gradient that several share: ``fresh`` where it is another than the last one it saw."""
 
     __slots__ = ("seen", "variable")
 
@@ -285,7 +285,7 @@ class UnitRule(FlatRule):
 
     @property
     def pieces(self) -> int:
-        """How many parameters have numbers in the step vector."""
+        """The number of parameters with numbers in the step vector."""
         return self._pieces
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
@@ -343,7 +343,7 @@ class CutRule:
 
     @property
     def pieces(self) -> int:
-        """How many parameters have numbers in the step vector."""
+        """The number of parameters with numbers in the step vector."""
         return self.units.count
 
     def __call__(self, *arrays: Any, value_fn: Any = None, **extra: Any) -> tuple[Any, ...]:

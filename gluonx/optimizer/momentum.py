@@ -236,7 +236,7 @@ class Test(Optimizer):
 class SGLD(Optimizer):
     """Stochastic gradient Langevin dynamics: half a gradient step, and normal noise of variance ``lr``.
 
-    The noise of every step is drawn anew from `gluonx.random`, as any random operator's: ``random.seed`` before a step
+    The noise of every step is drawn from `gluonx.random`, as any random operator's: ``random.seed`` before a step
     decides it. There is no state.
 
     Parameters

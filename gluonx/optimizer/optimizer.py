@@ -346,7 +346,7 @@ class Optimizer:
 
         Call ``_update_count(indices)`` first, once a step. The vector has 4 entries while all parameters share rate,
         decay and count, else 1 + 3 entries a parameter, and none for the decay until there is one; once it was long
-        it stays long, so that a program compiles anew at most twice for this.
+        it stays long, so that a program recompiles at most twice for this.
         """
         return self.step_numbers(indices).vector()
 
@@ -443,7 +443,7 @@ class Optimizer:
 
 @functools.cache
 def _takes_one(update: Any) -> bool:
-    """Whether a user's ``update`` is that of MXNet 1, ``update(self, index, weight, grad, state)``, for one weight."""
+    """Return whether `update` is MXNet 1's for one weight, ``update(self, index, weight, grad, state)``."""
     return list(inspect.signature(update).parameters)[1:2] == ["index"]
 
 

@@ -85,15 +85,15 @@ class PackedRule:
 
     @property
     def pieces(self) -> int:
-        """How many parameters have numbers in the step vector."""
+        """The number of parameters with numbers in the step vector."""
         return self.rule.pieces
 
     def kind(self, name: str, owner: int | None) -> str:
-        """What the states of one name in all weights have in common."""
+        """Return the kind of a state: what the states of one name in all weights have in common."""
         return name if owner is None else kind_of(name, owner)
 
     def state_of(self, leaf: int) -> tuple[str, int | None]:
-        """What a state leaf is: its kind, and the number of its weight."""
+        """Return the kind of a state leaf, and the number of its weight."""
         owner = self.rule.owners[leaf]
         return self.kind(self.rule.leaf_names[leaf], owner), owner
 

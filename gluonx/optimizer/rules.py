@@ -74,7 +74,7 @@ class Hyper(NamedTuple):
 
 
 class At(NamedTuple):
-    """What one parameter sees of a step: its learning rate, weight decay, update count and (static) own index.
+    """One parameter's view of a step: its learning rate, weight decay, update count and (static) own index.
 
     For a fused array the numbers are arrays that broadcast against it, ``index`` holds one index a piece, and
     ``layout`` knows where the pieces lie. ``key`` is a random key of the parameter and step, for formulas that draw.
@@ -134,7 +134,7 @@ def pack(
 
 
 class StepNumbers(NamedTuple):
-    """What `pack` takes: the numbers of a step on the host."""
+    """The numbers of a step on the host, as `pack` takes them."""
 
     lr: list[float]
     wd: list[float]
@@ -148,7 +148,7 @@ class StepNumbers(NamedTuple):
         return pack(*self)
 
     def follows(self, before: StepNumbers) -> bool:
-        """Whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
+        """Return whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
         return (
             self.lr == before.lr
             and self[3:] == before[3:]
@@ -162,7 +162,7 @@ _EXACT = 1 << 24  # float32 has no odd numbers beyond
 
 
 def unpack(vector: Any, count: int) -> Hyper:
-    """Take apart what `pack` made for ``count`` parameters; works on arrays and on tracers.
+    """Unpack what `pack` made for ``count`` parameters; works on arrays and on tracers.
 
     Raises
     ------
@@ -474,7 +474,7 @@ class FlatRule:
 
     @property
     def pieces(self) -> int:
-        """How many parameters have numbers in the step vector."""
+        """The number of parameters with numbers in the step vector."""
         return self.count
 
     @property

@@ -1,4 +1,4 @@
-"""What `Trainer.save_states` writes beside the arrays: of which optimizer and which parameters they are."""
+"""Description in files of `Trainer.save_states`: of which optimizer and which parameters the arrays are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def description(optimizer: Any, names: Sequence[str]) -> np.ndarray:
 
 
 def described(raw: Any, fname: Any) -> dict[str, Any]:
-    """What `description` wrote.
+    """Parse what `description` wrote.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def by_place(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """States under the names of another net of the same kind, the first parameter's to the first, and so on.
 
-    MXNet 1 names parameters anew in every net (``dense0_weight``, then ``dense1_weight``), and goes by places.
+    MXNet 1 gives parameters new names in every net (``dense0_weight``, then ``dense1_weight``), and goes by places.
 
     Examples
     --------

@@ -120,7 +120,7 @@ class Together:
 
 
 def together(rule: PackedRule, weights: Sequence[Any], limit: int) -> Together | None:
-    """The rule on few arrays, or None where nothing can be put together.
+    """Return the rule on few arrays, or None where no weights can be concatenated.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Profile:
         self.forget()
 
     def forget(self) -> None:
-        """Drops what was collected."""
+        """Drop what was collected."""
         self.events: list[dict[str, Any]] = []
         self.memory: dict[str, list[float]] = {}
         self.programs: dict[str, dict[int, tuple[Any, list[Any]]]] = {}
@@ -75,12 +75,12 @@ class Profile:
         self.began: float | None = None
 
     def note(self, kind: str, category: str, name: str, value: Any = None) -> int:
-        """Remembers what an entry of the user's means, and gives its number."""
+        """Remember what an entry of the user's means, and return its number."""
         self.notes.append((kind, category, name, value))
         return len(self.notes) - 1
 
     def open(self) -> None:
-        """Starts a stretch."""
+        """Start a stretch."""
         engine.waitall()
         self.folder = tempfile.mkdtemp(prefix="gluonx-profile-")
         options = jax.profiler.ProfileOptions()
@@ -97,7 +97,7 @@ class Profile:
         self.running = True
 
     def close(self) -> None:
-        """Ends a stretch, when all that was asked for is computed, and takes in its events."""
+        """End a stretch, when all that was asked for is computed, and take in its events."""
         engine.waitall()
         self.running = False
         flushing.watchers.remove(self.watch)
@@ -131,16 +131,14 @@ class Profile:
         return {**base, "ph": "X", "dur": event.get("dur", 0)}
 
     def watch(self, program: Any, args: list[Any]) -> None:
-        """Notes a program that is about to run, and the shapes that it runs on."""
+        """Note a program that is about to run, and the shapes that it runs on."""
         known = self.programs.setdefault(f"jit_{program.call.__name__}", {})
         if id(program) not in known:
             structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=getattr(a, "sharding", None)) for a in args]
             known[id(program)] = program, structs
 
     def origins_in(self, module: str) -> Mapping[str, Origin]:
-        """Where the instructions of the programs of this name came from. Programs of one name are told apart by JAX's
-        trace no more than by this: their instructions are joined.
-        """
+        """Return the origins of instructions of all programs of this name, joined: JAX's trace does the same."""
         found = self.origins.get(module)
         if found is None:
             joined: dict[str, Origin] = {}
@@ -151,7 +149,7 @@ class Profile:
         return found
 
     def look_at_memory(self) -> None:
-        """Notes what the live arrays of each device take."""
+        """Note what the live arrays of each device take."""
         taken: dict[str, int] = {}
         for array in jax.live_arrays():
             for device in array.devices():

@@ -1,4 +1,4 @@
-"""What JAX's trace of a stretch of code says about operators, blocks and programs.
+"""JAX's trace of a stretch of code, read as the times of operators, blocks and programs.
 
 ``jax.profiler`` writes one file of Chrome trace events for a stretch. An event of the device names an instruction of a
 compiled program, and the program's text says in its metadata which operator of which block that instruction came from,
@@ -28,7 +28,7 @@ _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
 
 
 class Origin(NamedTuple):
-    """Where an instruction came from: a block's path (empty: none), an operator, forward or backward."""
+    """The origin of an instruction: a block's path (empty: none), an operator, forward or backward."""
 
     block: str
     operator: str
@@ -43,7 +43,7 @@ def read(folder: str) -> list[dict[str, Any]]:
 
 
 def origin_of(op_name: str) -> Origin | None:
-    """Reads the metadata of an instruction; None where it holds no operator of ours.
+    """Read the metadata of an instruction; None where it holds no operator of ours.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def origin_of(op_name: str) -> Origin | None:
 
 
 def origins_of(text: str) -> dict[str, Origin]:
-    """Where each instruction of a compiled program came from, by the instruction's name."""
+    """Return the origin of each instruction of a compiled program, by the instruction's name."""
     found: dict[str, Origin] = {}
     inside: dict[str, Origin] = {}  # the last known origin in each computation: its root's, or near it
     calls: dict[str, str] = {}
@@ -125,7 +125,7 @@ def _counted(events: list[dict[str, Any]]) -> set[tuple[Any, Any]]:
 
 
 class _Runs:
-    """Which run of its program an event belongs to: the trace says so, or else its first instruction comes again."""
+    """Runs of programs, to find an event's: the trace names it, or else the first instruction comes again."""
 
     def __init__(self) -> None:
         self.first: dict[Any, str] = {}
@@ -150,12 +150,12 @@ class Rows:
         self.times: dict[str, dict[str, list[float]]] = {}
 
     def add(self, category: str, name: str, value: float) -> None:
-        """Notes one value."""
+        """Note one value."""
         self.times.setdefault(category, {}).setdefault(name, []).append(value)
 
 
 def aggregate(events: Iterable[dict[str, Any]], rows: Rows) -> None:
-    """Adds the device's events (see `placed`) to `rows`: by operator, by block, and by program.
+    """Add the device's events (see `placed`) to `rows`: by operator, by block, and by program.
 
     A block's time is that of one run of its program, blocks below it included; an operator's that of one instruction.
     """

@@ -149,11 +149,11 @@ class RecurrentCell(Block):
                 yield block
 
     def _keeps(self) -> bool:
-        """Whether this cell itself keeps something from step to step."""
+        """Return whether this cell itself keeps something from step to step."""
         return False
 
     def _steps(self) -> bool:
-        """Whether the cell can be called for one step."""
+        """Return whether the cell can be called for one step."""
         return True
 
     def infer_shape(self, *args: Any) -> None:
@@ -237,7 +237,7 @@ class RecurrentCell(Block):
         return (merged.swapaxes(0, 1) if axis else merged), states
 
     def _merges(self, inputs: Any, valid_length: Any) -> bool:
-        """What ``merge_outputs=None`` means."""
+        """Return what ``merge_outputs=None`` means: merge where there is a `valid_length`."""
         return valid_length is not None
 
     def _time_axis(self, layout: str) -> int:
@@ -275,7 +275,7 @@ class RecurrentCell(Block):
         return outs, list(states)
 
     def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
-        """How the cell walks over a time-major sequence: step by step."""
+        """Run the cell over a time-major sequence, step by step."""
         if current_state().trace is not None:
             outs, states = self._scanned(joined(seq), states, lengths)
         else:

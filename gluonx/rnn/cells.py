@@ -40,7 +40,7 @@ def gru_step(i2h: Any, h2h: Any, state: Any, axis: int, activation: Any, recurre
 
 
 class _Cell(HybridRecurrentCell):
-    """What the cells share: two products. ``_gates`` says how many gates there are."""
+    """Base of the cells, with their two products; ``_gates`` is the number of gates."""
 
     _gates = 1
 

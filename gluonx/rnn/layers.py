@@ -14,7 +14,7 @@ from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
 from gluonx.deferred import invoke
-from gluonx.errors import ArgumentError, DeferredInitializationError, ShapeError
+from gluonx.errors import ArgumentError, FusionError, ShapeError
 from gluonx.ops import get
 from gluonx.ops.rnn import input_size_of, packing
 
@@ -103,16 +103,13 @@ class _RNNLayer(HybridBlock):
 
     @property
     def rnn_param(self) -> Parameter:
-        """The flat parameter, as in MXNet 2. There is none before the shapes are known and the values made."""
-        found = self._fusion_homes().get("rnn_param")
-        if found is None:
+        """The flat parameter, as in MXNet 2: there from the beginning on, with an array once shapes and values are."""
+        fusions = self._own_fusions()
+        if "rnn_param" not in fusions.shown():
             self.fuse()
-            found = self._fusion_homes().get("rnn_param")
+        found = fusions.shown().get("rnn_param")
         if found is None:
-            raise DeferredInitializationError(
-                f"{self!r} has no rnn_param yet, which is made of l0_i2h_weight and the others. Call initialize(), and "
-                "run one batch or give input_size."
-            )
+            raise FusionError(f"{self!r} has no rnn_param: some of its parameters are to be fused with others.")
         return found
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:

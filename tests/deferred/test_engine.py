@@ -546,6 +546,7 @@ def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
     assert onp.allclose(generator.weight.grad().asnumpy(), first.asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
     import gc
 

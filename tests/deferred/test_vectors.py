@@ -17,6 +17,8 @@ from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
 from gluonx.optimizer import packed
 
+pytestmark = pytest.mark.usefixtures("young_heap")
+
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch):

@@ -18,10 +18,18 @@ MANY = 10_000
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
 
 
-def counts(few: int, many: int = MANY) -> pytest.MarkDecorator:
-    """Parametrize a test by `count`: `few` programs, or `many` where slow tests run."""
+def counts(few: int, many: int = MANY, parts: int = 1) -> pytest.MarkDecorator:
+    """Parametrize a test by `count`: `few` programs, or `many` where slow tests run.
+
+    Where those take minutes they come in `parts`, tests of their own with ranges of seeds, which worker processes share
+    and of which each stays within a time limit.
+    """
     few = int(os.environ.get("GLUONX_FUZZ", few))
-    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+    size = many // parts
+    ranges = [range(i, min(i + size, many)) for i in range(0, many, size)]
+    slow = {f"{part[0]}-{part[-1]}": part for part in ranges} if parts > 1 else {f"{many}": many}
+    rows = [pytest.param(count, id=name, marks=pytest.mark.slow) for name, count in slow.items()]
+    return pytest.mark.parametrize("count", [few, *rows])
 
 
 def replay(check: Callable[[onp.random.RandomState], None], seed: tuple[int, int]) -> None:
@@ -29,8 +37,8 @@ def replay(check: Callable[[onp.random.RandomState], None], seed: tuple[int, int
     check(onp.random.RandomState(list(seed)))
 
 
-def sweep(check: Callable[[onp.random.RandomState], None], count: int) -> None:
-    """Run ``check(numbers)`` for `count` generators of random numbers; a failure tells which it was.
+def sweep(check: Callable[[onp.random.RandomState], None], count: int | range) -> None:
+    """Run ``check(numbers)`` for `count` generators of random numbers, or a range of them; a failure tells which.
 
     Raises
     ------
@@ -38,7 +46,8 @@ def sweep(check: Callable[[onp.random.RandomState], None], count: int) -> None:
         With the first seed that failed, and how many of all did.
     """
     failed: list[tuple[tuple[int, int], Exception]] = []
-    for i in range(count):
+    chosen = range(count) if isinstance(count, int) else count
+    for i in chosen:
         seed = (_SEED, i)
         try:
             replay(check, seed)
@@ -49,5 +58,5 @@ def sweep(check: Callable[[onp.random.RandomState], None], count: int) -> None:
     if failed:
         seeds = ", ".join(str(seed) for seed, _ in failed)
         raise AssertionError(
-            f"{len(failed)} of {i + 1} programs failed; harness.replay(check, seed) with seed {seeds}"
+            f"{len(failed)} of {i + 1 - chosen[0]} programs failed; harness.replay(check, seed) with seed {seeds}"
         ) from failed[0][1]

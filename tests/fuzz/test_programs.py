@@ -44,8 +44,8 @@ def _drawn(numbers: Any, longest: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 @pytest.mark.parametrize("mode", _MODES)
-@counts(few=25)
-def test_programs(mode: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@counts(few=25, parts=5)
+def test_programs(mode: str, count: int | range, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every program is a new one: compiling each would be most of the time, and `test_random_programs` does that.
     monkeypatch.setitem(limits_of_churn, "programs", 0)
     monkeypatch.setattr("gluonx.deferred.flushing._sites", {})

@@ -896,6 +896,44 @@ def test_held_weights_are_copied_and_counted():
     same(values(net), values(twin))
 
 
+_by_global = None
+
+
+def _doubling(slope):
+    """Twice its input, with a derivative of its own that the text of a trace does not show."""
+
+    @jax.custom_vjp
+    def double(x):
+        return 2 * x
+
+    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
+    return gluonx.from_jax(double)
+
+
+@pytest.mark.parametrize("scope", ["cell", "global"])
+def test_a_closure_by_another_function_is_another_step(scope, monkeypatch):
+    """The functions that a closure calls tell its steps apart, wherever it finds them."""
+    net = nn.Dense(1, use_bias=False, in_units=1)
+    net.initialize("zeros")
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    x = np.ones((1, 1))
+    cell = None
+
+    def by_cell():
+        return cell(net(x)).sum()
+
+    def by_global():
+        return _by_global(net(x)).sum()
+
+    weights = [0.0]
+    for slope in (3.0, 5.0):
+        cell = _doubling(slope)
+        monkeypatch.setitem(globals(), "_by_global", cell)
+        trainer.step(1, closure=by_cell if scope == "cell" else by_global)
+        weights.append(net.weight.data().item())
+    assert weights == [0.0, -3.0, -8.0]
+
+
 def test_a_state_is_free_to_follow_its_weight():
     """What lives on the default device because nobody said where is not pinned to it by a step."""
     net = made()

@@ -113,8 +113,8 @@ def test_programs_of_changing_lengths():
 def test_a_layer_joins_no_parameters():
     """The forward of a fused layer holds no concatenation; unfused it has the one that joins the pieces."""
     layer = rnn.LSTM(3)
-    with pytest.raises(GluonxError, match="has no rnn_param yet"):
-        _ = layer.rnn_param
+    with pytest.raises(GluonxError, match="rnn_param' has not been initialized"):
+        layer.rnn_param.data()
     made(layer, batch(4, 2, 5))
     assert layer.is_fused and list(layer.collect_params()) == ["rnn_param"] and layer.rnn_param.shape == (120,)
     layer.hybridize()

@@ -1,36 +1,37 @@
-"""What a block can do about fusion: declare it, ask for it, take it back, and use the fused array.
+"""What a block has to do with fusion: :class:`Fusions`, a part that it gets when it first declares or asks for one.
 
-A block declares how parameters of its own, or of its children, are kept as one (:meth:`Fusible.declare_fusion`, or a
-pair of functions that override :meth:`Fusible.fuse_parameters` and :meth:`Fusible.unfuse_parameters`). Nothing is fused
-until somebody asks: the user with ``net.fuse()``, or a layer in its ``__init__`` with ``self.fuse()``. What is asked
-for before the values are there is done as soon as they are, before anything compiles.
+A block declares how parameters of its own, or of its children, are kept as one (``Block.declare_fusion``, or a pair of
+functions that override ``Block.fuse_parameters`` and ``Block.unfuse_parameters``). Nothing is fused until somebody
+asks: the user with ``net.fuse()``, or a layer in its ``__init__`` with ``self.fuse()``. What is asked for before the
+values are there is done as soon as they are, before anything compiles.
 
-The forward of a layer is written once, with :meth:`Fusible.weights_of`: the fused parameter's array where there is one,
-else the pieces put together by a recorded operator.
+The methods of Block are thin; what they say is done here, by the block's own part (declarations, what is fused) and by
+functions that walk over a block and all below it (:func:`fuse`, :func:`unfuse`). A block that neither declares nor asks
+has no part, and pays nothing.
 
 What is fused is known twice, and the second follows from the first. A piece knows its home (``Parameter._home``); a
-block knows the homes of its declarations. The block's knowledge is checked whenever any block's structure has changed
-(``declared.structure``), for a parameter may have been replaced or shared meanwhile.
+block's part knows the homes of its declarations. The part's knowledge is checked whenever any block's structure has
+changed (``block.structure``), for a parameter may have been replaced or shared meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import ref
 
-from gluonx.block.fusion import layout as fusion
+from gluonx.block.fusion import layout as transforms
 from gluonx.block.fusion.files import FileForm
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.fusion.pieces import FusedParameter, check_alike, dissolve, is_in_use
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete, structure
-from gluonx.block.tools import Registry
 from gluonx.deferred.core import current_state
 from gluonx.deferred.engine import invoke
 from gluonx.errors import FusionError
 
-__all__ = ["Fused", "Fusible", "FusionReport", "fused_view"]
+__all__ = ["FusionReport", "Fusions", "fuse", "fuse_waiting", "fused_view", "is_fused", "unfuse"]
 
 _OVERLAP = (
     "Fused '{new}' of {cls} wants '{piece}', which is a piece of '{old}' already; a parameter is a piece of one array "
@@ -43,6 +44,10 @@ _TWO_HOMES = (
     "in one way only: unfuse the other block first, or share all pieces."
 )
 _NOT_DECLARED = "{cls} declares no fused parameter '{name}'; declared: {there}."
+_SHARED = (
+    "Parameter '{piece}' would be a piece of two fused parameters: '{name}' of '{path}' and '{other_name}' of "
+    "'{other_path}'. A parameter that is shared can be fused in one way only."
+)
 
 Tree = dict[str, Any]
 
@@ -50,7 +55,7 @@ Tree = dict[str, Any]
 class _Group(NamedTuple):
     """A fused parameter that is to be."""
 
-    block: Any
+    part: Fusions
     name: str
     names: tuple[str, ...]
     pieces: tuple[Parameter, ...]
@@ -58,7 +63,7 @@ class _Group(NamedTuple):
 
     @property
     def path(self) -> str:
-        return f"{_path_of(self.pieces[0], self.names[0], self.block)}{self.name}"
+        return f"{_path_of(self.pieces[0], self.names[0], self.part.block)}{self.name}"
 
 
 def _path_of(piece: Parameter, name: str, block: Any) -> str:
@@ -93,181 +98,194 @@ class FusionReport:
         return "\n".join(lines)
 
 
-class Fusible:
-    """The part of Block that is about fused parameters."""
+class Fusions:
+    """What one block declares and has of fused parameters.
 
-    _fusion_declared: tuple[Fused, ...] = ()
-    _file_forms: tuple[FileForm, ...] = ()
-    _fuse_waiting = False
-    _fusions: Registry
-    _fusions_at: int
+    Attributes
+    ----------
+    declared : tuple of Fused
+    forms : tuple of FileForm
+        How files of other libraries keep some of its parameters.
+    waiting : bool
+        Whether ``fuse()`` was asked for before all values were there.
+    homes : dict of str to FusedParameter
+        What is fused, as of `version` of the structure; :meth:`current` has it as it is now.
+    plans : dict of str to FusedParameter
+        What waits to be fused, as of the same version.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_block",
+        "checked",
+        "declared",
+        "forms",
+        "functions",
+        "homes",
+        "plans",
+        "version",
+        "waiting",
+    )
+
+    def __init__(self, block: Any) -> None:
+        self._block = ref(block)  # weak: without a cycle its arrays are freed as soon as it is
+        self.declared: tuple[Fused, ...] = ()
+        self.forms: tuple[FileForm, ...] = ()
+        self.waiting = False
+        self.checked = False  # whether values have made the round trip
+        self.functions: Any = None  # what the block's own functions make of parameters of some shapes
+        self.homes: dict[str, FusedParameter] = {}
+        self.plans: dict[str, FusedParameter] = {}
+        self.version = -1
+
+    @property
+    def block(self) -> Any:
+        """The block that this is a part of."""
+        return self._block()
 
     # ---------------------------------------------------------------- declarations
 
-    def declare_fusion(self, *declarations: Fused) -> None:
-        """Say how parameters of this block, or of its children, are kept when fused. Fuses nothing yet.
-
-        Parameters
-        ----------
-        *declarations : Fused
-
-        Raises
-        ------
-        FusionError
-            If a piece is in another declaration of this block, or a name is taken.
-
-        Examples
-        --------
-        >>> from gluonx import Parameter, nn
-        >>> class Attention(nn.HybridBlock):
-        ...     def __init__(self):
-        ...         super().__init__()
-        ...         self.query, self.key = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
-        ...         self.declare_fusion(Fused("weight", ("query.weight", "key.weight")))
-        >>> net = Attention()
-        >>> net.initialize()
-        >>> net.fuse()
-        FusionReport: 4 arrays before, 3 after
-          weight (4, 3) <- query.weight, key.weight
-        >>> list(net.collect_params())
-        ['weight', 'query.bias', 'key.bias']
-        """
-        known = list(self._fusion_declared)
+    def declare(self, declarations: tuple[Fused, ...]) -> None:
+        """Take declarations in; see ``Block.declare_fusion``."""
+        known, cls = list(self.declared), type(self.block).__name__
         for new in declarations:
             if not isinstance(new, Fused):
                 raise TypeError(f"declare_fusion takes Fused(...), got {new!r}.")
             for old in known:
                 shared = next((p for p in new.pieces if p in old.pieces), None)
                 if shared is not None:
-                    raise FusionError(
-                        _OVERLAP.format(new=new.name, cls=type(self).__name__, piece=shared, old=old.name)
-                    )
-            if new.name in [old.name for old in known] or new.name in self.__dict__["_reg_params"]:
-                raise FusionError(_TAKEN.format(path=type(self).__name__, what="parameter", name=new.name))
+                    raise FusionError(_OVERLAP.format(new=new.name, cls=cls, piece=shared, old=old.name))
+            if new.name in [old.name for old in known] or new.name in self.block._reg_params:
+                raise FusionError(_TAKEN.format(path=cls, what="parameter", name=new.name))
             known.append(new)
-        self.__dict__.update(_fusion_declared=tuple(known), _ready=False)
-        self._refresh()  # type: ignore[attr-defined]
+        self.declared = tuple(known)
+        self._unsettle()
 
-    def declare_file_form(
-        self, format: str, fused: Fused, complete: Callable[[int], dict[str, tuple[int, ...]]] | None = None
+    def declare_form(
+        self, format: str, fused: Fused, complete: Callable[[int], dict[str, tuple[int, ...]]] | None
     ) -> None:
-        """Say that files of another library keep some parameters of this block as one array.
-
-        Parameters
-        ----------
-        format : str
-            The format's name in ``save_parameters``.
-        fused : Fused
-            How the array in the file is made of the parameters.
-        complete : callable, optional
-            ``complete(size)`` gives the shapes by name of parameters whose shape is not known when a file is loaded
-            whose array has `size` elements.
-        """
-        self.__dict__["_file_forms"] = (*self._file_forms, FileForm(format, fused, complete))
-
-    def fuse_parameters(self, tree: Tree) -> Tree:
-        """Put fused arrays in the place of their pieces; pure. By default as declared. Override both or none.
-
-        Parameters
-        ----------
-        tree : dict of str to array
-            The parameters below this block by structured name, unfused.
-
-        Returns
-        -------
-        dict of str to array
-            Every element of every piece stands in one place of one fused array, and nothing else does.
-        """
-        return fusion.fuse(tree, self._fusion_declared)
-
-    def unfuse_parameters(self, tree: Tree) -> Tree:
-        """Undo :meth:`fuse_parameters`, bit for bit; pure."""
-        shapes = {name: param.shape for name, param in self._fusion_tree().items()}
-        return fusion.unfuse(tree, self._fusion_declared, shapes)  # type: ignore[arg-type]
-
-    def _overrides_fusion(self) -> bool:
-        return type(self).fuse_parameters is not Fusible.fuse_parameters
-
-    def _fusion_tree(self) -> dict[str, Parameter]:
-        return {prefix + n: p for prefix, block in self._walk() for n, p in block._reg_params.items()}  # type: ignore[attr-defined]
-
-    def _fusion_pieces(self) -> list[Parameter]:
-        """Those of the declared pieces that there are."""
-        if not self._fusion_declared:
-            return []
-        tree = self._fusion_tree()
-        return [tree[piece] for fused in self._fusion_declared for piece in fused.pieces if piece in tree]
-
-    # ---------------------------------------------------------------- fusing and unfusing
+        """Take the form of a file in; see ``Block.declare_file_form``."""
+        self.forms = (*self.forms, FileForm(format, fused, complete))
 
     @property
-    def is_fused(self) -> bool:
-        """Whether this block or one below it has a fused parameter now."""
-        return any(block._fusion_homes() for _, block in self._walk())  # type: ignore[attr-defined]
+    def by_functions(self) -> bool:
+        """Whether the block has functions of its own in place of declarations."""
+        return self.block._fuses_by_functions
 
-    def fuse(self) -> FusionReport:
-        """Fuse all that this block and those below it declare.
+    def fuse_tree(self, tree: Tree) -> Tree:
+        """Put fused arrays in the place of their pieces, as declared."""
+        return transforms.fuse(tree, self.declared)
 
-        Before ``initialize``, and while shapes are unknown, that is remembered and done later, before the first
-        program is compiled. Files, and ``collect_params(fused=False)``, keep the names of the pieces; each piece can be
-        read and written as before.
+    def unfuse_tree(self, tree: Tree) -> Tree:
+        """Undo :meth:`fuse_tree`."""
+        shapes: dict[str, Any] = {name: param.shape for name, param in self.tree().items()}
+        return transforms.unfuse(tree, self.declared, shapes)
 
-        Returns
-        -------
-        FusionReport
-            Its text tells what was fused.
+    def tree(self) -> dict[str, Parameter]:
+        """The parameters of the block and of all below it by structured name, apart."""
+        return {prefix + n: p for prefix, block in self.block._walk() for n, p in block._reg_params.items()}
 
-        Raises
-        ------
-        FusionError
-            If a declaration is wrong; nothing has changed then.
-        """
-        blocks = self._fusing_blocks()
-        known = [(block, block._fusion_groups()) for _, block in blocks]
-        ready = [group for _, groups in known for group in groups or ()]
-        _check_distinct(ready)
-        _fuse_all(ready)
-        for block, groups in known:
-            if groups is None:
-                block.__dict__["_fuse_waiting"] = True
-                block.__dict__["_ready"] = False
-                block._refresh()
-        return self._fusion_report(blocks)
+    def pieces(self) -> list[Parameter]:
+        """Those of the declared pieces that there are."""
+        if not self.declared:
+            return []
+        tree = self.tree()
+        return [tree[piece] for fused in self.declared for piece in fused.pieces if piece in tree]
 
-    def unfuse(self) -> FusionReport:
-        """Give every piece an array of its own again, and forget fusions that wait."""
-        blocks = self._fusing_blocks()
-        for home in {home for _, block in blocks for home in block._fusion_homes().values()}:
+    # ---------------------------------------------------------------- what is fused now
+
+    def current(self) -> dict[str, FusedParameter]:
+        """The fused parameters of this block by name, as they are now."""
+        if self.version != structure.version:
+            self._review()
+        return self.homes
+
+    def shown(self) -> dict[str, FusedParameter]:
+        """The fused parameters that ``collect_params`` lists: those that there are, and those that wait."""
+        return {**self.current(), **self.plans}
+
+    def weights_of(self, name: str) -> Any:
+        """The array of a fused parameter, or its pieces put together; see ``Block.weights_of``."""
+        home = self.current().get(name)
+        return home._handle if home is not None else self._joined(name)
+
+    def _review(self) -> None:
+        """Drop fusions whose pieces were replaced, and take up those that other blocks have made of all our pieces."""
+        if self.declared or self.homes:
+            tree = self.tree()
+            for name, home in list(self.homes.items()):
+                if home._handle is None or _replaced(home, tree):
+                    self._leave(name, home)
+                    self.wait()
+            for name, plan in list(self.plans.items()):
+                if not plan._waits or not self.waiting or _replaced(plan, tree):
+                    self._drop(name, plan)
+            for fused in self.declared:
+                pieces: list[Any] = [tree.get(p) for p in fused.pieces]
+                if fused.name not in self.homes and all(p is not None for p in pieces):
+                    home = pieces[0]._home
+                    if home is not None and list(home.pieces) == pieces and home.layout == _layout_of(fused, pieces):
+                        self.take(fused.name, home)
+                    elif self.waiting and not self.by_functions:
+                        self._plan(fused, pieces, tree)
+        self.version = structure.version
+
+    def _plan(self, fused: Fused, pieces: list[Any], tree: dict[str, Parameter]) -> None:
+        """Have a fused parameter that waits, for lists of parameters that are made before there are values."""
+        plan = pieces[0]._plan
+        if plan is None or not plan.is_plan(fused, pieces):
+            if fused.name in tree or any(p._home is not None or p._plan is not None for p in pieces):
+                return  # what is wrong with it will be told when it is to be fused
+            path = _path_of(pieces[0], fused.pieces[0], self.block) + fused.name
+            complete = next((form.complete for form in self.forms if form.fused == fused), None)
+            plan = FusedParameter(fused.name, fused.pieces, pieces, fused, path, complete)
+        self.plans[fused.name] = plan
+        plan.owners.add(self)
+
+    def _drop(self, name: str, plan: FusedParameter) -> None:
+        del self.plans[name]
+        if plan._waits:
+            plan.owners.discard(self)
+            if not plan.owners:
+                plan.give_up()
+
+    def take(self, name: str, home: FusedParameter) -> None:
+        """Have a fused parameter from now on."""
+        self.homes[name] = home
+        self.plans.pop(name, None)
+        home.owners.add(self)
+        structure.version += 1  # lists of parameters are no longer true
+
+    def _leave(self, name: str, home: FusedParameter) -> None:
+        del self.homes[name]
+        home.owners.discard(self)
+        structure.version += 1
+        if not home.owners and home._handle is not None:
             dissolve(home)
-        for _, block in blocks:
-            block._fusion_homes()
-            block.__dict__["_fuse_waiting"] = False
-        return self._fusion_report(blocks)
 
-    def _fusing_blocks(self) -> list[tuple[str, Any]]:
-        """The blocks from this one down that declare something, each once, with their prefixes."""
-        found: dict[int, tuple[str, Any]] = {}
-        for prefix, block in self._walk():  # type: ignore[attr-defined]
-            if block._fusion_declared or block._overrides_fusion():
-                found.setdefault(id(block), (prefix, block))
-        return list(found.values())
+    def _joined(self, name: str) -> Any:
+        tree = self.tree()
+        found = next((fused for fused in self.declared if fused.name == name), None)
+        if found is not None and not self.by_functions:
+            pieces = found.pieces
+            _require_shapes([tree[p] for p in pieces])
+            layout = found.layout([tree[p].shape for p in pieces])  # type: ignore[misc]
+        else:
+            _require_shapes(list(tree.values()))
+            wanted = {n: (pieces, layout) for n, pieces, layout in self._wanted_by_functions(tree)}
+            if name not in wanted:
+                there = ", ".join(map(repr, [*wanted, *[f.name for f in self.declared]])) or "none"
+                raise FusionError(_NOT_DECLARED.format(cls=type(self.block).__name__, name=name, there=there))
+            pieces, layout = wanted[name]
+        return invoke(layout.joiner, [tree[p].data() for p in pieces])
 
-    def _fusion_report(self, blocks: list[tuple[str, Any]]) -> FusionReport:
-        fused = [
-            (prefix + name, home._shape, tuple(prefix + n for n in home.names))
-            for prefix, block in blocks
-            for name, home in block._fusion_homes().items()
-        ]
-        waiting = [prefix + d.name for prefix, block in blocks if block._fuse_waiting for d in block._fusion_declared]
-        before = set(self.collect_params(fused=False).values())  # type: ignore[attr-defined]
-        after = set(self.collect_params().values())  # type: ignore[attr-defined]
-        return FusionReport(fused, waiting, len(before), len(after))
+    # ---------------------------------------------------------------- what can be fused
 
-    def _fusion_groups(self) -> list[_Group] | None:
+    def groups(self) -> list[_Group] | None:
         """What this block can fuse beyond what is fused; None while a piece has no value."""
-        done = self._fusion_homes()
-        tree = self._fusion_tree()
-        wanted = self._fusion_wanted(tree)
+        done = self.current()
+        tree = self.tree()
+        wanted = self._wanted(tree)
         if wanted is None:
             return None
         groups = []
@@ -275,7 +293,7 @@ class Fusible:
             if name in done:
                 continue
             if name in tree:
-                raise FusionError(_TAKEN.format(path=type(self).__name__, what="parameter", name=name))
+                raise FusionError(_TAKEN.format(path=type(self.block).__name__, what="parameter", name=name))
             group = _Group(self, name, pieces, tuple(tree[p] for p in pieces), layout)
             for piece, param in zip(pieces, group.pieces, strict=True):
                 if param._home is not None:
@@ -285,165 +303,211 @@ class Fusible:
             groups.append(group)
         return groups
 
-    def _fusion_wanted(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]] | None:
+    def _wanted(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]] | None:
         """Name, pieces and layout of all that this block declares; None while a piece has no value."""
-        path = type(self).__name__
-        for fused in self._fusion_declared:
+        for fused in self.declared:
             for piece in fused.pieces:
                 if piece not in tree:
                     there = ", ".join(map(repr, list(tree)[:8])) or "none"
-                    raise FusionError(_NO_PIECE.format(path=path, piece=piece, there=there))
-        if not self._overrides_fusion():
-            pieces = [tree[piece] for fused in self._fusion_declared for piece in fused.pieces]
+                    raise FusionError(_NO_PIECE.format(path=type(self.block).__name__, piece=piece, there=there))
+        if not self.by_functions:
+            pieces = [tree[piece] for fused in self.declared for piece in fused.pieces]
             if not all(p._is_ready for p in pieces):
                 return None
             return [
                 (f.name, f.pieces, f.layout([tree[p].shape for p in f.pieces]))  # type: ignore[misc]
-                for f in self._fusion_declared
+                for f in self.declared
             ]
         if not all(p._is_ready for p in tree.values()):
             return None
-        return self._fusion_by_functions(tree)
+        return self._wanted_by_functions(tree)
 
-    def _fusion_by_functions(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]]:
+    def _wanted_by_functions(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]]:
         shapes: dict[str, Any] = {name: p.shape for name, p in tree.items()}
-        key = tuple(shapes.items())
-        known = self.__dict__.get("_fusion_functions")
-        if known is None or known[0] != key:
-            made = fusion.of_functions(self.fuse_parameters, self.unfuse_parameters, shapes, type(self).__name__)
-            known = self.__dict__["_fusion_functions"] = (key, made)
-        return known[1]
+        key, block = tuple(shapes.items()), self.block
+        if self.functions is None or self.functions[0] != key:
+            made = transforms.of_functions(block.fuse_parameters, block.unfuse_parameters, shapes, type(block).__name__)
+            self.functions = (key, made)
+        return self.functions[1]
 
-    def _fusion_check(self, groups: list[_Group]) -> None:
-        """The round trip, before the first fusion of this block."""
+    def check(self, groups: list[_Group]) -> None:
+        """Send the values on the round trip, before the first fusion of this block."""
+        if self.checked:
+            return
         tree = {n: p._handle.asnumpy() for group in groups for n, p in zip(group.names, group.pieces, strict=True)}
-        if self._overrides_fusion():
-            tree = {name: p._handle.asnumpy() for name, p in self._fusion_tree().items()}
-        path = _path_of(groups[0].pieces[0], groups[0].names[0], self).rstrip(".")
-        fusion.check_round_trip(self.fuse_parameters, self.unfuse_parameters, tree, path)
-
-    # ---------------------------------------------------------------- what is fused now
-
-    def _fusion_homes(self) -> Registry:
-        """The fused parameters of this block by name, as they are now."""
-        if self._fusions_at != structure.version:
-            self._fusion_review()
-        return self._fusions
-
-    def _fusion_review(self) -> None:
-        """Drop fusions whose pieces were replaced, and take up those that other blocks have made of all our pieces."""
-        own = self.__dict__
-        if self._fusion_declared or own["_fusions"]:
-            tree = self._fusion_tree()
-            for name, home in list(self._fusions.items()):
-                if home._handle is None or any(
-                    tree.get(n) is not p for n, p in zip(home.names, home.pieces, strict=True)
-                ):
-                    self._fusion_leave(name, home)
-                    own["_fuse_waiting"], own["_ready"] = True, False
-                    self._refresh()  # type: ignore[attr-defined]
-            for fused in self._fusion_declared:
-                if fused.name not in self._fusions:
-                    pieces = [tree.get(p) for p in fused.pieces]
-                    home = pieces[0]._home if pieces[0] is not None else None
-                    if home is not None and list(home.pieces) == pieces and home.layout == _layout_of(fused, pieces):
-                        self._fusions[fused.name] = home
-                        home.owners.add(self)
-        own["_fusions_at"] = structure.version
-
-    def _fusion_leave(self, name: str, home: FusedParameter) -> None:
-        self._fusions.pop(name)
-        home.owners.discard(self)
-        if not home.owners and home._handle is not None:
-            dissolve(home)
-
-    def weights_of(self, name: str) -> Any:
-        """The array of a fused parameter, for use in ``forward``.
-
-        Parameters
-        ----------
-        name : str
-            Of a declaration, or an array that ``fuse_parameters`` makes.
-
-        Returns
-        -------
-        gluonx.np.ndarray
-            The fused parameter's own array where it is fused, else its pieces put together by a recorded operator.
-        """
-        if self._fusions_at != structure.version:
-            self._fusion_review()
-        home = self._fusions.get(name)
-        return home._handle if home is not None else self._fusion_joined(name)
-
-    def _fusion_joined(self, name: str) -> Any:
-        tree = self._fusion_tree()
-        found = next((fused for fused in self._fusion_declared if fused.name == name), None)
-        if found is not None and not self._overrides_fusion():
-            pieces = found.pieces
-            _require_shapes([tree[p] for p in pieces])
-            layout = found.layout([tree[p].shape for p in pieces])  # type: ignore[misc]
-        else:
-            _require_shapes(list(tree.values()))
-            wanted = {n: (pieces, layout) for n, pieces, layout in self._fusion_by_functions(tree)}
-            if name not in wanted:
-                there = ", ".join(map(repr, [*wanted, *[f.name for f in self._fusion_declared]])) or "none"
-                raise FusionError(_NOT_DECLARED.format(cls=type(self).__name__, name=name, there=there))
-            pieces, layout = wanted[name]
-        return invoke(layout.joiner, [tree[p].data() for p in pieces])
+        if self.by_functions:
+            tree = {name: p._handle.asnumpy() for name, p in self.tree().items()}
+        path = _path_of(groups[0].pieces[0], groups[0].names[0], self.block).rstrip(".")
+        transforms.check_round_trip(self.block.fuse_parameters, self.block.unfuse_parameters, tree, path)
 
     # ---------------------------------------------------------------- fusing at first use
 
-    def _fuse_now(self) -> None:
-        """Fuse what was asked for before values were there, if they are there by now."""
+    def wait(self) -> None:
+        """Fuse at the next occasion."""
+        if not self.waiting:
+            structure.version += 1  # lists of parameters name what waits
+        self.waiting = True
+        self._unsettle()
+
+    def _unsettle(self) -> None:
+        """Have the next call of the block look at its parameters first."""
+        self.block.__dict__["_ready"] = False
+        self.block._refresh()
+
+    def settle(self, plan: FusedParameter | None = None) -> None:
+        """Fuse what was asked for before values were there, if they are there by now; or `plan` alone, if its are."""
         trace = current_state().trace
-        if not self._fuse_waiting or (trace is not None and not trace.transparent):
+        if not self.waiting or (trace is not None and not trace.transparent):
             return
-        groups = self._fusion_groups()
-        if groups is None or any(is_in_use(piece) for group in groups for piece in group.pieces):
+        groups = self.groups()
+        waiting = groups is None
+        if groups is None:
+            groups = [self._group(name) for name, other in self.plans.items() if other is plan]
+        if any(is_in_use(piece) for group in groups for piece in group.pieces):
             return
         _fuse_all(groups)
-        self.__dict__["_fuse_waiting"] = False
+        self.waiting = waiting
+        self._review()  # what waits no longer
 
-    def _fuse_known(self) -> None:
-        """Fuse what waits, here and below, and has its values. The first call reports what cannot be fused."""
-        for block in list(self._fusions_waiting()):
-            with contextlib.suppress(FusionError):
-                block._fuse_now()
+    def _group(self, name: str) -> _Group:
+        """What waits under this name, whose pieces have values."""
+        plan = self.plans[name]
+        layout = plan._declared.layout([p.shape for p in plan.pieces])
+        return _Group(self, name, plan.names, plan.pieces, layout)
 
-    def _fusions_waiting(self) -> Iterator[Any]:
-        return (block for _, block in self._walk() if block._fuse_waiting)  # type: ignore[attr-defined]
+    # ---------------------------------------------------------------- copies
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything, with the pieces apart; which of them are fused is remembered."""
-        return {**self.__dict__, "_fusions": list(self._fusion_homes()), "_fusion_functions": None}
+    def kept(self) -> dict[str, Any]:
+        """What copies and pickles of the block keep: pieces are apart in them, and which were fused is remembered."""
+        return {
+            "_fusion_declared": self.declared,
+            "_file_forms": self.forms,
+            "_fuse_waiting": self.waiting,
+            "_fusion_checked": self.checked,
+            "_fusions": list(self.current()),
+        }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over everything, and fuse again what was fused."""
-        names = state.get("_fusions", ())
-        self.__dict__.update(state, _fusions=Registry(), _fusions_at=-1)
+    def __reduce__(self) -> Any:
+        """For a block whose class copies all of its attributes by itself: what is fused is fused again later."""
+        return Fusions, (self.block,), self.kept()
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self._take_over(kept)
+        self.waiting = self.waiting or bool(kept["_fusions"])
+
+    def _take_over(self, kept: dict[str, Any]) -> None:
+        self.declared, self.forms = kept["_fusion_declared"] or (), kept["_file_forms"] or ()
+        self.waiting, self.checked = bool(kept["_fuse_waiting"]), bool(kept["_fusion_checked"])
+
+    @staticmethod
+    def restore(block: Any) -> None:
+        """Give a block its part back, of what :meth:`kept` has put into its attributes (gluonx 0.1.0 did, too)."""
+        kept = {name: block.__dict__.pop(name, None) for name in (*_KEPT, "_fusions_at", "_fusion_functions")}
+        if not any(kept[name] for name in _KEPT):
+            return
+        part = block._own_fusions()
+        part._take_over(kept)
+        names = kept["_fusions"]
         if names:
-            self._fusion_review()  # a shallow copy has the same pieces, fused already
-            _fuse_all([group for group in self._fusion_groups() or () if group.name in names])
+            part._review()  # a shallow copy has the same pieces, fused already
+            _fuse_all([group for group in part.groups() or () if group.name in names])
+
+
+_KEPT = ("_fusion_declared", "_file_forms", "_fuse_waiting", "_fusion_checked", "_fusions")
+
+# ----------------------------------------------------------------- a block and all below it
+
+
+def _parts(block: Any) -> dict[Fusions, str]:
+    """The parts from a block down, each once, with the first prefix of its block's names."""
+    found: dict[Fusions, str] = {}
+    for prefix, owner in block._walk():
+        if owner._fusions is not None or owner._fuses_by_functions:
+            found.setdefault(owner._own_fusions(), prefix)
+    return found
+
+
+def is_fused(block: Any) -> bool:
+    """Whether the block or one below it has a fused parameter now."""
+    return any(part.current() for part in _parts(block))
+
+
+def fuse(block: Any) -> FusionReport:
+    """Fuse all that a block and those below it declare; see ``Block.fuse``."""
+    parts = _parts(block)
+    known = [(part, part.groups()) for part in parts]
+    ready = [group for _, groups in known for group in groups or ()]
+    _check_distinct(ready)
+    _fuse_all(ready)
+    for part, groups in known:
+        if groups is None:
+            part.wait()
+    return _report(block, parts)
+
+
+def unfuse(block: Any) -> FusionReport:
+    """Give every piece an array of its own again; see ``Block.unfuse``."""
+    parts = _parts(block)
+    for home in {home for part in parts for home in part.current().values()}:
+        dissolve(home)
+    for part in parts:
+        part.current()
+        part.waiting = False
+        part._review()
+    structure.version += 1  # lists of parameters name what waited
+    return _report(block, parts)
+
+
+def fuse_waiting(block: Any, report: bool = False) -> None:
+    """Fuse what waits in the block and below, and has its values.
+
+    With `report`, what cannot be fused raises; else the first call reports it.
+    """
+    for part in _parts(block):
+        with contextlib.nullcontext() if report else contextlib.suppress(FusionError):
+            part.settle()
+
+
+def is_waiting(block: Any) -> bool:
+    """Whether something waits to be fused in the block or below it."""
+    return any(part.waiting for part in _parts(block))
+
+
+def _report(block: Any, parts: dict[Fusions, str]) -> FusionReport:
+    fused = [
+        (prefix + name, home._shape or (), tuple(prefix + n for n in home.names))
+        for part, prefix in parts.items()
+        for name, home in part.current().items()
+    ]
+    waiting = [prefix + d.name for part, prefix in parts.items() if part.waiting for d in part.declared]
+    before = {param for _, owner in block._walk() for param in owner._reg_params.values()}
+    return FusionReport(fused, waiting, len(before), len({param._whole for param in before}))
 
 
 def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Parameter]) -> dict[str, Parameter]:
     """The parameters `found` on a `walk` with fused ones in place of their pieces: each where its first piece stood."""
     names: dict[int, list[str]] = {}
     for prefix, block in walk:
-        for name, home in block._fusion_homes().items():
-            names.setdefault(id(home), []).append(prefix + name)
-            home._path = f"{outer}.{prefix}{name}"
+        if block._fusions is not None:
+            for name, home in block._fusions.shown().items():
+                names.setdefault(id(home), []).append(prefix + name)
+                home._path = f"{outer}.{prefix}{name}"
     if not names:
         return found
     out: dict[str, Parameter] = {}
     for name, param in found.items():
-        home = param._home
+        home = param._home or param._plan
         if home is None or id(home) not in names:
             out[name] = param
         else:
             for fused_name in names[id(home)]:
                 out[fused_name] = home
     return out
+
+
+def _replaced(fused: FusedParameter, tree: dict[str, Parameter]) -> bool:
+    """Whether pieces are no longer the block's."""
+    return any(tree.get(name) is not piece for name, piece in zip(fused.names, fused.pieces, strict=True))
 
 
 def _layout_of(fused: Fused, pieces: list[Any]) -> Any:
@@ -467,9 +531,9 @@ def _check_distinct(groups: list[_Group]) -> None:
             other, other_name = seen.setdefault(id(piece), (group, name))
             if (other is group and other_name != name) or (other is not group and not _same(other, group)):
                 raise FusionError(
-                    f"Parameter '{piece._path}' would be a piece of two fused parameters: '{other_name}' of "
-                    f"'{other.path}' and '{name}' of '{group.path}'. A parameter that is shared can be fused in one "
-                    "way only."
+                    _SHARED.format(
+                        piece=piece._path, name=other_name, path=other.path, other_name=name, other_path=group.path
+                    )
                 )
 
 
@@ -477,31 +541,36 @@ def _same(a: _Group, b: _Group) -> bool:
     return a.layout == b.layout and len(a.pieces) == len(b.pieces) and all(x is y for x, y in zip(a.pieces, b.pieces))
 
 
+def _made(group: _Group) -> FusedParameter:
+    """The fused parameter of a group: the one that waits to be it, or a new one."""
+    plan = group.part.plans.get(group.name)
+    if plan is None or not plan._waits or plan.pieces != group.pieces:
+        return FusedParameter(group.name, group.names, group.pieces, group.layout, group.path)
+    plan.join(group.layout)
+    return plan
+
+
 def _fuse_all(groups: list[_Group]) -> None:
     """Make the fused parameters: all of them, or none."""
-    by_block: dict[int, list[_Group]] = {}
+    by_part: dict[Fusions, list[_Group]] = {}
     for group in groups:
-        by_block.setdefault(id(group.block), []).append(group)
+        by_part.setdefault(group.part, []).append(group)
     for group in groups:
         check_alike(group.path, group.names, group.pieces)
-    for own in by_block.values():
-        if "_fusion_checked" not in own[0].block.__dict__:
-            own[0].block._fusion_check(own)
+    for part, own in by_part.items():
+        part.check(own)
     made: list[tuple[_Group, FusedParameter]] = []
     try:
         for group in groups:
             twin = next((home for other, home in made if _same(other, group)), None)
-            made.append(
-                (group, twin or FusedParameter(group.name, group.names, group.pieces, group.layout, group.path))
-            )
+            made.append((group, twin or _made(group)))
     except BaseException:
         for _, home in reversed(made):
             if home._handle is not None:
                 dissolve(home)
         raise
     for group, home in made:
-        group.block.__dict__["_fusion_checked"] = True
-        group.block._fusions[group.name] = home
-        home.owners.add(group.block)
-    for group, _ in made:
-        group.block.__dict__["_fusions_at"] = structure.version
+        group.part.checked = True
+        group.part.take(group.name, home)
+    for part in by_part:
+        part.version = structure.version

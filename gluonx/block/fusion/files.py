@@ -19,7 +19,18 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
 from gluonx.errors import FormatError, FusionError
 
-__all__ = ["FileForm", "apart", "check_dtypes", "check_sharing", "in_form", "joined", "taken_apart", "tell_pieces"]
+__all__ = [
+    "FileForm",
+    "apart",
+    "check_dtypes",
+    "check_sharing",
+    "in_form",
+    "joined",
+    "planned_apart",
+    "pieces_of",
+    "taken_apart",
+    "tell_pieces",
+]
 
 _MISFIT = "'{name}' has shape {shape}, but the parameters it is made of ({pieces}) together {wanted}"
 _DTYPES = (
@@ -44,7 +55,7 @@ def in_form(block: Any, arrays: dict[str, np.ndarray], format: str) -> dict[str,
     """The arrays of a block, by structured name, as a file of this format holds them."""
     arrays = dict(arrays)
     for prefix, owner in block._walk():
-        for form in owner._file_forms:
+        for form in owner._fusions.forms if owner._fusions is not None else ():
             names = [prefix + piece for piece in form.fused.pieces]
             if form.format == format and all(name in arrays for name in names):
                 pieces = [arrays.pop(name) for name in names]
@@ -82,11 +93,14 @@ def taken_apart(
 
 def _ways(owner: Any) -> Iterator[tuple[Any, Any]]:
     """The declarations by which an array that comes in may be taken apart."""
-    yield from ((form.fused, form.complete) for form in owner._file_forms)
-    if not owner._overrides_fusion():
-        yield from ((fused, None) for fused in owner._fusion_declared)
+    part = owner._fusions
+    if part is None:
+        return
+    yield from ((form.fused, form.complete) for form in part.forms)
+    if not part.by_functions:
+        yield from ((fused, None) for fused in part.declared)
     else:
-        yield from ((_Whole(home), None) for home in owner._fusion_homes().values())
+        yield from ((_Whole(home), None) for home in part.current().values())
 
 
 class _Whole:
@@ -142,10 +156,26 @@ def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return found
 
 
+def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Parameters by structured name, with the pieces of those in their place that wait to be fused."""
+    waiting = {name: p for name, p in params.items() if isinstance(p, FusedParameter) and p._waits}
+    if not waiting:
+        return params  # type: ignore[return-value]
+    found: dict[str, Parameter] = {}
+    for name, param in params.items():
+        found.update(apart({name: param}) if name in waiting else {name: param})
+    return found
+
+
+def pieces_of(param: Any) -> tuple[Any, ...]:
+    """The pieces of a fused parameter; any other parameter is its own."""
+    return param.pieces if isinstance(param, FusedParameter) else (param,)
+
+
 def check_sharing(block: Any, given: Mapping[str, Parameter]) -> None:
     """Raise if a fused parameter of `block` would get pieces of which some belong to another."""
     for prefix, owner in block._walk():
-        for home in owner._fusion_homes().values():
+        for home in owner._fusions.current().values() if owner._fusions is not None else ():
             pieces = [given.get(prefix + n, p) for n, p in zip(home.names, home.pieces, strict=True)]
             if pieces == list(home.pieces):
                 continue

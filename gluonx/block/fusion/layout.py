@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.block.structure import Shape, is_complete, merge
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import FusionError
 
@@ -41,7 +42,6 @@ __all__ = [
 ]
 
 Tree = dict[str, Any]
-Shape = tuple[int, ...]
 
 _KINDS = ("concat", "stack", "flat")
 
@@ -122,6 +122,77 @@ class Fused:
                     f"{found[0]} of '{self.pieces[0]}'."
                 )
         return Layout(self.how, axis, self.transposed, tuple(found))
+
+    def shape_of(self, shapes: Sequence[Shape | None]) -> Shape | None:
+        """The shape of the fused array, as far as those of its pieces tell.
+
+        Parameters
+        ----------
+        shapes : sequence of tuple of int or None
+            Of the pieces; -1 in a place that is not known, None where nothing is.
+
+        Returns
+        -------
+        tuple of int or None
+            The same of the fused array.
+
+        Raises
+        ------
+        ValueError
+            If pieces of these shapes cannot be put together so.
+
+        Examples
+        --------
+        >>> Fused("both", ("a", "b")).shape_of([(2, -1), (3, 4)])
+        (5, 4)
+        """
+        if all(map(is_complete, shapes)):
+            return self.layout(shapes).shape  # type: ignore[arg-type]
+        if self.how == "flat":
+            return (-1,)
+        rest: Shape | None = None
+        for shape in shapes:
+            rest = merge(rest, self._beside(shape))
+        if rest is None:
+            return None
+        axis = self.axis % (len(rest) + (self.how == "stack"))
+        if self.how == "stack":
+            whole = (*rest[:axis], len(shapes), *rest[axis:])
+        else:
+            sizes = [-1 if shape is None else shape[axis] for shape in shapes]
+            whole = (*rest[:axis], -1 if -1 in sizes else sum(sizes), *rest[axis + 1 :])
+        return whole[::-1] if self.transposed else whole
+
+    def shapes_within(self, whole: Shape, shapes: Sequence[Shape | None]) -> list[Shape | None]:
+        """The shapes of the pieces, as far as that of the fused array and what is known of them tell.
+
+        Raises
+        ------
+        ValueError
+            If they contradict each other.
+
+        Examples
+        --------
+        >>> Fused("both", ("a", "b")).shapes_within((5, 4), [(2, -1), (-1, -1)])
+        [(2, 4), (3, 4)]
+        """
+        if self.how == "flat":
+            return list(shapes)
+        whole = whole[::-1] if self.transposed else whole
+        axis = self.axis % len(whole)
+        if self.how == "stack":
+            return [merge(shape, _without(whole, axis)) for shape in shapes]
+        sizes = [-1 if shape is None else shape[axis] for shape in shapes]
+        if sizes.count(-1) == 1:
+            sizes[sizes.index(-1)] = max(whole[axis] - sum(n for n in sizes if n > 0), -1)
+        return [merge(s, (*whole[:axis], n, *whole[axis + 1 :])) for s, n in zip(shapes, sizes, strict=True)]
+
+    def _beside(self, shape: Shape | None) -> Shape | None:
+        """The part of a piece's shape that all pieces have in common."""
+        if shape is None or self.how == "stack":
+            return shape
+        axis = self.axis % len(shape)
+        return (*shape[:axis], -1, *shape[axis + 1 :])
 
 
 def _without(shape: Shape, axis: int) -> Shape:

@@ -12,7 +12,9 @@ moves all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet, ref
 
@@ -20,8 +22,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx._frames import door
+from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import placement, structure
+from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement, structure
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -36,7 +40,7 @@ from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import current_graph, settle
 from gluonx.deferred.shapes import Zeros
 from gluonx.dtype import WIDE, keeping_64_bits, on_device
-from gluonx.errors import FusionError, GraphError, UninitializedError
+from gluonx.errors import FusionError, GraphError, NotInitializedYet, ShapeError, UninitializedError
 from gluonx.np.handle import ndarray
 
 __all__ = ["FusedParameter", "Piece", "check_alike", "dissolve", "is_in_use"]
@@ -46,6 +50,10 @@ _MIXED = (
     "be {new!r} beside {old!r}. Set it on all at once: net.collect_params()['{name}'].grad_req = {new!r}."
 )
 _TWO_REQS = "{path}: pieces with grad_req 'write' and 'add' cannot share one gradient; '{piece}' has {req!r}."
+_NOT_NOW = (
+    "Parameter '{path}' cannot be fused here, in a trace or between a forward and its backward. Its pieces are there: "
+    "collect_params(fused=False) lists them."
+)
 _DISSOLVED = "Parameter '{path}' is no more: it was unfused. Call collect_params() for the parameters there are now."
 
 _get: Any = Handle.value.__get__  # type: ignore[attr-defined]
@@ -199,16 +207,19 @@ def _become_plain(handle: Any, value: Any) -> None:
 class FusedParameter(Parameter):
     """The parameter that several others are pieces of. ``Block.fuse`` makes it.
 
-    It is what ``collect_params`` gives and a Trainer sees. Setting ``lr_mult``, ``wd_mult`` or ``grad_req`` sets it on
-    all pieces; reading gives what all of them have, or a tuple where they differ.
+    It is what ``collect_params`` gives and a Trainer sees. Setting ``lr_mult``, ``wd_mult``, ``init`` or ``grad_req``
+    sets it on all pieces; reading gives what all of them have, or a tuple where they differ.
+
+    Made with a declaration in place of a layout it *waits*: it has no array yet, its pieces hold what there is, and
+    what is done to it is done to them. It becomes one array when they all have values, and stays the same object.
 
     Attributes
     ----------
     pieces : tuple of Parameter
     names : tuple of str
         The pieces' names below the block that declared the fusion.
-    layout : gluonx.block.fusion.layout.Layout or FunctionLayout
-        Where each piece lies.
+    layout : gluonx.block.fusion.layout.Layout, FunctionLayout or None
+        Where each piece lies; None while it waits.
 
     Raises
     ------
@@ -216,27 +227,49 @@ class FusedParameter(Parameter):
         If the pieces differ in dtype or device, or are trained with different ``grad_req``. Nothing has changed then.
     """
 
-    def __init__(self, name: str, names: Sequence[str], pieces: Sequence[Parameter], layout: Any, path: str) -> None:
-        self.pieces, self.names, self.layout = tuple(pieces), tuple(names), layout
+    layout: Any
+
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        pieces: Sequence[Parameter],
+        layout: Any,
+        path: str,
+        complete: Callable[[int], dict[str, Shape]] | None = None,
+    ) -> None:
+        self.pieces, self.names, self.layout = tuple(pieces), tuple(names), None
         self._name, self._path, self._prefixed = name, path, False
-        check_alike(path, self.names, self.pieces)
-        first = self.pieces[0]
-        self.owners: WeakSet[Any] = WeakSet()  # the blocks that have it among their fused parameters
-        self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
-        self._handle = self._awaiting = self.init = self._home = None
-        self._differentiable, self._allow_deferred_init = True, False
+        self.owners: WeakSet[Any] = WeakSet()  # the Fusions of blocks that have it among their fused parameters
+        self._handle = self._awaiting = self._home = None
+        self._shape, self._dtype, self._device = None, self.pieces[0]._dtype, None
+        self._differentiable, self._allow_deferred_init = True, True
         self._stype = self._grad_stype = "default"
-        self._grad_req = self._common_req()
-        self._handle = new_handle(self._joined([p._handle for p in self.pieces]))
-        grads = self._joined_grads()
+        self._complete = complete  # finds the shapes of the pieces for a size of the whole
+        self._declared, self._waits = layout, isinstance(layout, Fused)
+        if self._waits:
+            for piece in self.pieces:
+                piece._plan = self
+        else:
+            self.join(layout)
+
+    def join(self, layout: Any) -> None:
+        """Become one array of the pieces' values; for one that waits, or is new."""
+        check_alike(self._path, self.names, self.pieces)
+        req = self._common_req()
+        handle = new_handle(self._joined(layout, [p._handle for p in self.pieces]))
+        grads = self._joined_grads(layout)
         # From here on nothing can fail.
+        first = self.pieces[0]
+        self.layout, self._handle, self._grad_req, self._waits, self._complete = layout, handle, req, False, None
+        self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
         self._attach()
         for i, piece in enumerate(self.pieces):
             before = piece._handle.variable
             _become_piece(piece._handle, self._handle, layout, i, self)
             if before is not None and self._handle.variable is not None:
                 _become_piece(before.grad, self._handle.variable.grad, layout, i, None)
-            piece._home = self
+            piece._home, piece._plan = self, None
         if grads is not None:
             variable: Any = self._handle.variable
             variable.grad.value, variable.grad.aval, variable.fresh = grads[0], None, grads[1]
@@ -250,20 +283,20 @@ class FusedParameter(Parameter):
             raise FusionError(_TWO_REQS.format(path=self._path, piece=reqs["add"], req="add"))
         return next(iter(reqs), "null")
 
-    def _joined(self, handles: Sequence[Any]) -> Any:
+    def _joined(self, layout: Any, handles: Sequence[Any]) -> Any:
         """The fused array of the values of handles."""
         with jax.ensure_compile_time_eval():
             values = [settle(h) for h in handles]
             if any(isinstance(v, Tracer) for v in values):
                 raise FusionError(f"{self._path}: cannot fuse inside of a trace.")
             if any(len(v.devices()) > 1 for v in values):
-                return self.layout.join(values)
-            whole = np.asarray(self.layout.join([np.asarray(v) for v in values]))
+                return layout.join(values)
+            whole = np.asarray(layout.join([np.asarray(v) for v in values]))
             made = new_handle(None)
-            made._assign_host(whole, placement(self._device))
+            made._assign_host(whole, placement(self.pieces[0]._device))
             return made.value
 
-    def _joined_grads(self) -> tuple[Any, bool] | None:
+    def _joined_grads(self, layout: Any) -> tuple[Any, bool] | None:
         """The gradients that there are already, and whether they are fresh; None usually."""
         variables = [p._handle.variable for p in self.pieces]
         if all(v is None or isinstance(v.grad.value, Zeros) for v in variables):
@@ -272,7 +305,129 @@ class FusedParameter(Parameter):
             new_handle(on_device(np.zeros(p._shape or (), p._dtype))) if v is None else v.grad
             for p, v in zip(self.pieces, variables, strict=True)
         ]
-        return self._joined(grads), all(v is None or v.fresh for v in variables)
+        return self._joined(layout, grads), all(v is None or v.fresh for v in variables)
+
+    # ---------------------------------------------------------------- before there is an array
+
+    def settle(self) -> None:
+        """End the waiting, if all pieces have values by now. FusionError if they cannot be fused."""
+        if not self._waits or not all(p._is_ready for p in self.pieces):
+            return
+        for part in list(self.owners):
+            part.settle(self)
+        if not self.owners and current_state().trace is None:  # a copy, which no block has
+            self.join(self._declared.layout([p.shape for p in self.pieces]))
+
+    def give_up(self) -> None:
+        """Wait no longer: the pieces are to stay apart."""
+        self._waits, self._complete = False, None
+        for piece in self.pieces:
+            piece._plan = None
+
+    def is_plan(self, declared: Fused, pieces: Sequence[Any]) -> bool:
+        """Whether it waits to become what `declared` makes of `pieces`."""
+        own = self._declared
+        kinds = (own.how, own.axis, own.transposed) == (declared.how, declared.axis, declared.transposed)
+        return self._waits and kinds and list(self.pieces) == list(pieces)
+
+    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> Any:
+        if not self._waits:
+            return kind(_DISSOLVED.format(path=self._path))
+        if any(p._handle is None for p in self.pieces):
+            return super()._uninitialized_error(kind)
+        if any(p._awaiting is not None for p in self.pieces):
+            return self._deferred_error()
+        return FusionError(_NOT_NOW.format(path=self._path))
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape, with -1 where it is unknown. Assigned, it tells the pieces theirs, where it can."""
+        if not self._waits:
+            return self._shape
+        with contextlib.suppress(ValueError):  # shapes that cannot be put together: fusing tells
+            return self._declared.shape_of([p.shape for p in self.pieces])
+        return None
+
+    @shape.setter
+    def shape(self, shape: int | Sequence[int | None] | None) -> None:
+        told = as_shape(shape)
+        if not self._waits:
+            self._learn_shape(told, "the assigned shape")
+        elif told is not None:
+            for piece, found in zip(self.pieces, self._shapes_within(told, "the assigned shape"), strict=True):
+                piece.shape = found
+            self.settle()
+
+    def _shapes_within(self, whole: Shape, what: str) -> list[Shape | None]:
+        """The shapes of the pieces in a whole of this shape, as far as they can be told; ShapeError if it cannot be."""
+        known = [p.shape for p in self.pieces]
+        try:
+            merge(self.shape, whole)
+            found = self._declared.shapes_within(whole, known)
+            if self._complete is not None and is_complete(whole):
+                named = self._complete(math.prod(whole))
+                found = [merge(s, named.get(name)) for s, name in zip(found, self.names, strict=True)]
+                if not named:
+                    raise ValueError
+            merge(self._declared.shape_of(found), whole)
+        except ValueError:
+            told = Text.CONFLICT.format(path=self._path, declared=self.shape, what=what, other=whole)
+            raise ShapeError(told) from None
+        return found
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The ``numpy.dtype`` of all pieces; assigning is :meth:`cast`."""
+        return self.pieces[0].dtype if self._waits else self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    def data(self, device: Any = None, ctx: Any = None) -> Any:
+        """The array; see :meth:`Parameter.data`. While it waits, an error that says for what."""
+        if self._waits:
+            self.settle()
+        return super().data(device, ctx)
+
+    def _require_ready(self) -> Any:
+        if self._waits:
+            self.settle()
+        return super()._require_ready()
+
+    @door
+    def set_data(self, data: Any) -> None:
+        """Write a copy of `data`; see :meth:`Parameter.set_data`. If it waits, that gives the pieces their shapes."""
+        self.settle()
+        if not self._waits:
+            super().set_data(data)
+        elif any(p._handle is None for p in self.pieces):
+            raise self._uninitialized_error(NotInitializedYet)
+        else:
+            value = (
+                data._read() if isinstance(data, ndarray) else data if isinstance(data, jax.Array) else np.asarray(data)
+            )
+            shapes = self._shapes_within(tuple(value.shape), "the data's shape")
+            if not all(map(is_complete, shapes)):
+                raise self._deferred_error()
+            with keeping_64_bits(value.dtype in WIDE):
+                parts = self._declared.layout(shapes).parts(value)
+            for piece, part in zip(self.pieces, parts, strict=True):
+                piece.set_data(part)
+            self.settle()
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zero, where there is one."""
+        if not self._waits:
+            return super().zero_grad()
+        for piece in self.pieces:
+            piece.zero_grad()
+
+    def list_device(self) -> list[Any]:
+        """The device, in a list of one."""
+        return self.pieces[0].list_device() if self._waits else super().list_device()
+
+    list_ctx = list_device
 
     # ---------------------------------------------------------------- what the pieces decide
 
@@ -301,13 +456,30 @@ class FusedParameter(Parameter):
             piece.wd_mult = wd_mult
 
     @property
+    def init(self) -> Any:  # type: ignore[override]
+        """The pieces' initializer; a tuple where they differ."""
+        return self._of_all("init")
+
+    @init.setter
+    def init(self, init: Any) -> None:
+        for piece in self.pieces:
+            piece.init = init
+
+    @property
     def grad_req(self) -> str:
         """``'null'`` if no piece is trained, else what those that are have."""
+        if self._waits:
+            return next((p._grad_req for p in self.pieces if p._grad_req != "null"), "null")
         return self._grad_req
 
     @grad_req.setter
     def grad_req(self, grad_req: str) -> None:
         self._check_grad_req(grad_req)
+        if self._waits:
+            for piece in self.pieces:
+                if piece._differentiable:
+                    piece.grad_req = grad_req
+            return
         changes = [p for p in self.pieces if p._differentiable and p._grad_req != grad_req]
         for piece in changes:
             piece._grad_req = grad_req
@@ -345,17 +517,28 @@ class FusedParameter(Parameter):
         ctx: Any = None,
     ) -> None:
         """Initialize each piece by its own initializer; see :meth:`Parameter.initialize`."""
-        for piece in self.pieces:
+        todo = [p for p in self.pieces if force_reinit or not p._is_ready]
+        for piece in todo or self.pieces[:1]:  # where nothing is to do, that is said, once
             piece.initialize(init, device, default_init, force_reinit, ctx)
+        with contextlib.suppress(FusionError):  # the first call reports it
+            self.settle()
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all pieces."""
+        if self._waits:
+            for piece in self.pieces:
+                piece.cast(dtype)
+            return
         self._require_ready()
         super().cast(dtype)
         self._tell_pieces()
 
     def reset_device(self, device: Any) -> None:
         """Move all pieces."""
+        if self._waits:
+            for piece in self.pieces:
+                piece.reset_device(device)
+            return
         super().reset_device(device)
         self._tell_pieces()
 
@@ -370,12 +553,10 @@ class FusedParameter(Parameter):
             aval = piece._handle.aval
             piece._handle.aval = intern_aval(aval.shape, self._dtype, self._handle._placed())
 
-    def _uninitialized_error(self) -> UninitializedError:
-        return UninitializedError(_DISSOLVED.format(path=self._path))
-
     def __reduce__(self) -> Any:
         """Copies and pickles as its pieces, which are fused anew."""
-        return FusedParameter, (self._name, self.names, self.pieces, self.layout, self._path)
+        layout = self._declared if self.layout is None else self.layout
+        return FusedParameter, (self._name, self.names, self.pieces, layout, self._path)
 
 
 def check_alike(path: str, names: Sequence[str], pieces: Sequence[Parameter]) -> None:

@@ -78,7 +78,7 @@ class _Module(ModuleType):
         return found
 
     def _starred(self) -> list[str]:
-        """What ``from module import *`` takes: public names, but no modules that only one version has."""
+        """List the names that ``from module import *`` takes: public ones, but no modules that only one version has."""
         real = _real(self.__name__)
         names = {*getattr(real, "__all__", dir(real)), *known_names().get(self.__name__, ())}
         names |= {leaf for leaf in names_of_modules(self.__name__) if f"{self.__name__}.{leaf}" not in _OF_ONE_VERSION}
@@ -101,7 +101,7 @@ def names_of_modules(package: str) -> set[str]:
 
 
 def _look_up(module: str, name: str) -> Any:
-    """What `name` is in the module of MXNet called `module`.
+    """Look `name` up in the module of MXNet called `module`.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _look_up(module: str, name: str) -> Any:
 
 
 def _of_its_kind(real: ModuleType, found: Any) -> Any:
-    """What was found in a module; a function of ``mx.np`` such that it gives np arrays while others are NDArrays."""
+    """Return `found`; a function of ``mx.np`` such that it gives np arrays while others are NDArrays."""
     if uses_nd_arrays() and isinstance(found, FunctionType) and real.__name__.startswith(_OF_NUMPY):
         return of_numpy(found)
     return found
@@ -159,7 +159,7 @@ _NDARRAY = ("mxnet.ndarray", "mxnet.ndarray.ndarray", "mxnet.ndarray.utils", "mx
 
 
 def _hidden(home: str, dotted: str) -> Any:
-    """What a name of MXNet's that is not public stands for: what it is elsewhere, or `Absent`."""
+    """Return what a name of MXNet's that is not public stands for: what it is elsewhere, or `Absent`."""
     module, _, name = home.partition(":")
     if not home or dotted in _asked:
         return Absent(dotted)
@@ -293,7 +293,7 @@ def install_as_mxnet(version: int | None = None) -> None:
 
 
 def uninstall() -> None:
-    """Takes `install_as_mxnet` back; a real mxnet that was imported before is there again."""
+    """Undo `install_as_mxnet`; a real mxnet that was imported before is there again."""
     global _finder, _saved
     if _finder is None or _saved is None:
         return

@@ -118,7 +118,7 @@ def target(dotted: str) -> str:
 
 @functools.cache
 def _hidden() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
-    """Where names that MXNet's modules import come from, and names of its modules that are not public."""
+    """Read the homes of names that MXNet's modules import, and the names of its modules that are not public."""
     homes: dict[str, str] = {}
     found: dict[str, list[str]] = {}
     current: list[str] = []
@@ -136,7 +136,7 @@ def _hidden() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
 
 
 def hidden_home(module: str, name: str) -> str | None:
-    """Where a name that is not public comes from: ``'package.module:name'``, ``'package'``, or '' for its module.
+    """Return the home of a name that is not public: ``'package.module:name'``, ``'package'``, or '' for its module.
 
     None if `module` of MXNet has no such name. Of modules within MXNet's machinery, ``*`` in the list, any name will
     do.

@@ -75,24 +75,24 @@ class NDArrayIter(DataIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
-        """What a batch holds as data."""
+        """The descriptions of a batch's data."""
         return [self._described(*item) for item in self.data]
 
     @property
     def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
-        """What a batch holds as labels."""
+        """The descriptions of a batch's labels."""
         return [self._described(*item) for item in self.label]
 
     def _described(self, name: str, array: onp.ndarray) -> DataDesc:
         return DataDesc(name, (self.batch_size, *array.shape[1:]), array.dtype.type)
 
     def hard_reset(self) -> None:
-        """Begin anew, without what would have rolled over."""
+        """Start again, without what would have rolled over."""
         self._rest = self.idx[:0]
         self._begin()
 
     def reset(self) -> None:
-        """Begin anew, in a new order if the rows are shuffled."""
+        """Start again, in a new order if the rows are shuffled."""
         left = self._order[max(self.cursor, 0) :]
         begun = self.cursor >= 0
         rolls = begun and self.last_batch_handle == "roll_over" and 0 < len(left) < self.batch_size
@@ -132,7 +132,7 @@ class NDArrayIter(DataIter):
         return [nd.array(array[rows], dtype=array.dtype) for _, array in self.label]
 
     def getpad(self) -> int:
-        """How many rows fill the present batch up; or, as in MXNet, how many rolled over into it."""
+        """Return the number of rows that fill the present batch up; or, as in MXNet, that rolled over into it."""
         if self.cursor == 0 and len(self._rest):
             return len(self._rest)
         return max(self.cursor + self.batch_size - len(self._order), 0)

@@ -48,7 +48,7 @@ class DataDesc(_Named):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Which axis is that of the batch; -1 if none is."""
+        """Return the axis of the batch; -1 if there is none."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
@@ -101,7 +101,7 @@ class DataBatch:
 
 
 class DataIter:
-    """What gives batches: a subclass defines `next`, or `iter_next` and the four functions that it is made of.
+    """Base of iterators of batches: a subclass defines `next`, or `iter_next` and the four functions it is made of.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class DataIter:
         return self
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start again."""
 
     def next(self) -> DataBatch:
         """The next batch; StopIteration after the last."""
@@ -142,9 +142,9 @@ class DataIter:
         return None
 
     def getindex(self) -> Any:
-        """Which rows the present batch is made of."""
+        """Return the rows that the present batch is made of; None if nothing is known of them."""
         return None
 
     def getpad(self) -> Any:
-        """How many of the last rows only fill the present batch up."""
+        """Return the number of last rows that only fill the present batch up."""
         return 0

@@ -1,4 +1,4 @@
-"""What every module can do with the few steps that a subclass defines: train, measure, predict."""
+"""Base of modules, which trains, measures and predicts with the few steps that a subclass defines."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class BaseModule:
         epoch: int = 0,
         sparse_row_id_fn: Any = None,
     ) -> list[tuple[str, float]]:
-        """What a metric says of the predictions for some data.
+        """Measure the predictions for some data by a metric.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class BaseModule:
 
 
 def batch_of(data: Any) -> DataBatch:
-    """What `forward` was given as a batch."""
+    """Return what `forward` was given as a batch."""
     if hasattr(data, "data"):
         return data
     return DataBatch(list(data) if isinstance(data, (list, tuple)) else [data])

@@ -20,7 +20,7 @@ __all__ = ["FeedForward"]
 
 
 class _Epochs(DataIter):
-    """Batches of another iterator, so many an epoch; it begins anew where it ends."""
+    """Batches of another iterator, so many an epoch; it starts again where it ends."""
 
     def __init__(self, data: Any, count: int) -> None:
         super().__init__(data.batch_size)
@@ -220,7 +220,7 @@ class FeedForward:
         self, X: Any, eval_metric: Any = "acc", num_batch: int | None = None, batch_end_callback: Any = None,
         reset: bool = True,
     ) -> Any:  # fmt: skip
-        """What a metric says of the predictions for an iterator's data."""
+        """Measure the predictions for an iterator's data by a metric."""
         measure = metrics.create(eval_metric)
         measure.reset()
         for batch, outs in self._outputs(self._iterator(X, None, False), num_batch, reset):

@@ -124,12 +124,12 @@ class Module(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """What `bind` was told of the inputs."""
+        """The descriptions of the inputs that `bind` was given."""
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """What `bind` was told of the labels."""
+        """The descriptions of the labels that `bind` was given."""
         return self._label_shapes
 
     @property
@@ -296,7 +296,7 @@ class Module(BaseModule):
             initializer(InitDesc(name, attrs), array)
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Copies of the parameters and auxiliary states, by name."""
+        """Return copies of the parameters and auxiliary states, by name."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
         bound = self._executor
         args = {name: as_nd(nd_twin(bound.arg_dict[name]).copy()) for name in self._param_names}

@@ -250,7 +250,7 @@ def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bo
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
-    """How many elements fall between the edges, and the edges."""
+    """Count the elements between the edges, and return the counts and the edges."""
     counts, edges = np.histogram(a, bins, range)
     return as_nd([np.astype(counts, a.dtype), edges])
 
@@ -296,7 +296,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 
 def load(fname: str | os.PathLike[str]) -> Any:
-    """What `save` or MXNet wrote: a list of arrays, or a dict where they have names.
+    """Load what `save` or MXNet wrote: a list of arrays, or a dict where they have names.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def load(fname: str | os.PathLike[str]) -> Any:
 
 
 def load_frombuffer(buf: bytes) -> Any:
-    """What `load` gives, from bytes."""
+    """Load from bytes what `load` does from a file."""
     return _wrapped(serialize.load_ndarrays(buf))
 
 

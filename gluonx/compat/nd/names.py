@@ -1,4 +1,4 @@
-"""Which operator a name of ``mx.nd`` and its parts stands for, and what to say of names that stand for none."""
+"""Names of ``mx.nd`` and its parts: the operators that they stand for, and messages for names that have none."""
 
 from __future__ import annotations
 

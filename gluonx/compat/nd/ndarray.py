@@ -44,7 +44,7 @@ NUMPY_KINDS: set[type] = set()  # classes of np arrays in a program whose arrays
 
 
 def _numpy_wins(other: Any) -> bool:
-    """Whether an operator of an NDArray and `other` is one of np arrays, as in MXNet 2 (MXNet 1 refuses both)."""
+    """Return whether an operator of an NDArray and `other` is np's, as in MXNet 2 (MXNet 1 refuses both)."""
     kind = type(other)
     return kind in NUMPY_KINDS or (Mode.numpy and kind in _SWITCH)
 
@@ -263,7 +263,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(super().copy())
 
     def copyto(self, other: Any) -> Any:
-        """Writes this value into an array, or makes a copy on a device."""
+        """Write this value into an array, or make a copy on a device."""
         return as_nd(super().copyto(other)) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
 
     def to_device(self, device: Any) -> Any:
@@ -348,7 +348,7 @@ def _twin(array: Any, cls: type) -> Any:
 
 
 def use_nd_arrays(active: bool = True) -> bool:
-    """Chooses the class of the arrays that layers and ``gluonx.np`` give, for the whole process.
+    """Choose the class of the arrays that layers and ``gluonx.np`` give, for the whole process.
 
     Returns
     -------
@@ -370,7 +370,7 @@ def use_nd_arrays(active: bool = True) -> bool:
 
 
 def uses_nd_arrays() -> bool:
-    """Whether the arrays that layers give are NDArrays."""
+    """Return whether the arrays that layers give are NDArrays."""
     return engine.array_class is NDArray
 
 

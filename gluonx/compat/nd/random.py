@@ -90,14 +90,14 @@ def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None,
 def binomial(
     n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """How many of `n` trials succeed."""
+    """Sample the number of successes in `n` trials."""
     return _draw("binomial", ("n", "p"), (n, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def negative_binomial(
     k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """How many trials fail before `k` succeed."""
+    """Sample the number of failures before the `k`-th success."""
     return _draw("negative_binomial", ("k", "p"), (k, p), shape, dtype, kw.get("device", ctx), out)
 
 

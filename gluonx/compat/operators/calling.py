@@ -18,7 +18,7 @@ __all__ = ["front", "write_out"]
 
 
 def write_out(result: Any, out: Any) -> Any:
-    """Puts `result` into `out` (an array, or a list of them for several results), where that is given."""
+    """Put `result` into `out` (an array, or a list of them for several results), where that is given."""
     if out is None:
         return result
     if isinstance(out, (list, tuple)):

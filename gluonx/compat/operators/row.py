@@ -144,11 +144,11 @@ class LegacyOp:
         return self.aux
 
     def output_names(self, attrs: Attrs) -> tuple[str, ...]:
-        """What its outputs are called, where they have names of their own."""
+        """Return the names of the outputs, where they have names of their own."""
         return ()
 
     def least_inputs(self, attrs: Attrs) -> int:
-        """How many of `input_names` must be there: an optional one too, where the attributes say that it is used."""
+        """Count the `input_names` that must be there: an optional one too, where the attributes say that it is used."""
         return len([name for name in self.input_names(attrs) if name not in self.optional or name in self._needs])
 
     def num_outputs(self, attrs: Attrs, num_inputs: int = 1) -> int:

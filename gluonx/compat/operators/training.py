@@ -299,7 +299,7 @@ _before: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
 def use_legacy_registries(on: bool) -> None:
-    """Whether names of optimizers and metrics mean MXNet 1's.
+    """Make names of optimizers and metrics mean MXNet 1's, or (False) gluonx's own.
 
     Examples
     --------

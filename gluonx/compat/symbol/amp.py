@@ -86,7 +86,7 @@ def convert_symbol(
 
 
 class _Writer:
-    """The graph anew, with casts."""
+    """Copy the graph, with casts."""
 
     def __init__(self, policy: Policy, excluded: set[str]) -> None:
         self.policy, self.excluded = policy, excluded

@@ -115,7 +115,7 @@ def _shape_of(symbol: Symbol) -> tuple[int, ...] | None:
 def _handles(block: Any) -> dict[str, Any]:
     """The arrays of the parameters by the names that their variables get."""
     found: dict[str, Any] = {}
-    for name, param in block.collect_params().items():
+    for name, param in block._array_params().items():
         if param._handle is None or isinstance(param._handle.value, Unknown):
             raise UninitializedError(_NOT_READY.format(cls=type(block).__name__, path=param._path))
         if not any(param._handle is other for other in found.values()):

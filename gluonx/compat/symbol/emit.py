@@ -24,7 +24,7 @@ __all__ = ["RULES", "Emit", "Rule", "rule", "symbol_of"]
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
-"""What each core operator becomes, by its name."""
+"""The rule of each core operator, by its name."""
 
 rule = into(RULES)
 """Makes the decorated function the rule of these operators."""
@@ -172,7 +172,7 @@ def _rule(step: Step) -> Rule | None:
 
 
 def _constant(emit: Emit, step: Step) -> Any:
-    """What an operator without inputs gives, kept as arrays."""
+    """Compute an operator without inputs, and keep what it gives as arrays."""
     with jax.ensure_compile_time_eval():
         out = step.op.fn(*step.args)
     values = [np.asarray(v) for v in (out if isinstance(out, tuple | list) else (out,))]

@@ -20,7 +20,7 @@ _REQS = ("write", "add", "null")
 
 
 class Executor:
-    """What ``Symbol.bind`` and ``Symbol.simple_bind`` return.
+    """The executor that ``Symbol.bind`` and ``Symbol.simple_bind`` return.
 
     Attributes
     ----------

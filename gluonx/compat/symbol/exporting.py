@@ -45,7 +45,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
     GraphError
         If MXNet has no operator for something that the forward does.
     """
-    params = {name: p._handle for name, p in block.collect_params().items()}
+    params = {name: p._handle for name, p in block._array_params().items()}
     unique: dict[str, Any] = {}
     for name, handle in params.items():
         if handle is None:
@@ -75,7 +75,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
 
 
 def nesting_of(inputs: Any, outputs: Any) -> str | None:
-    """How arguments and results are nested, as text: lists and dicts of numbers; None where each is flat."""
+    """Return the nesting of arguments and results as text: lists and dicts of numbers; None where each is flat."""
     both = []
     for tree in (inputs, outputs):
         shape = None if tree is None else jax.tree.unflatten(tree, range(tree.num_leaves))

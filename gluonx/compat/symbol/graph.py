@@ -25,7 +25,7 @@ _RENAMED = {"decimal": "decimals", "is_ascend_s": "is_ascend"}
 
 
 def is_hidden(key: str) -> bool:
-    """Whether an attribute is one of the user's or of the tools', and none of the operator's."""
+    """Return whether an attribute is one of the user's or of the tools', and none of the operator's."""
     return (key.startswith("__") and key.endswith("__")) or key in _HIDDEN or key.endswith(("_lr_mult", "_wd_mult"))
 
 
@@ -77,7 +77,7 @@ class Node:
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """What the operator calls its inputs; ``arg0``, ``arg1`` and so on where it takes any number."""
+        """The operator's names of its inputs; ``arg0``, ``arg1`` and so on where it takes any number."""
         if self.op is None:
             return ()
         if self.op.variadic:
@@ -86,7 +86,7 @@ class Node:
 
     @property
     def aux_positions(self) -> list[int]:
-        """Which inputs are auxiliary states."""
+        """The positions of the inputs that are auxiliary states."""
         aux = self.op.aux_names(self.parsed) if self.op is not None else ()
         return [i for i, name in enumerate(self.input_names) if name in aux] if aux else []
 
@@ -130,7 +130,7 @@ def variables(order: Iterable[Node]) -> list[Node]:
 
 
 def entry_name(entry: Entry) -> str:
-    """What an output is called: the node's name with ``_output``, or with the operator's word for it."""
+    """Return the name of an output: the node's name with ``_output``, or with the operator's word for it."""
     node, index = entry
     if node.op is None:
         return node.name

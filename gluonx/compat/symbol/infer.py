@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 DTYPE_NUMBERS = (
     "float32 float64 float16 uint8 int32 int8 int64 bool int16 uint16 uint32 uint64 bfloat16".split()  # noqa: SIM905
 )
-"""What the numbers mean that MXNet keeps dtypes as in ``__dtype__``."""
+"""The dtypes by the numbers that MXNet keeps in ``__dtype__``."""
 
 _ROUNDS = 4
 _NO_FLOAT = {
@@ -47,7 +47,7 @@ def number_dtype(text: str | None) -> np.dtype | None:
 
 
 def complete(shape: Shape | None) -> bool:
-    """Whether all of a shape is known."""
+    """Return whether all of a shape is known."""
     return shape is not None and all(n > 0 for n in shape)
 
 
@@ -139,7 +139,7 @@ def _named(where: str) -> Iterator[None]:
 
 
 def _declared(node: Node) -> Shape | None:
-    """What a variable says of its own shape."""
+    """Return the shape that a variable declares, 0 for what is open; None if it declares none."""
     text = node.attrs.get("__shape__")
     if text is None:
         return None

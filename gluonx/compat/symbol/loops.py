@@ -45,7 +45,7 @@ def _entries(symbols: Sequence[Symbol]) -> list[Entry]:
 
 
 class _Cut:
-    """What a body gave, as a graph of its own over its variables, and what it takes from outside."""
+    """A body's results as a graph of its own over its variables, and what it takes from outside."""
 
     def __init__(self, outputs: Sequence[Entry], mark: str, own: Sequence[Node]) -> None:
         self.outside: dict[tuple[int, int], tuple[Entry, Node]] = {}
@@ -220,7 +220,7 @@ def while_loop(
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
-    """What one of two functions without arguments gives.
+    """Return what one of two functions without arguments gives, as `pred` decides.
 
     Parameters
     ----------

@@ -33,14 +33,6 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)])
 
 
-def _no(step: Step, *names: str) -> None:
-    """Refuse attributes that MXNet has no word for."""
-    for name in names:
-        value = step.op.attrs.get(name)
-        if value is not None and value is not False and value != ():
-            raise GraphError(f"MXNet knows no {name}={value!r} here")
-
-
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 _UNARY = """
@@ -72,7 +64,7 @@ _SWAPPED = {
     **dict.fromkeys(("subtract", "true_divide", "floor_divide", "mod", "power", "copysign", "arctan2"), ""),
     **dict.fromkeys(("ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift"), ""),
 }
-"""What an operator is with its inputs in the other order; empty where it has one of its own, with an r in front."""
+"""Each operator with its inputs in the other order; empty where that has a name of its own, with an r in front."""
 
 
 def _binary(name: str) -> Rule:

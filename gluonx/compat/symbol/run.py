@@ -32,7 +32,7 @@ _STATES = (2, 3)  # which inputs of RNN are begin states
 
 
 def _unbatched(node: Node) -> Any:
-    """What to run in place of an array made from nothing: sizes that MXNet 1 left open (0) are 1, and broadcast."""
+    """Return the attributes of an array made from nothing: sizes that MXNet 1 left open (0) are 1, and broadcast."""
     shape = node.parsed["shape"]
     if not node.name or not shape or 0 not in shape:
         return node.parsed

@@ -463,7 +463,7 @@ def _method_args(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _copied(entries: Sequence[Entry], replaced: Mapping[int, Entry]) -> list[Entry]:
-    """The graph anew, with entries in the place of some nodes."""
+    """Copy the graph, with entries in the place of some nodes."""
     new: dict[int, Node] = {}
 
     def moved(entry: Entry) -> Entry:

@@ -1,4 +1,4 @@
-"""Which operators a symbol can be made of: those of MXNet 1 (`gluonx.compat.operators.table`) and those of MXNet 2."""
+"""Operators that a symbol can be made of: those of MXNet 1 (`gluonx.compat.operators.table`) and those of MXNet 2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT_NAMES = {
     "LayerNorm": ("output", "mean", "std"),
     "RNN": ("output", "state", "state_cell"),
 }
-"""What the outputs of an operator are called, where that is not ``output`` or ``output0``, ``output1``."""
+"""The names of an operator's outputs, where they are not ``output`` or ``output0``, ``output1``."""
 
 
 def find(name: str) -> LegacyOp | None:

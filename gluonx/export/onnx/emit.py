@@ -31,7 +31,7 @@ __all__ = ["RULES", "Emit", "Rule", "graph_of", "rule", "supported"]
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
-"""What each core operator becomes, by its name. Operators that the engine makes itself are called ``derived ...``."""
+"""The rule of each core operator, by its name. Operators that the engine makes itself are called ``derived ...``."""
 
 rule = into(RULES)
 """Makes the decorated function the rule of these operators."""
@@ -104,7 +104,7 @@ class Emit(Graph):
         return found.array
 
     def alone(self, arg: Any) -> bool:
-        """Whether a value is used once only, so that it may be kept in another form."""
+        """Return whether a value is used once only, so that it may be kept in another form."""
         return self.uses[arg] <= 1
 
     def leaf(self, index: int) -> Value:
@@ -196,7 +196,7 @@ def _computable(value: Any, beside: list[Any], op: Any) -> Any:
 
 
 def _place(step: Step) -> str:
-    """Where in the model a step is, without the name of the whole model's class."""
+    """Return the path of a step in the model, without the name of the whole model's class."""
     return step.path.partition(".")[2]
 
 

@@ -29,7 +29,7 @@ _OPEN = (
 def program_of(
     block: Any, specs: Sequence[Any], constraints: Sequence[str] = ()
 ) -> tuple[Program, list[str], list[str]]:
-    """What a block's forward does in predict mode, as operators on symbolic shapes.
+    """Record a block's forward in predict mode, as operators on symbolic shapes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def program_of(
         If something was computed by JAX itself.
     """
     params: dict[str, Any] = {}
-    for name, param in block.collect_params().items():
+    for name, param in block._array_params().items():
         handle = param._handle
         if handle is None:
             raise UninitializedError(f"Parameter '{name}' has not been initialized; call net.initialize() first")

@@ -29,17 +29,17 @@ _INT64 = np.dtype(np.int64)
 
 
 def is_static(shape: Iterable[Any]) -> bool:
-    """Whether all sizes are numbers."""
+    """Return whether all sizes are numbers."""
     return all(isinstance(n, int | np.integer) for n in shape)
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether an element type is one of floats, bfloat16 among them."""
+    """Return whether an element type is one of floats, bfloat16 among them."""
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
 def same_size(one: Any, other: Any) -> bool:
-    """Whether two sizes are equal for sure."""
+    """Return whether two sizes are equal for sure."""
     return str(one) == str(other)
 
 
@@ -65,7 +65,7 @@ class Value:
 
     @property
     def sized(self) -> bool:
-        """Whether the shape is kept."""
+        """True if the shape is kept."""
         return self._shape is not None
 
     @property
@@ -80,7 +80,7 @@ class Value:
 
     @property
     def known(self) -> bool:
-        """Whether its elements are known."""
+        """True if its elements are known."""
         return self._array is not None
 
     @property
@@ -156,7 +156,7 @@ class Graph:
         return self._named(taken, {id(v) for v in self.outputs})
 
     def _merge(self) -> None:
-        """Compute the same thing once: masks that every layer makes anew, for example."""
+        """Compute the same thing once: masks that every layer makes, for example."""
         first: dict[Any, Node] = {}
         instead: dict[int, Value] = {}
         for node in self.nodes:
@@ -184,7 +184,7 @@ class Graph:
     # --------------------------------------------------------------- values
 
     def input(self, name: str, dtype: Any, shape: Shape) -> Value:
-        """What is given at each run."""
+        """Add an input, which is given at each run."""
         value = Value(name, dtype, tuple(shape))
         self.inputs.append(value)
         return value
@@ -249,7 +249,7 @@ class Graph:
         return node.outputs[0] if nout is None else node.outputs
 
     def computed(self, value: Value, name: str, compute: Callable[[np.ndarray], np.ndarray]) -> Value:
-        """What `compute` makes of a known value, known as well."""
+        """Apply `compute` to a known value; the result is known as well."""
         made = np.ascontiguousarray(compute(value.array))
         return self.known(f"{value.name}.{name}", made, made.dtype, made.shape)
 

@@ -30,7 +30,7 @@ def wider(dtype: Any) -> np.dtype:
 
 
 def boolean(emit: Emit, value: Value) -> Value:
-    """Whether elements are not zero."""
+    """Cast to bool: whether elements are not zero."""
     return emit.cast(value, _BOOL)
 
 

@@ -39,7 +39,7 @@ def _cut(emit: Emit, x: Value, cuts: Sequence[tuple[int, Any, Any, int]], shape:
 
 
 def _whole(bounds: Sequence[Any], size: Any) -> bool:
-    """Whether a slice (start, stop, step) takes everything."""
+    """Return whether a slice (start, stop, step) takes everything."""
     start, stop, step = bounds
     if step not in (None, 1) or (start is not None and str(start) != "0"):
         return False
@@ -314,7 +314,7 @@ def _one(emit: Emit, x: Value, axis: int, place: int) -> Value:
 
 
 def _length(item: Any, size: Any) -> Any:
-    """How many elements a slice takes; of an open size, something that nobody takes for a number."""
+    """Return the number of elements of a slice; of an open size, something that nobody takes for a number."""
     if is_static([size, *[v for v in item[1:] if v is not None]]):
         return len(range(*slice(*item[1:]).indices(size)))
     return f"part of {size}"

@@ -104,7 +104,7 @@ def _windows(emit: Emit, x: Value, attrs: Any) -> Value:
 
 
 def _completed(emit: Emit, out: Value, axes: Sequence[_Axis], fill: float) -> Value:
-    """What the windows give that lie behind the data, where there are some."""
+    """Pad the result with what windows give that lie behind the data, where there are some."""
     blind = [axis.blind for axis in axes]
     if not any(blind):
         return out

@@ -164,7 +164,7 @@ def _merge_heads(emit: Emit, step: Step) -> Any:
 
 
 def _allowed(emit: Emit, step: Step, shared: int) -> Value | None:
-    """Where queries may look: broadcasts to (batch, heads, queries, keys), with the heads in groups if they share."""
+    """Combine masks: where queries may look, broadcasts to (batch, heads, queries, keys), heads in groups if shared."""
     mask, valid = (*step.args, None, None)[3:5]
     queries, keys = step.shapes[0].shape[1], step.shapes[1].shape[1]
     found: list[Value] = []

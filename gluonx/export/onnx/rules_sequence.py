@@ -66,7 +66,7 @@ def _weights(emit: Emit, pieces: dict[str, np.ndarray], mode: str, layer: int, s
 
 
 def _zeros(emit: Emit, arg: Any) -> bool:
-    """Whether a begin state is zero throughout, which ONNX takes for granted."""
+    """Return whether a begin state is zero throughout, which ONNX takes for granted."""
     if isinstance(arg, Ref) and arg.step is not None and emit.steps[arg.step].op.name in ("zeros", "zeros_like"):
         return True
     value = emit.value(arg)

@@ -105,7 +105,7 @@ class _External:
         self.end = 0
 
     def place(self, value: Value) -> tuple[int, int]:
-        """Where a value will begin, and how long it is."""
+        """Append a value, and return where it will begin and its number of bytes."""
         start = -(-self.end // _ALIGNED) * _ALIGNED
         self.values.append((start, value))
         self.end = start + value.array.nbytes

@@ -26,7 +26,7 @@ def _mixed_35(pooled: int) -> tuple[Any, ...]:
 
 
 def _mixed_17(inner: int) -> tuple[Any, ...]:
-    """17x17 places, 7x7 convolutions taken apart."""
+    """17x17 places, 7x7 convolutions factorized."""
     once = ((inner, 1), (inner, *_ACROSS), (192, *_DOWN))
     twice = ((inner, 1), (inner, *_DOWN), (inner, *_ACROSS), (inner, *_DOWN), (192, *_ACROSS))
     return ((192, 1),), once, twice, ("avg", (192, 1))

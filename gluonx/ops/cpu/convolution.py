@@ -1,4 +1,4 @@
-"""Which form a convolution takes on a CPU.
+"""Forms of a convolution on a CPU, and the choice among them.
 
 XLA computes most convolutions on a CPU by a good library, and some by a plain loop that is 5 to 300 times slower. Which
 ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes alone:
@@ -19,9 +19,9 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
   that place's weights and added up, which XLA makes one loop of.
 
-All of it wants the channels last, and what XLA turns round for one operation it leaves turned for the next if that does
+All of it wants the channels last, and what XLA transposes for one operation it leaves so for the next if that does
 the same: so `gluonx.ops.cpu.channels_last` has what stands between convolutions computed with the channels last, too.
-Transposed convolutions have a room of their own, `gluonx.ops.cpu.transposed`.
+Transposed convolutions have a module of their own, `gluonx.ops.cpu.transposed`.
 
 `convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
 (as when exporting StableHLO), keep the native operation. A form is written in differentiable operations (shifts have a
@@ -84,7 +84,7 @@ def native_forms() -> Iterator[None]:
 
 
 def native_only() -> bool:
-    """Whether `native_forms` is in force."""
+    """Return whether `native_forms` is in force."""
     return _native_only.get()
 
 
@@ -219,7 +219,7 @@ def native(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _pieces(rows: int, columns: int, depth: int) -> int:
-    """How many pieces, each for a thread, XLA's library makes of a product (`rows` x `depth`) (`depth` x `columns`)."""
+    """Count the pieces, one a thread, that XLA's library makes of (`rows` x `depth`) times (`depth` x `columns`)."""
     depth, high, wide = min(depth, 1024), min(rows, 16), min(columns, 64)
     least = min(rows, 64) * wide
     while high * wide < least or ((high + wide) * depth < 1 << 16 and high * wide < 1 << 16):
@@ -233,7 +233,7 @@ def _pieces(rows: int, columns: int, depth: int) -> int:
 
 
 def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
-    """How many bands each image is cut into by `_bands`; 0 where that does not help."""
+    """Return the number of bands into which `_bands` splits each image; 0 where that does not help."""
     if not _LONE_ROWS or len(geometry.stride) != 2 or geometry.groups > 1:
         return 0
     kernel = geometry.spatial(weight.shape)
@@ -317,7 +317,7 @@ def _weighted_sum(images: Iterable[Array], weight: Array, geometry: Geometry) ->
 
 
 def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """What `_shifts` computes but for rounding, written such that its transpose with respect to `weight` is lean.
+    """Compute `_shifts` but for rounding, written such that its transpose with respect to `weight` is lean.
 
     The transpose with respect to a place's weights is a sum over the image times the result's gradient. If the image
     was shifted, XLA would make the shifted images as soon as the image is there, and keep all of them until the
@@ -356,7 +356,7 @@ def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """What `_shifts` computes but for rounding, written such that its transpose with respect to `x` is fast.
+    """Compute `_shifts` but for rounding, written such that its transpose with respect to `x` is fast.
 
     The transpose of a slice is a pad, and a sum of pads asks for the bounds at every element. So here each place's
     image is padded, and the sum is cut: transposed, that is one pad and a sum of slices, three to five times as fast.

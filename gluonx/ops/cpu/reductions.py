@@ -14,7 +14,7 @@ operation.
 - Running sums and products. XLA combines windows; `running` goes along the axis with all other elements side by side.
 - Sorting. Floats are compared by a comparator that knows NaN and the sign of zero; as whole numbers of the same order
   they take a quarter of the time.
-- The gradient of softmax over short rows. XLA computes the exponentials anew for each use of the result; `softmax`
+- The gradient of softmax over short rows. XLA computes the exponentials again for each use of the result; `softmax`
   keeps the result.
 """
 
@@ -208,7 +208,7 @@ def ordered(x: Array, axis: int) -> Array:
 
 
 def _once(x: Array) -> Array:
-    """`x`, which is not to be computed anew for each of its uses."""
+    """`x`, which is not to be recomputed for each of its uses."""
     return on_cpu(lax.optimization_barrier, lambda x: x, x)
 
 

@@ -87,7 +87,7 @@ def _seed(seed: Array) -> Array:
 
 @functools.cache
 def implementation() -> Any:
-    """What ``jax.random.wrap_key_data(words, impl=...)`` takes, for a key that draws what JAX's own does.
+    """Return the `impl` of ``jax.random.wrap_key_data(words, impl=...)`` for a key that draws what JAX's own does.
 
     That is so while ``jax_threefry_partitionable`` is on, as it is by default; else it is JAX's own that comes back.
 

@@ -145,7 +145,7 @@ def _transpose(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) ->
 
 
 def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    """What `_transpose` computes but for rounding, written such that its transpose with respect to `weight` is fast.
+    """Compute `_transpose` but for rounding, written such that its transpose with respect to `weight` is fast.
 
     The weight is taken for the image, channels as batch, and the data for the kernel. Transposed that is a convolution
     of the result's gradient with the data as a kernel with holes, as the weight gradient of any strided convolution.
@@ -241,7 +241,7 @@ def _reaches(geometry: Geometry, kernel: Shape, places: Shape, out_shape: Sequen
 
 
 def _sum_of_products(geometry: Geometry, kernel: Shape, products: Array, out_shape: Shape) -> Array:
-    """What `_products` gives, as the image: each phase is a sum of slices, and the phases lie between each other."""
+    """Sum `_products` to the image: each phase is a sum of slices, and the phases lie between each other."""
     space, first_tap = len(kernel), _first_tap(geometry)
     reaches = _reaches(geometry, kernel, products.shape[1 : space + 1], out_shape)
     config = [(0, 0, 0)] * products.ndim

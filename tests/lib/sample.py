@@ -1,0 +1,55 @@
+"""The share of the tests that a run takes: others with every commit, the same ones in every clone of it."""
+
+import os
+import subprocess
+import zlib
+
+from lib import TESTS
+
+__all__ = ["ROUND", "SAMPLED", "WHOLE", "chosen"]
+
+
+def _content():
+    """The hash of the files as committed, or "none" outside of a clone."""
+    call = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], cwd=TESTS, capture_output=True, text=True)
+    return call.stdout.strip()[:12] or "none"
+
+
+ROUND = os.environ.get("GLUONX_TEST_ROUND") or _content()
+
+
+def chosen(nodeid, share):
+    """True for one test in `share`."""
+    return zlib.crc32(f"{ROUND} {nodeid}".encode()) % share == 0
+
+
+# Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
+# that take long are in the list for what they cost, and those that look alike for what they show.
+SAMPLED = {
+    "test_bad_arguments.py": 3,
+    "test_benchmarks.py": 4,
+    "test_contract_edges.py": 3,
+    "test_cpu_forms.py": 3,
+    "test_dtypes.py": 3,
+    "test_export_mxnet.py": 6,
+    "test_fusion_optimizer.py": 3,
+    "test_layers.py": 3,
+    "test_legacy_nd.py": 2,
+    "test_legacy_ops.py": 6,
+    "test_loss.py": 2,
+    "test_lowerings.py": 5,
+    "test_model_zoo.py": 6,
+    "test_npx_image.py": 3,
+    "test_ops_edges.py": 3,
+    "test_optimizer_long.py": 4,
+    "test_quantize_ops.py": 3,
+    "test_random_distributions.py": 4,
+    "test_rnn_golden.py": 4,
+    "test_rnn_ops.py": 4,
+    "test_symbol.py": 3,
+    "test_symbol_rnn.py": 5,
+    "test_vision_ops.py": 3,
+}
+
+
+WHOLE = {("test_loss.py", "test_golden")}  # what nothing else would notice
