@@ -92,7 +92,9 @@ __all__ = [
     "engine",
     "error",
     "errors",
+    "estimator",
     "export",
+    "files",
     "from_jax",
     "functional",
     "gluon",
@@ -105,17 +107,21 @@ __all__ = [
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
+    "kv",
+    "kvstore",
     "load",
+    "log",
     "loss",
     "lr_scheduler",
     "metric",
-    "nd",
     "mod",
     "model",
-    "operator",
     "model_zoo",
     "module",
+    "mon",
+    "monitor",
     "name",
+    "nd",
     "nn",
     "np",
     "np_array",
@@ -126,17 +132,19 @@ __all__ = [
     "numpy",
     "numpy_extension",
     "onnx",
+    "operator",
     "ops",
     "optimizer",
     "parameter",
     "random",
     "recordio",
+    "registry",
     "rnn",
     "runtime",
-    "files",
     "set_np_shape",
     "sym",
     "symbol",
+    "test_utils",
     "tpu",
     "trainer",
     "use_np",
@@ -145,6 +153,8 @@ __all__ = [
     "use_np_shape",
     "util",
     "utils",
+    "visualization",
+    "viz",
     "waitall",
 ]
 
@@ -174,6 +184,7 @@ extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.expor
 for _name in ("ImageDetIter", "ImageIter"):
     extensions.NAMES.offer(f"gluonx.image.{_name}", f"gluonx.compat.io.image_iter:{_name}")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
+extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")

@@ -17,9 +17,8 @@ C_LIBRARY = "a part of MXNet's C library"
 LATER = "not in this version"
 CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels"
 
-_LOOP = "write the loop with autograd.record() and Trainer.step"
 _MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
-_COLLECTIVES = "XLA's collectives take its place; Trainer accepts kvstore=..."
+_STORE = "it is a store over several processes: use jax.distributed, or a class by KVStoreBase.register"
 _DENSITIES = "draw with np.random, and write densities with np and npx"
 _QUANTIZED = "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)"
 _GRAPHS = "graph sampling on sparse arrays is not here"
@@ -42,36 +41,28 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "rewrites symbols for oneDNN; the operators are in `npx`",
         "the operators are in npx; or use net.cast('bfloat16') or gluonx.amp",
     ),
+    "mxnet.contrib.text": ("", "the vectors are not fetched: give their file to text.embedding.CustomEmbedding"),
     "mxnet.dlpack": (C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'", ""),
-    "mxnet.estimator": ("", _LOOP),
     "mxnet.executor": ("", "call the symbol's bind, or write the net as a HybridBlock"),
     "mxnet.gluon.block": (LATER, ""),
     "mxnet.gluon.contrib.data.text": ("", "read the files with gluonx.data"),
-    "mxnet.gluon.contrib.estimator": (LATER, _LOOP),
     "mxnet.gluon.data": (LATER, ""),
     "mxnet.gluon.probability": (LATER, _DENSITIES),
     "mxnet.gluon.rnn": (LATER, ""),
     "mxnet.io": ("", "use another iterator of mx.io, or gluonx.data.DataLoader"),
-    "mxnet.kv": ("", _COLLECTIVES),
-    "mxnet.kvstore": (LATER, _COLLECTIVES),
+    "mxnet.kvstore": ("", _STORE),
     "mxnet.libinfo": ("", "there is no shared library"),
     "mxnet.library": ("", "write an operator with gluonx.from_jax"),
     "mxnet.mod": ("", _MODULE),
     "mxnet.model": ("", "use model.load_checkpoint and SymbolBlock"),
     "mxnet.module": ("", _MODULE),
-    "mxnet.mon": ("", "use Block.register_op_hook"),
-    "mxnet.monitor": ("", "use Block.register_op_hook"),
     "mxnet.nd": (LATER, ""),
     "mxnet.operator": (LATER, "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax"),
     "mxnet.probability": ("", _DENSITIES),
     "mxnet.profiler": ("", "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()"),
-    "mxnet.rnn": ("", "the cells for symbols are not here; use gluon.rnn"),
     "mxnet.rtc": ("", "gluonx.from_jax takes any JAX function, Pallas kernels included"),
     "mxnet.runtime": ("", "ask gluonx.runtime.Features() or jax.devices()"),
     "mxnet.sym": (LATER, ""),
-    "mxnet.test_utils": (LATER, "use numpy.testing"),
-    "mxnet.visualization": (LATER, "use Block.summary()"),
-    "mxnet.viz": ("", "use Block.summary()"),
     # Names, and patterns of names.
     "mxnet.autograd.get_symbol": ("it is `gluonx.deferred.get_symbol`, of what is recorded and not computed yet", ""),
     "mxnet.gluon.contrib.nn.SparseEmbedding": ("", "use nn.Embedding: all arrays are dense"),
@@ -107,6 +98,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "tostype",
         _OLDER_METHOD,
     ),
+    "mxnet.test_utils.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.numpy_fallback": ("wraps NumPy's functions for MXNet's own modules; ours need no fallback", ""),
     "mxnet.util.set_module": ("sets `__module__` of MXNet's own functions", ""),
@@ -153,8 +145,8 @@ def instead_of(dotted: str) -> str:
 
     Examples
     --------
-    >>> instead_of("mxnet.viz.plot_network")
-    'use Block.summary()'
+    >>> instead_of("mxnet.library.load")
+    'write an operator with gluonx.from_jax'
     """
     parts = dotted.split(".")
     for n in range(len(parts), 1, -1):

@@ -28,9 +28,14 @@ SHORT = {
     "img": "gluonx.image",
     "init": "gluonx.initializer",
     "io": "gluonx.compat.io",
+    "kv": "gluonx.compat.kvstore",
+    "kvstore": "gluonx.compat.kvstore",
+    "log": "gluonx.compat.log",
     "mod": "gluonx.compat.module",
     "model": "gluonx.compat.model",
     "module": "gluonx.compat.module",
+    "mon": "gluonx.compat.monitor",
+    "monitor": "gluonx.compat.monitor",
     "name": "gluonx.compat.name",
     "nd": "gluonx.compat.nd",
     "ndarray": "gluonx.compat.nd",
@@ -40,12 +45,16 @@ SHORT = {
     "operator": "gluonx.compat.operator",
     "parameter": "gluonx.block.parameter",
     "recordio": "gluonx.data.recordio",
+    "registry": "gluonx.compat.registry",
     "runtime": "gluonx.compat.runtime",
     "serialize": "gluonx.files",
     "sym": "gluonx.compat.symbol",
     "symbol": "gluonx.compat.symbol",
     "symbol_block": "gluonx.compat.symbol_block",
+    "test_utils": "gluonx.compat.test_utils",
     "util": "gluonx.compat.util",
+    "visualization": "gluonx.compat.visualization",
+    "viz": "gluonx.compat.visualization",
 }
 FORMER = ("exchange", "serialize")  # of gluonx 0.1.0; they warn, and so no `dir` shows them
 # Modules of gluonx 0.1.0 that its pickles name, and where they are now.
@@ -71,8 +80,8 @@ def absent(name: str) -> str:
 
     Examples
     --------
-    >>> absent("viz")
-    "module 'gluonx' has no attribute 'viz': use Block.summary()"
+    >>> absent("library")
+    "module 'gluonx' has no attribute 'library': write an operator with gluonx.from_jax"
     """
     from gluonx._absent import instead_of  # a long table, for an error only
 

@@ -16,8 +16,10 @@ from gluonx.np.random import sample
 from gluonx.np.wrapping import as_size, write_out
 from gluonx.npx import random as _extended
 from gluonx.npx.signatures import IGNORED
+from gluonx.ops.prng import get_state as get_state
 from gluonx.ops.prng import host_rng as host_rng
 from gluonx.ops.prng import seed as seed
+from gluonx.ops.prng import set_state as set_state
 from gluonx.ops.registry import HINTS
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "exponential",
     "gamma",
     "generalized_negative_binomial",
+    "get_state",
     "host_rng",
     "multinomial",
     "negative_binomial",
@@ -34,6 +37,7 @@ __all__ = [
     "randint",
     "randn",
     "seed",
+    "set_state",
     "shuffle",
     "uniform",
 ]

@@ -35,6 +35,7 @@ from gluonx.errors import (
     StaleGradientError,
     UninitializedError,
 )
+from gluonx.extensions import NAMES
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, traced_closure
@@ -63,6 +64,7 @@ _FOUND_AGAIN = frozenset(
 )
 _UPDATES: dict[Any, DerivedOp] = {}
 _MOST_UPDATES = 256
+_OWN_STORES = ("local", "device", "nccl")
 
 
 class _Plan:
@@ -134,8 +136,13 @@ class Trainer(Checked):
         A name such as ``'adam'``, an object, or any transformation of optax.
     optimizer_params : dict, optional
         Settings for an optimizer given by name.
-    kvstore, compression_params, update_on_kvstore
-        Taken for ported code; one process has nothing to exchange.
+    kvstore : str or object
+        A store of a class of your own (see `gluonx.compat.kvstore`), which is given all gradients before the update.
+        MXNet's own are taken for ported code; one process has nothing to exchange.
+    update_on_kvstore : bool, optional
+        Whether that store updates the weights too; by default where it is capable of it.
+    compression_params
+        Taken for ported code.
     keep_grads : bool
         Whether gradients stay readable after ``step``, as in Gluon. False saves their memory.
 
@@ -175,6 +182,11 @@ class Trainer(Checked):
         self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **settings)
         self._keep_grads = keep_grads
         self._kvstore = kvstore
+        self._store = _store_of(kvstore)
+        self._on_store = self._store is not None and (
+            bool(self._store.is_capable("optimizer")) if update_on_kvstore is None else bool(update_on_kvstore)
+        )
+        self._in_store: set[int] = set()
         self._scaler: Any = None  # gluonx.amp's loss scale
         self._imperative: dict[int, Any] = {}
         self._begin({})
@@ -200,7 +212,8 @@ class Trainer(Checked):
 
     def _restore(self, kept: dict[str, Any]) -> None:
         states = kept.pop("states")
-        self.__dict__.update(kept)
+        # Pickles of gluonx 0.1.0 know of no stores.
+        self.__dict__.update({"_store": None, "_on_store": False, "_in_store": set(), **kept})
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._begin(states)
 
@@ -293,15 +306,51 @@ class Trainer(Checked):
         DeferredInitializationError
             If no forward has reached a parameter, so that its shape is unknown. `ignore_stale_grad` leaves it waiting.
         """
-        return self._update(batch_size, ignore_stale_grad) if closure is None else self._close(batch_size, closure)
+        if closure is not None:
+            return self._close(batch_size, closure)
+        if self._on_store:
+            return self._update_in_store(batch_size, ignore_stale_grad)
+        if self._store is not None:
+            self._exchange(ignore_stale_grad)
+        return self._update(batch_size, ignore_stale_grad)
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """The same as :meth:`step` where nothing is exchanged between processes."""
+        """Does :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself."""
+        if self._on_store:
+            raise ValueError("update() cannot be called where the kvstore updates the weights: call step()")
         self._update(batch_size, ignore_stale_grad)
 
+    @door
     def allreduce_grads(self) -> None:
-        """For code that separates exchange from update; one process has nothing to exchange."""
+        """Gives the gradients to the kvstore, if it is one of the user's; one process has nothing to exchange."""
+        if self._on_store:
+            raise ValueError("allreduce_grads() cannot be called where the kvstore updates the weights: call step()")
+        if self._store is not None:
+            self._exchange(True)
+
+    def _in_turn(self, ignore_stale: bool) -> Iterator[tuple[int, Any]]:
+        """Each parameter with a new gradient that the store knows: its number and its array."""
+        todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+        for i in todo:
+            weight = (self._params[i]._home or self._params[i]).data()
+            if i not in self._in_store:
+                self._store.broadcast(i, weight, [weight])
+                self._in_store.add(i)
+            yield i, weight
+
+    def _exchange(self, ignore_stale: bool) -> None:
+        for i, weight in self._in_turn(ignore_stale):
+            self._store.pushpull(i, [weight.grad], out=[weight.grad], priority=-i)
+
+    def _update_in_store(self, batch_size: float, ignore_stale: bool) -> None:
+        """Has the store update the weights by the optimizer."""
+        self._optimizer.rescale_grad = self._scale / _positive(batch_size)
+        if not self._in_store:
+            self._store.set_optimizer(self._optimizer)
+        for i, weight in self._in_turn(ignore_stale):
+            self._store.pushpull(i, [weight.grad], out=[weight], priority=-i)
+            _variable_of(self._params[i]).fresh = False
 
     def _update(self, batch_size: float, ignore_stale: bool) -> None:
         size = _positive(batch_size)
@@ -616,6 +665,18 @@ def _unreached(param: Parameter) -> DeferredInitializationError:
     return DeferredInitializationError(
         Text.UNREACHED.format(path=path, shape=param.shape, block=path.rpartition(".")[0] or path)
     )
+
+
+def _store_of(kvstore: Any) -> Any:
+    """Return the store of a user's class that is meant; None for MXNet's own."""
+    if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
+        return None
+    found = NAMES["gluonx.kvstore"](kvstore)
+    if found is not None and not (
+        callable(getattr(found, "broadcast", None)) and callable(getattr(found, "pushpull", None))
+    ):
+        raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
+    return found
 
 
 class _Probe:

@@ -23,7 +23,7 @@ ROOMS = [
     "aliases", "files",
     "ops", "deferred", "engine", ("np", "npx"), "autograd", "random", "export",
     "initializer", "block",
-    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image",
+    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image", "estimator",
     "model_zoo", "profiler", "amp",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip

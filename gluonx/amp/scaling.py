@@ -77,6 +77,16 @@ class LossScaler:
         """The number of skipped steps; reading it waits for the steps before."""
         return int(self.arrays[3].item())
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the scale and the counts, in types of JSON; this reads."""
+        return {"numbers": [array.item() for array in self.arrays]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        kinds = (np.float32, np.float32, np.int32, np.int32)
+        for array, kind, number in zip(self.arrays, kinds, state["numbers"], strict=True):
+            array.value, array.aval = jax.device_put(kind(number)), None
+
     def operand(self) -> float:
         """Return the update's scalar argument: 1 where gradients are still multiplied by the scale, else 0."""
         return 1.0 if self.scaled else 0.0

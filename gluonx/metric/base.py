@@ -132,6 +132,14 @@ class EvalMetric(Checked):
         self.num_inst = 0
         self.sum_metric = 0.0
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was gathered, in types of JSON; this reads."""
+        return {"sum_metric": float(self.sum_metric), "num_inst": self.num_inst}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        self.sum_metric, self.num_inst = state["sum_metric"], state["num_inst"]
+
     def get(self) -> tuple[Any, Any]:
         """The name and the value; NaN while nothing has been gathered."""
         count, total = self.num_inst, self.sum_metric
@@ -273,6 +281,15 @@ class CompositeEvalMetric(EvalMetric):
         """Forget what was gathered, in each metric."""
         for metric in self.metrics:
             metric.reset()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was gathered, in types of JSON; this reads."""
+        return {"metrics": [metric.state_dict() for metric in self.metrics]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        for metric, kept in zip(self.metrics, state["metrics"], strict=True):
+            metric.load_state_dict(kept)
 
     def get(self) -> tuple[list[str], list[Any]]:
         """The names and the values of all."""

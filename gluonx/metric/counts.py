@@ -36,6 +36,7 @@ class _Counts(_Scored):
 
     class_type = "binary"
     threshold: Any = 0.5
+    _shape_of = ("num_classes",)
 
     def reset(self) -> None:
         """Forget what was gathered."""
@@ -200,6 +201,8 @@ class PCC(_Scored):
     Predictions are scores along axis 1, or class indices in the shape of the label; indices have to be read to see how
     many classes there are.
     """
+
+    _shape_of = ("k",)
 
     def __init__(self, name: str = "pcc", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)

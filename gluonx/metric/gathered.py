@@ -6,7 +6,8 @@ The base is `Gathered`; most of its subclasses do no more than to name their ope
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as onp
@@ -45,6 +46,7 @@ class Gathered(EvalMetric):
 
     _op: BoundOp
     _width = 1
+    _shape_of: ClassVar[tuple[str, ...]] = ()  # attributes that the shape of the totals depends on
 
     def reset(self) -> None:
         """Forget what was gathered."""
@@ -92,6 +94,19 @@ class Gathered(EvalMetric):
         if self._state is None:
             return onp.zeros(self._width)
         return onp.asarray(self._state).astype(onp.float64).sum(0)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was gathered, in types of JSON; this reads."""
+        state = None if self._state is None else onp.asarray(self._state).tolist()
+        return {"state": state, "num": self._num, **{name: getattr(self, name) for name in self._shape_of}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on, to the bit, from what `state_dict` gave."""
+        kept = state["state"]
+        self._state = None if kept is None else jnp.asarray(onp.asarray(kept, onp.float32))
+        self._num = state["num"]
+        for name in self._shape_of:
+            setattr(self, name, state[name])
 
     @property
     def sum_metric(self) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,18 @@ import numpy as np
 from gluonx.errors import ArgumentError
 from gluonx.ops.cpu import threefry
 
-__all__ = ["drawing_by", "drawing_from", "host_rng", "next_index", "next_stream", "root", "seed", "wrap"]
+__all__ = [
+    "drawing_by",
+    "drawing_from",
+    "get_state",
+    "host_rng",
+    "next_index",
+    "next_stream",
+    "root",
+    "seed",
+    "set_state",
+    "wrap",
+]
 
 
 class _State:
@@ -78,6 +90,64 @@ def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> Non
         raise ArgumentError(f"seed must be an integer, got {seed_state!r}")
     with _state.lock:
         _state.reset(int(seed_state) & 0xFFFFFFFFFFFFFFFF)
+
+
+def get_state() -> dict[str, Any]:
+    """Return the state of all random streams, in types of JSON; `set_state` goes back to it.
+
+    Examples
+    --------
+    >>> state = get_state()
+    >>> a = host_rng().random()
+    >>> set_state(state)
+    >>> a == host_rng().random()
+    True
+    """
+    with _state.lock:
+        bits: Any = _state.host.bit_generator
+        return {
+            "seed": _state.value,
+            "counter": _state.counter,
+            "streams": _state.streams,
+            "spawned": bits.seed_seq.n_children_spawned,
+            "host": _listed(bits.state),
+        }
+
+
+def set_state(state: dict[str, Any]) -> None:
+    """Go back to a state that `get_state` gave.
+
+    Raises
+    ------
+    ArgumentError
+        A TypeError and a ValueError, if it is something else. Nothing has changed then.
+    """
+    try:
+        numbers = [int(state[name]) for name in ("seed", "counter", "streams", "spawned")]
+        sequence = np.random.SeedSequence(numbers[0], n_children_spawned=numbers[3])
+        bits = np.random.Philox(sequence)
+        bits.state = _unlisted(state["host"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(
+            f"set_state takes what random.get_state() gave; this is something else: {error!r}"
+        ) from None
+    with _state.lock:
+        _state.reset(numbers[0])
+        _state.counter, _state.streams = numbers[1:3]
+        _state.host = np.random.Generator(bits)
+
+
+def _listed(state: Any) -> Any:
+    """A state of NumPy's with lists for arrays."""
+    if isinstance(state, dict):
+        return {name: _listed(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
+
+
+def _unlisted(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {name: _unlisted(value) for name, value in state.items()}
+    return np.asarray(state, np.uint64) if isinstance(state, list) else state
 
 
 def host_rng() -> np.random.Generator:

@@ -105,8 +105,8 @@ def test_modules_lie_where_mxnet_has_them(name):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("kv", "collectives"),
-        ("test_utils", "use numpy.testing"),
+        ("library", "gluonx.from_jax"),
+        ("rtc", "Pallas"),
     ],
 )
 def test_what_is_absent_says_so(name, hint):

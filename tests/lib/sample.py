@@ -47,6 +47,7 @@ SAMPLED = {
     "test_rnn_golden.py": 4,
     "test_rnn_ops.py": 4,
     "test_symbol.py": 3,
+    "test_symbol_rnn.py": 5,
     "test_vision_ops.py": 3,
 }
 

@@ -41,6 +41,9 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.npx.masked_log_softmax": "None is 1.0",
     "mxnet.npx.masked_softmax": "None is 1.0",
     "mxnet.np.ndarray.broadcast_like": "raises in MXNet",
+    "mxnet.test_utils.Features.popitem": "of a dict; nobody takes entries out",
+    "mxnet.test_utils.np_symbol.list_attr": "MXNet raises for it",
+    "mxnet.visualization.plot_network": "None is {}",
 }
 """Signatures that differ on purpose."""
 
@@ -82,6 +85,8 @@ _OF_A_KIND = (
     ("mxnet.sym", "'create_fn'", "there is one class of symbols"),
     ("mxnet.sym", "'entries'", "MXNet's constructor takes a handle of its C library"),
     ("mxnet.nd", "'handle'", "MXNet's constructor takes a handle of its C library"),
+    ("mxnet.kvstore", "'handle'", "MXNet's constructor takes a handle of its C library"),
+    ("mxnet.test_utils", "'entries'", "MXNet's constructor takes a handle of its C library"),
 )
 """Differences of many names: the beginning of the module, words of the difference, and why."""
 

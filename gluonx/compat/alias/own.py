@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import logging
 import math
 import sys
 from collections.abc import Callable
@@ -39,15 +38,6 @@ def _name(module: str, name: str) -> Callable[[], Any]:
 def _either(module: str, name: str, klass: type) -> Callable[[], Any]:
     """`klass`, which is MXNet 1's of that name, or gluonx's once ``set_np()`` was called."""
     return lambda: klass if Naming.active else getattr(_real(module), name)
-
-
-def _logger(name: str | None = None, filename: str | None = None, filemode: str = "a", level: int = 30) -> Any:
-    """A logger of the standard library."""
-    logger = logging.getLogger(name)
-    if filename:
-        logger.addHandler(logging.FileHandler(filename, filemode))
-    logger.setLevel(level)
-    return logger
 
 
 def _apply_weighting(*args: Any) -> Any:
@@ -311,6 +301,8 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
     "mxnet.libinfo.__version__": _name("gluonx.compat", "VERSION"),
+    "mxnet.gluon.block.SymbolBlock": _name("gluonx.compat.symbol_block", "SymbolBlock"),
+    "mxnet.gluon.parameter.tensor_types": _value((NDArray,)),
     "mxnet.gluon.tensor_types": _value((NDArray,)),
     "mxnet.gluon.loss._apply_weighting": _value(_apply_weighting),
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
@@ -324,6 +316,4 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.recordio.namedtuple": _name("collections", "namedtuple"),
     "mxnet.recordio.cv2": _opencv,
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
-    "mxnet.log.get_logger": _value(_logger),
-    "mxnet.log.getLogger": _value(_logger),
 }

@@ -20,6 +20,8 @@ MODULES = {
     "mxnet.contrib.onnx": "gluonx.onnx",
     "mxnet.contrib.sym": "gluonx.symbol.contrib",
     "mxnet.contrib.symbol": "gluonx.symbol.contrib",
+    "mxnet.contrib.tensorboard": "gluonx.compat.contrib.tensorboard",
+    "mxnet.contrib.text": "gluonx.compat.contrib.text",
     "mxnet.error": "gluonx.errors",
     "mxnet.gluon": "gluonx",
     "mxnet.gluon.contrib": "gluonx.contrib",
@@ -27,7 +29,7 @@ MODULES = {
     "mxnet.gluon.contrib.data.text": "",
     "mxnet.gluon.contrib.data.vision.transforms": "gluonx.compat.contrib.data.boxes",
     "mxnet.gluon.contrib.data.vision.transforms.bbox": "gluonx.compat.contrib.data.boxes",
-    "mxnet.gluon.contrib.estimator": "",
+    "mxnet.gluon.contrib.estimator": "gluonx.estimator",
     "mxnet.init": "gluonx.initializer",
     "mxnet.kv": "gluonx.kvstore",
     "mxnet.mod": "gluonx.module",
@@ -44,7 +46,7 @@ MODULES = {
     "mxnet.operator": "gluonx.compat.operator",
     "mxnet.random": "gluonx.compat.nd.random",
     "mxnet.registry": "gluonx.compat.registry",
-    "mxnet.rnn": "",
+    "mxnet.rnn": "gluonx.compat.rnn",
     "mxnet.sym": "gluonx.symbol",
     "mxnet.symbol.numpy": "gluonx.symbol.np",
     "mxnet.symbol.numpy_extension": "gluonx.symbol.npx",
@@ -80,6 +82,7 @@ _PARTS = {
     "mxnet.numpy_extension": "control_flow utils",
     "mxnet.optimizer": "adabelief adadelta adagrad adam adamW adamax contrib dcasgd ftml ftrl lamb lans lars nadam nag "
     "optimizer rmsprop sgd sgld signum updater utils",
+    "mxnet.rnn": "io rnn rnn_cell",
     "mxnet.symbol": "symbol",
 }
 PARTS = {f"{package}.{name}": package for package, names in _PARTS.items() for name in names.split()}

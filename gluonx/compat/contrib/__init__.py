@@ -1,4 +1,4 @@
-"""``gluon.contrib`` of MXNet 1: layers that have moved to ``gluon.nn`` and ``gluon.rnn`` since."""
+"""``gluon.contrib``: the estimator, and layers of MXNet 1 that have moved to ``gluon.nn`` and ``gluon.rnn`` since."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gluonx._absent import instead_of
 
-__all__ = ["cnn", "data", "nn", "rnn"]
+__all__ = ["cnn", "data", "estimator", "nn", "rnn", "tensorboard", "text"]
 
 
 def __getattr__(name: str) -> Any:

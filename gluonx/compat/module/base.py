@@ -198,16 +198,16 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ValueError("fit: num_epoch must say for how many epochs to train")
-        if monitor is not None:
-            self.install_monitor(monitor)
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         initializer = init.Uniform(0.01) if initializer is None else initializer
+        if monitor is not None:
+            self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
-            self._epoch(epoch, train_data, eval_metric, batch_end_callback)
+            self._epoch(epoch, train_data, eval_metric, batch_end_callback, monitor)
             called(epoch_end_callback, epoch, self.symbol, *self.get_params())
             if eval_data is not None:
                 callbacks = (eval_batch_end_callback, eval_end_callback)
@@ -215,13 +215,17 @@ class BaseModule:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any) -> None:
+    def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None) -> None:
         start = time.time()
         eval_metric.reset()
         for count, batch in enumerate(data):
+            if monitor is not None:
+                monitor.tic()
             self.forward_backward(batch)
             self.update()
             self.update_metric(eval_metric, batch.label)
+            if monitor is not None:
+                monitor.toc_print()
             called(callback, BatchEndParam(epoch, count, eval_metric, locals()))
         for name, value in eval_metric.get_name_value():
             self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
@@ -270,8 +274,8 @@ class BaseModule:
         self.set_params(found["arg"], found["aux"])
 
     def install_monitor(self, mon: Any) -> None:
-        """GraphError: there are no monitors."""
-        raise GraphError("there are no monitors here; look at get_outputs(), or use Block.register_op_hook")
+        """Have a `gluonx.compat.monitor.Monitor` look at the outputs within the symbol."""
+        raise NotImplementedError(f"{type(self).__name__} has no symbol to monitor")
 
 
 def batch_of(data: Any) -> DataBatch:

@@ -50,6 +50,7 @@ class BucketingModule(BaseModule):
         self._buckets: dict[Any, Module] = {}
         self._key = default_bucket_key
         self._grad_req: Any = "write"
+        self._monitor: Any = None
         self._module = self._made(default_bucket_key)
 
     def _made(self, key: Any) -> Module:
@@ -119,8 +120,17 @@ class BucketingModule(BaseModule):
             module.bind(*given)
             if self.optimizer_initialized:
                 module.borrow_optimizer(whole)
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
         self._module, self._key = self._buckets[bucket_key], bucket_key
+
+    def install_monitor(self, mon: Any) -> None:
+        """Have a monitor look at all buckets, also those to come."""
+        self._needs("install_monitor", self.binded, "bind()")
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)
 
     def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """See `Module.init_params`."""

@@ -414,6 +414,13 @@ class Module(BaseModule):
         given = dict(zip(names, labels or [], strict=False))
         eval_metric.update_dict(given, dict(zip(self.output_names, self.get_outputs(), strict=True)))
 
+    def install_monitor(self, mon: Any) -> None:
+        """Have a `gluonx.compat.monitor.Monitor` look at the outputs within the symbol, in batches of all shapes."""
+        self._needs("install_monitor", self.binded, "bind()")
+        mon.install(self._executor)
+        for executor in self._executors.values():
+            executor._monitor = self._executor._monitor
+
     # -- files ---------------------------------------------------------------------------------------------------------
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonx import autograd
@@ -62,6 +62,7 @@ class Executor:
         nodes = {node.name: node for node in symbol._variables()}
         # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
         self._block = block or GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
+        self._monitor: Any = None
 
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
@@ -102,13 +103,36 @@ class Executor:
                 raise ShapeError(f"forward: '{name}' is bound to shape {target.shape}, but {value.shape} came")
             target[...] = value
         values = [*self.arg_dict.values(), *self.aux_dict.values()]
+        monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
+        block = self._block if monitor is None else monitor.block
         if is_train:
             with autograd.record():
-                self.outputs = self._block(*values)
+                outputs = block(*values)
         else:
             with autograd.predict_mode():
-                self.outputs = self._block(*values)
+                outputs = block(*values)
+        count = len(self._symbol._entries)
+        self.outputs = outputs if monitor is None else outputs[:count]
+        if monitor is not None:
+            monitor.show(outputs[count:])
         return self.outputs
+
+    def set_monitor_callback(
+        self, callback: Callable[[str, Any], None], monitor_all: bool = False, wanted: Callable[[], bool] | None = None
+    ) -> None:
+        """Have ``callback(name, array)`` called for every output within the symbol, after each forward.
+
+        Parameters
+        ----------
+        callback : callable
+        monitor_all : bool
+            Whether arguments and auxiliary states are shown too.
+        wanted : callable, optional
+            Says whether the next forward is to be shown; another one costs no more than without a callback.
+        """
+        nodes = {node.name: node for node in self._symbol._variables()}
+        variables = [nodes[n] for n in (*self.arg_dict, *self.aux_dict)]
+        self._monitor = _Monitor(self._symbol, variables, callback, monitor_all, wanted or (lambda: True))
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of what the last ``forward(is_train=True)`` gave.
@@ -175,7 +199,28 @@ class Executor:
             n: grad if grad.shape == args[n].shape else gnp.zeros(args[n].shape, dtype=args[n].dtype)
             for n, grad in self.grad_dict.items()
         }
-        return Executor(self._symbol, args, grads, self._reqs, dict(self.aux_dict), self._block)
+        made = Executor(self._symbol, args, grads, self._reqs, dict(self.aux_dict), self._block)
+        made._monitor = self._monitor
+        return made
+
+
+class _Monitor:
+    """A symbol's block that gives what is within it too, and what is told of that."""
+
+    def __init__(
+        self, symbol: Symbol, variables: list[Any], callback: Callable[[str, Any], None], all_too: bool, wanted: Any
+    ) -> None:
+        inner = symbol.get_internals()
+        pairs = list(zip(inner._entries, inner.list_outputs(), strict=True))
+        self.callback, self.wanted = callback, wanted
+        self.names = [name for (node, _), name in pairs if all_too or node.op is not None]
+        entries = [entry for entry, _ in pairs if all_too or entry[0].op is not None]
+        # One block gives both, so that what is shown is what was computed: dropout draws once.
+        self.block = GraphBlock([*symbol._entries, *entries], variables)
+
+    def show(self, arrays: Sequence[Any]) -> None:
+        for name, array in zip(self.names, arrays, strict=True):
+            self.callback(name, array)
 
 
 def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:

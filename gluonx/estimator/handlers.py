@@ -1,0 +1,451 @@
+"""Event handlers: what a training loop does at the beginning and the end of training, epochs and batches.
+
+A handler derives from the classes of the events that it wants (`TrainBegin` to `TrainEnd`) and has a method named after
+each. Handlers run in ascending order of their attribute ``priority``, which is 0 for those without one, and those of
+equal priority in the order in which they were given. Where ``batch_end`` or ``epoch_end`` of any handler returns true,
+the epoch, or the training, ends.
+
+A handler that counts or remembers may have ``state_dict()``, which gives a dict of JSON's types, and
+``load_state_dict(state)``: the `CheckpointHandler` keeps it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from gluonx._frames import warn
+from gluonx.metric import CompositeEvalMetric, EvalMetric, Loss
+
+__all__ = [
+    "BatchBegin",
+    "BatchEnd",
+    "EarlyStoppingHandler",
+    "EpochBegin",
+    "EpochEnd",
+    "EventHandler",
+    "GradientUpdateHandler",
+    "LoggingHandler",
+    "MetricHandler",
+    "StoppingHandler",
+    "TrainBegin",
+    "TrainEnd",
+    "ValidationHandler",
+    "better",
+    "metric_list",
+    "metric_texts",
+]
+
+
+class EventHandler:
+    """The base of all events."""
+
+    _kept: ClassVar[tuple[str, ...]] = ()  # attributes that a checkpoint keeps
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint has to keep of the handler: counts, for one that counts."""
+        return {name: getattr(self, name) for name in self._kept}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take what `state_dict` gave; entries that are missing stay as they are."""
+        for name in self._kept:
+            if name in state:
+                setattr(self, name, state[name])
+
+
+class TrainBegin(EventHandler):
+    """The event before the first epoch."""
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Run before the first epoch."""
+
+
+class TrainEnd(EventHandler):
+    """The event after the last epoch."""
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Run after the last epoch."""
+
+
+class EpochBegin(EventHandler):
+    """The event before the first batch of an epoch."""
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Run before the first batch of an epoch."""
+
+
+class EpochEnd(EventHandler):
+    """The event after the last batch of an epoch."""
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run after the last batch of an epoch; a true result ends the training."""
+        return False
+
+
+class BatchBegin(EventHandler):
+    """The event before a batch."""
+
+    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Run before a batch, with the keyword ``batch``."""
+
+
+class BatchEnd(EventHandler):
+    """The event after a batch."""
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run after a batch, with the keywords ``batch``, ``pred``, ``label`` and ``loss``; true ends the epoch."""
+        return False
+
+
+def metric_list(metrics: Any) -> list[EvalMetric]:
+    """Return metrics as a list; composite ones as their parts.
+
+    Raises
+    ------
+    ValueError
+        If something else is among them.
+    """
+    if isinstance(metrics, CompositeEvalMetric):
+        return [part for metric in metrics.metrics for part in metric_list(metric)]
+    if isinstance(metrics, EvalMetric):
+        return [metrics]
+    metrics = [] if metrics is None else metrics
+    wrong = [m for m in metrics if not isinstance(m, EvalMetric)] if isinstance(metrics, Iterable) else [metrics]
+    if wrong:
+        raise ValueError(f"metrics must be an EvalMetric or a list of them, got {wrong[0]!r}")
+    return metrics if isinstance(metrics, list) else list(metrics)
+
+
+def metric_texts(metrics: Iterable[EvalMetric]) -> str:
+    """Return names and values as a line of a log has them. This reads the metrics."""
+    return ", ".join(f"{name}: {value:.4f}" for metric in metrics for name, value in metric.get_name_value())
+
+
+class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
+    """Ends the training after so many epochs or batches.
+
+    Parameters
+    ----------
+    max_epoch, max_batch : int, optional
+        The bounds. ``fit`` puts its own in their place.
+    """
+
+    _kept = ("current_batch", "current_epoch")
+
+    def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:
+        self.max_epoch, self.max_batch = max_epoch, max_batch
+        self.current_batch = self.current_epoch = 0
+        self.stop_training = False
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Take the bounds of ``fit``, and count from 0."""
+        self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
+        self.current_batch = self.current_epoch = 0
+        self.stop_training = False
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Count a batch."""
+        self.current_batch += 1
+        self.stop_training |= self.current_batch == self.max_batch
+        return self.stop_training
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Count an epoch."""
+        self.current_epoch += 1
+        self.stop_training |= self.current_epoch == self.max_epoch
+        return self.stop_training
+
+
+class MetricHandler(EpochBegin, BatchEnd):
+    """Resets metrics before an epoch and updates them after each batch.
+
+    Parameters
+    ----------
+    metrics : EvalMetric or list of EvalMetric
+        A `gluonx.metric.Loss` is given the losses, all others labels and predictions.
+    priority : number, default -1000
+        Before most handlers, which may then read.
+    """
+
+    def __init__(self, metrics: Any, priority: float = -1000) -> None:
+        self.metrics = metric_list(metrics)
+        self.priority = priority
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Reset the metrics."""
+        for metric in self.metrics:
+            metric.reset()
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Add the batch. Nothing is read, unless a metric of the user's does."""
+        for metric in self.metrics:
+            if isinstance(metric, Loss):
+                metric.update(0, kwargs["loss"])
+            else:
+                metric.update(kwargs["label"], kwargs["pred"])
+
+
+class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
+    """Evaluates on validation data every so many epochs or batches.
+
+    Parameters
+    ----------
+    val_data : DataLoader
+        The validation data.
+    eval_fn : callable
+        Called with ``val_data``, ``batch_axis`` and ``event_handlers``; usually ``estimator.evaluate``.
+    epoch_period, batch_period : int or None
+        How many epochs or batches lie between two evaluations; None for none of this kind.
+    priority : number, default -1000
+        Before most handlers, which may then read validation metrics.
+    event_handlers : EventHandler or list of EventHandler, optional
+        Handlers of the evaluation.
+    """
+
+    _kept = ("current_batch", "current_epoch")
+
+    def __init__(
+        self,
+        val_data: Any,
+        eval_fn: Callable[..., Any],
+        epoch_period: int | None = 1,
+        batch_period: int | None = None,
+        priority: float = -1000,
+        event_handlers: Any = None,
+    ) -> None:
+        self.val_data, self.eval_fn = val_data, eval_fn
+        self.epoch_period, self.batch_period = epoch_period, batch_period
+        self.priority, self.event_handlers = priority, event_handlers
+        self.current_batch = self.current_epoch = 0
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Count from 0."""
+        self.current_batch = self.current_epoch = 0
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Evaluate where a batch completes a period."""
+        self.current_batch += 1
+        self._evaluate(estimator, self.current_batch, self.batch_period)
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Evaluate where an epoch completes a period."""
+        self.current_epoch += 1
+        self._evaluate(estimator, self.current_epoch, self.epoch_period)
+
+    def _evaluate(self, estimator: Any, count: int, period: int | None) -> None:
+        if period and count % period == 0:
+            self.eval_fn(val_data=self.val_data, batch_axis=estimator.batch_axis, event_handlers=self.event_handlers)
+
+
+class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
+    """Logs settings, times and metrics to ``estimator.logger``.
+
+    Parameters
+    ----------
+    log_interval : int or 'epoch', default 'epoch'
+        Whether to log after epochs only, or after every so many batches too. A log after batches reads the metrics.
+    metrics : EvalMetric or list of EvalMetric, optional
+        The metrics to log.
+    priority : number, default infinite
+        After all others.
+
+    Raises
+    ------
+    ValueError
+        If `log_interval` is neither.
+    """
+
+    _kept = ("current_epoch", "batch_index", "processed_samples")
+
+    def __init__(self, log_interval: int | str = "epoch", metrics: Any = None, priority: float = math.inf) -> None:
+        by_batch = isinstance(log_interval, int) and not isinstance(log_interval, bool) and log_interval > 0
+        if not by_batch and log_interval != "epoch":
+            raise ValueError(f"log_interval must be a positive integer or 'epoch', got {log_interval!r}")
+        self.metrics = metric_list(metrics)
+        self.log_interval, self.priority = log_interval, priority
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval_time = 0.0
+        self.train_start = self.epoch_start = self.batch_start = 0.0
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log optimizer, learning rate and how long the training is to be."""
+        trainer, log = estimator.trainer, estimator.logger.info
+        self.train_start = time.time()
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval_time = 0.0
+        name, rate = type(trainer.optimizer).__name__, trainer.learning_rate
+        log("Training begin: using optimizer %s with current learning rate %.4f ", name, rate)
+        if estimator.max_epoch:
+            log("Train for %d epochs.", estimator.max_epoch)
+        else:
+            log("Train for %d batches.", estimator.max_batch)
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the time and the last values."""
+        seconds = time.time() - self.train_start
+        text = f"Train finished using total {int(seconds)}s with {self.current_epoch} epochs. "
+        estimator.logger.info((text + metric_texts(self.metrics)).rstrip(", "))
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the learning rate; of an evaluation, that it begins."""
+        self.epoch_start = time.time()
+        if any("training" in metric.name for metric in self.metrics):
+            rate = estimator.trainer.learning_rate
+            estimator.logger.info("[Epoch %d] Begin, current learning rate: %.4f", self.current_epoch, rate)
+        else:
+            estimator.logger.info("Validation Begin")
+
+    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Look at the clock."""
+        self.batch_start = time.time()
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log time and metrics where the batch is one of each interval's."""
+        if isinstance(self.log_interval, int):
+            self.log_interval_time += time.time() - self.batch_start
+            self.processed_samples += kwargs["batch"][0].shape[0]
+            if self.batch_index % self.log_interval == 0:
+                place = f"[Epoch {self.current_epoch}][Batch {self.batch_index}][Samples {self.processed_samples}] "
+                text = f"{place}time/interval: {self.log_interval_time:.3f}s {metric_texts(self.metrics)}"
+                self.log_interval_time = 0.0
+                estimator.logger.info(text.rstrip(", "))
+        self.batch_index += 1
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log time and metrics."""
+        seconds = time.time() - self.epoch_start
+        text = f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s, {metric_texts(self.metrics)}"
+        estimator.logger.info(text.rstrip(", "))
+        self.current_epoch += 1
+        self.batch_index = 0
+
+
+_LARGER_IS_BETTER = ("acc", "f1", "fbeta", "mcc", "pcc", "pearson", "cos_sim", "auc")
+
+
+def better(monitor: Any, mode: str, handler: str) -> Callable[[float, float], bool]:
+    """Return the comparison that tells whether one value of `monitor` is better than another.
+
+    Parameters
+    ----------
+    monitor : EvalMetric
+    mode : {'auto', 'min', 'max'}
+        By 'auto' larger values are better of metrics whose name says so (accuracy, f1 ...), smaller ones of all others.
+    handler : str
+        The name in messages.
+
+    Raises
+    ------
+    ValueError
+        If `monitor` is no single metric, or for another `mode`.
+    """
+    if not isinstance(monitor, EvalMetric):
+        raise ValueError(
+            f"{handler}: monitor must be a metric of estimator.train_metrics or estimator.val_metrics, got {monitor!r}"
+        )
+    if isinstance(monitor, CompositeEvalMetric):
+        raise ValueError(
+            f"{handler}: monitor must be a single metric, got a CompositeEvalMetric: give one of its parts"
+        )
+    if mode not in ("auto", "min", "max"):
+        raise ValueError(f"{handler}: mode must be 'auto', 'min' or 'max', got {mode!r}")
+    if mode == "auto":
+        mode = "max" if any(part in monitor.name.lower() for part in _LARGER_IS_BETTER) else "min"
+    return operator.gt if mode == "max" else operator.lt
+
+
+class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
+    """Ends the training when a metric has not improved for some epochs.
+
+    Parameters
+    ----------
+    monitor : EvalMetric
+        One of ``estimator.train_metrics`` or ``estimator.val_metrics``.
+    min_delta : float, default 0
+        The least change that counts as an improvement.
+    patience : int, default 0
+        How many epochs without an improvement are waited for.
+    mode : {'auto', 'min', 'max'}, default 'auto'
+        Whether smaller or larger is better; by 'auto' the metric's name tells.
+    baseline : float, optional
+        The value that the first epoch has to improve upon.
+
+    Raises
+    ------
+    ValueError
+        If `monitor` is no single metric, or for another `mode`.
+    """
+
+    _kept = ("wait", "stopped_epoch", "current_epoch", "best")
+
+    def __init__(
+        self,
+        monitor: Any,
+        min_delta: float = 0,
+        patience: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+    ) -> None:
+        self.monitor_op = better(monitor, mode, "EarlyStoppingHandler")
+        self.monitor, self.baseline, self.patience = monitor, baseline, patience
+        self.min_delta = min_delta if self.monitor_op is operator.gt else -min_delta
+        self._reset()
+
+    def _reset(self) -> None:
+        self.wait = self.stopped_epoch = self.current_epoch = 0
+        self.stop_training = False
+        worst = -math.inf if self.monitor_op is operator.gt else math.inf
+        self.best = worst if self.baseline is None else self.baseline
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Forget what was best."""
+        self._reset()
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Compare the metric with its best value; this reads it."""
+        name, value = self.monitor.get()
+        if math.isnan(value):
+            warn(
+                f"EarlyStoppingHandler: {name} is nan. Either nothing updates it (monitor must be one of "
+                "estimator.train_metrics and estimator.val_metrics), or the training has diverged.",
+                RuntimeWarning,
+            )
+        elif self.monitor_op(value - self.min_delta, self.best):
+            self.best, self.wait = value, 0
+        else:
+            self.wait += 1
+            if self.wait >= self.patience:
+                self.stopped_epoch, self.stop_training = self.current_epoch, True
+        self.current_epoch += 1
+        return self.stop_training
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log if the training was ended early."""
+        if self.stopped_epoch > 0:
+            name = self.monitor.get()[0]
+            estimator.logger.info(
+                "[Epoch %d] EarlyStoppingHandler: early stopping due to %s not improving", self.stopped_epoch, name
+            )
+
+
+class GradientUpdateHandler(BatchEnd):
+    """Updates the weights after a batch, by ``estimator.trainer.step`` over the samples of its losses.
+
+    Parameters
+    ----------
+    priority : number, default -2000
+        Before all others.
+    """
+
+    def __init__(self, priority: float = -2000) -> None:
+        self.priority = priority
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Make the step."""
+        loss = kwargs["loss"]
+        losses = loss if isinstance(loss, list) else [loss]
+        # A loss without axes is a mean already.
+        estimator.trainer.step(sum(one.shape[0] if one.shape else 1 for one in losses))

@@ -1,0 +1,170 @@
+"""Handlers that show how a training goes: a bar of tqdm, and curves of matplotlib. Both are optional packages."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gluonx.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
+
+__all__ = ["LiveCurves", "ProgressHandler"]
+
+
+def _optional(module: str, package: str, extra: str, who: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{who} needs {package}: pip install {package}, or gluonx[{extra}]") from error
+
+
+class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
+    """Shows a bar for each epoch, in a terminal or a notebook, with metrics at its end.
+
+    Parameters
+    ----------
+    metrics : EvalMetric or list of EvalMetric, optional
+        What is shown; the estimator's training and validation metrics by default.
+    metric_period : int, optional
+        Show metrics after so many batches too. This reads them, which waits for the device.
+    priority : number, default 1000
+        After most handlers, so that it shows what they have computed.
+    **options
+        For ``tqdm``, such as ``leave=False`` or ``file=...``.
+
+    Raises
+    ------
+    ImportError
+        When a training begins, if tqdm is not installed.
+    """
+
+    _kept = ("current_epoch",)
+
+    def __init__(
+        self, metrics: Any = None, metric_period: int | None = None, priority: float = 1000, **options: Any
+    ) -> None:
+        self.metrics = metric_list(metrics)
+        self.metric_period, self.priority, self.options = metric_period, priority, options
+        self.current_epoch = 0
+        self._bar: Any = None
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Count epochs from 0."""
+        self._tqdm = _optional("tqdm.auto", "tqdm", "progress", "ProgressHandler").tqdm
+        self.current_epoch = 0
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Begin a bar."""
+        options = {"total": estimator.batches_per_epoch, "desc": f"Epoch {self.current_epoch}", "unit": "batch"}
+        if estimator.progress.batch_in_epoch:
+            options["initial"] = estimator.progress.batch_in_epoch
+        self._bar = self._tqdm(**{**options, **self.options})
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Move the bar."""
+        self._bar.update()
+        if self.metric_period and self._bar.n % self.metric_period == 0:
+            self._show(self.metrics or estimator.train_metrics)
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Show the metrics and end the bar."""
+        self._show(self.metrics or [*estimator.train_metrics, *estimator.val_metrics])
+        self._bar.close()
+        self.current_epoch += 1
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Let go of the bar."""
+        self._bar = None
+
+    def _show(self, metrics: list[Any]) -> None:
+        pairs = [pair for metric in metrics for pair in metric.get_name_value()]
+        self._bar.set_postfix({name: f"{value:.4f}" for name, value in pairs if value == value})
+
+
+class LiveCurves(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
+    """Draws metrics over the epochs while a notebook trains, and keeps their values in ``history``.
+
+    Parameters
+    ----------
+    metrics : EvalMetric or list of EvalMetric, optional
+        What is drawn; the estimator's training and validation metrics by default.
+    batch_period : int, optional
+        Add the training metrics after so many batches too. This reads them, which waits for the device.
+    path : str or path, optional
+        Where to save the picture when the training ends; its ending says the format.
+    priority : number, default 1000
+        After most handlers, so that it draws what they have computed.
+
+    Attributes
+    ----------
+    history : dict of str to list of (float, float)
+        By the name of a metric, epochs and values.
+
+    Raises
+    ------
+    ImportError
+        When a training begins, if matplotlib is not installed.
+    """
+
+    _kept = ("history",)
+
+    def __init__(
+        self, metrics: Any = None, batch_period: int | None = None, path: Any = None, priority: float = 1000
+    ) -> None:
+        self.metrics = metric_list(metrics)
+        self.batch_period, self.path, self.priority = batch_period, path, priority
+        self.history: dict[str, list[Any]] = {}
+        self.figure: Any = None
+        self._display: Any = None
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Begin an empty figure."""
+        # Figure without pyplot: no window system is chosen, and no figure is left open.
+        self.figure = _optional("matplotlib.figure", "matplotlib", "notebook", "LiveCurves").Figure(figsize=(7, 4))
+        self.history.clear()
+        self._display = _notebook_display()
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Add a point where a batch completes a period."""
+        if self.batch_period and estimator.progress.batch % self.batch_period == 0:
+            length = estimator.batches_per_epoch or estimator.progress.batch_in_epoch
+            self._add(estimator, estimator.train_metrics, estimator.progress.batch_in_epoch / length)
+            self._draw()
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Add a point."""
+        self._add(estimator, [*estimator.train_metrics, *estimator.val_metrics], 0)
+        self._draw()
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Save the picture."""
+        if self.path is not None:
+            self.figure.savefig(self.path)
+
+    def _add(self, estimator: Any, metrics: list[Any], part: float) -> None:
+        for metric in self.metrics or metrics:
+            for name, value in metric.get_name_value():
+                if value == value:
+                    self.history.setdefault(name, []).append([estimator.progress.epoch + part, float(value)])
+
+    def _draw(self) -> None:
+        self.figure.clear()
+        axes = self.figure.add_subplot()
+        for name, points in self.history.items():
+            axes.plot(*zip(*points, strict=True), marker=".", label=name)
+        axes.set_xlabel("epoch")
+        if self.history:
+            axes.legend()
+        if self._display is not None:
+            self._display.update(self.figure)
+
+
+def _notebook_display() -> Any:
+    """Return a place in the notebook's output that can be drawn over; None outside of a notebook."""
+    try:
+        ipython = importlib.import_module("IPython")
+    except ImportError:
+        return None
+    shell = ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    return importlib.import_module("IPython.display").display("", display_id=True)
