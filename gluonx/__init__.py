@@ -127,6 +127,7 @@ __all__ = [
     "ops",
     "optimizer",
     "parameter",
+    "probability",
     "random",
     "rnn",
     "runtime",

@@ -29,8 +29,6 @@ _WAYS = {
     "mxnet.monitor": "use Block.register_op_hook",
     "mxnet.mon": "use Block.register_op_hook",
     "mxnet.operator": "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax",
-    "mxnet.probability": "draw with np.random, and write densities with np and npx",
-    "mxnet.gluon.probability": "draw with np.random, and write densities with np and npx",
     "mxnet.profiler": "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()",
     "mxnet.recordio": "read the data set with gluonx.data",
     "mxnet.rnn": "the cells for symbols are not here; use gluon.rnn",

@@ -1,0 +1,242 @@
+"""What distributions compute with: logits and probabilities, and functions of statistics that NumPy does not have.
+
+The functions without arguments (:func:`digamma`, :func:`erf` ...) are MXNet's, which gave a function that takes numbers
+as well as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+from jax import Array
+from jax.scipy import special
+
+from gluonx import np, npx
+from gluonx.deferred import invoke
+from gluonx.ops.registry import register
+
+__all__ = [
+    "betainc",
+    "betaln",
+    "constraint_check",
+    "digamma",
+    "erf",
+    "erfinv",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "logit2prob",
+    "ndtr",
+    "ndtri",
+    "prob2logit",
+    "sample_n_shape_converter",
+    "solve_lower",
+    "sum_right_most",
+    "where",
+    "xlog1py",
+    "xlogy",
+]
+
+Function = Callable[..., Any]
+
+
+# -- functions of MXNet's module --------------------------------------------------------------------------------------
+
+
+def digamma() -> Function:
+    """The function :func:`gluonx.npx.digamma`."""
+    return npx.digamma
+
+
+def gammaln() -> Function:
+    """The function :func:`gluonx.npx.gammaln`."""
+    return npx.gammaln
+
+
+def erf() -> Function:
+    """The function :func:`gluonx.npx.erf`."""
+    return npx.erf
+
+
+def erfinv() -> Function:
+    """The function :func:`gluonx.npx.erfinv`."""
+    return npx.erfinv
+
+
+def constraint_check() -> Function:
+    """The function that raises ValueError with a message unless a boolean array, or a bool, is true.
+
+    Examples
+    --------
+    >>> constraint_check()(2 > 1, "two is more than one")
+    1.0
+    """
+
+    def check(condition: Any, message: str = "Constraint violated.") -> Any:
+        if isinstance(condition, bool):
+            if not condition:
+                raise ValueError(message)
+            return 1.0
+        return npx.constraint_check(condition, message)
+
+    return check
+
+
+def sample_n_shape_converter(size: Any) -> Any:
+    """The size of `sample_n` as a tuple that stands before the shape of the parameters (-2 in MXNet's notation).
+
+    Examples
+    --------
+    >>> sample_n_shape_converter(3)
+    (-2, 3)
+    """
+    if size is None:
+        return None
+    return (-2, *((size,) if isinstance(size, int) else tuple(size)))
+
+
+def prob2logit(prob: Any, binary: bool = True) -> Any:
+    """The logits of probabilities, which are kept away from 0 (and 1) by the dtype's precision.
+
+    Parameters
+    ----------
+    prob : number or ndarray
+    binary : bool
+        Whether `prob` are probabilities of a one; else the last axis holds those of all classes.
+
+    Returns
+    -------
+    number or ndarray
+        ``log(prob / (1 - prob))``, or ``log(prob)`` of classes.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> prob2logit(np.array([0.5, 0.75])).tolist()
+    [0.0, 1.098612]
+    """
+    eps = float(jnp.finfo(prob.dtype).eps) if isinstance(prob, np.ndarray) else float(onp.finfo(onp.float32).eps)
+    prob = np.clip(prob, eps, 1 - eps)
+    return np.log(prob) - np.log1p(-prob) if binary else np.log(prob)
+
+
+def logit2prob(logit: Any, binary: bool = True) -> Any:
+    """The probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
+    return npx.sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
+
+
+# -- functions of statistics ------------------------------------------------------------------------------------------
+
+
+@register("probability.ndtr", level=3)
+def _ndtr(x: Array) -> Array:
+    return special.ndtr(_floating(x))
+
+
+@register("probability.ndtri", level=3)
+def _ndtri(p: Array) -> Array:
+    return special.ndtri(_floating(p))
+
+
+@register("probability.gammainc", level=3)
+def _gammainc(a: Array, x: Array) -> Array:
+    return special.gammainc(*_floats(a, x))
+
+
+@register("probability.gammaincc", level=3)
+def _gammaincc(a: Array, x: Array) -> Array:
+    return special.gammaincc(*_floats(a, x))
+
+
+@register("probability.betainc", level=3)
+def _betainc(a: Array, b: Array, x: Array) -> Array:
+    return special.betainc(*_floats(a, b, x))
+
+
+@register("probability.solve_lower", level=3)
+def _solve_lower(matrix: Array, right: Array) -> Array:
+    batch = jnp.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    matrix, right = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (matrix, right))
+    return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
+
+
+def _floating(x: Array) -> Array:
+    """In float32 at least: series do not converge in fewer bits."""
+    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+
+
+def _floats(*arrays: Array) -> list[Array]:
+    """Of one float dtype and one shape."""
+    dtype = jnp.result_type(jnp.float32, *arrays)
+    shape = jnp.broadcast_shapes(*[a.shape for a in arrays])
+    return [jnp.broadcast_to(a, shape).astype(dtype) for a in arrays]
+
+
+def ndtr(x: Any) -> Any:
+    """The cumulative distribution of the standard normal, exact also in its tails."""
+    return invoke(_ndtr.bind(), (x,))
+
+
+def ndtri(p: Any) -> Any:
+    """The inverse of :func:`ndtr`."""
+    return invoke(_ndtri.bind(), (p,))
+
+
+def gammainc(a: Any, x: Any) -> Any:
+    """The regularized lower incomplete gamma function."""
+    return invoke(_gammainc.bind(), (a, x))
+
+
+def gammaincc(a: Any, x: Any) -> Any:
+    """The regularized upper incomplete gamma function."""
+    return invoke(_gammaincc.bind(), (a, x))
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function."""
+    return invoke(_betainc.bind(), (a, b, x))
+
+
+def solve_lower(matrix: Any, right: Any) -> Any:
+    """Solve ``matrix @ x = right`` for a lower triangular matrix; leading axes are broadcast."""
+    return invoke(_solve_lower.bind(), (matrix, right))
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, else `y`; the one or the other if the condition is a bool."""
+    if isinstance(condition, (bool, onp.bool_)):
+        return x if condition else y
+    return np.where(condition, x, y)
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the beta function."""
+    return npx.gammaln(a) + npx.gammaln(b) - npx.gammaln(a + b)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """``x * log(y)``, and 0 where both are 0; gradients are finite there too.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0])).tolist()
+    [0.0, 0.0]
+    """
+    none = np.logical_and(x == 0, y == 0)
+    return where(none, 0.0, x * np.log(where(none, 1.0, y)))
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """``x * log(1 + y)``, and 0 where ``x`` is 0 and ``y`` is -1; gradients are finite there too."""
+    none = np.logical_and(x == 0, y == -1)
+    return where(none, 0.0, x * np.log1p(where(none, 0.0, y)))
+
+
+def sum_right_most(x: Any, ndim: int) -> Any:
+    """The sum over the last `ndim` axes."""
+    return x.sum(tuple(range(-ndim, 0))) if ndim else x
