@@ -43,8 +43,8 @@ from gluonx.probability.transformation import ExpTransform as ExpTransform
 from gluonx.probability.transformation import PowerTransform as PowerTransform
 from gluonx.probability.transformation import SigmoidTransform as SigmoidTransform
 from gluonx.probability.transformation import SoftmaxTransform as SoftmaxTransform
-from gluonx.probability.transformation import TransformBlock as TransformBlock
 from gluonx.probability.transformation import Transformation as Transformation
+from gluonx.probability.transformation import TransformBlock as TransformBlock
 from gluonx.probability.transformation import biject_to as biject_to
 from gluonx.probability.transformation import domain_map as domain_map
 from gluonx.probability.transformation import transform_to as transform_to

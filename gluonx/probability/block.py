@@ -45,7 +45,7 @@ class StochasticBlock(HybridBlock):
         self._added.append(loss)
 
     @staticmethod
-    def collectLoss(forward: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802
+    def collectLoss(forward: Callable[..., Any]) -> Callable[..., Any]:
         """Make of a forward one that gives its losses too; a decorator."""
 
         @functools.wraps(forward)

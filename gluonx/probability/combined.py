@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as onp
 
 from gluonx import np, npx
 from gluonx.probability import constraint as C
 from gluonx.probability.discrete import Categorical
-from gluonx.probability.distribution import Distribution, shape_of
+from gluonx.probability.distribution import Distribution, as_size, shape_of
 from gluonx.probability.transformation import ComposeTransform, Transformation
 from gluonx.probability.utils import sum_right_most, where
 
@@ -83,7 +83,7 @@ class TransformedDistribution(Distribution):
         spread = super().broadcast_to(batch_shape)
         shape = self._base_dist.batch_shape
         lifted = shape[len(shape) - self._lifted :]
-        spread._base_dist = self._base_dist.broadcast_to((*batch_shape, *lifted))  # type: ignore[attr-defined]
+        spread._base_dist = self._base_dist.broadcast_to((*as_size(batch_shape), *lifted))  # type: ignore[attr-defined]
         return spread
 
     def _draw(self, size: tuple[int, ...]) -> Any:
@@ -143,7 +143,7 @@ class Independent(Distribution):
     [-2.756816, -2.756816]
     """
 
-    arg_constraints: Any = {}
+    arg_constraints: ClassVar = {}
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -189,7 +189,7 @@ class Independent(Distribution):
         """The distribution whose base is broadcast."""
         taken = self.event_shape[: self.reinterpreted_batch_ndims]
         spread = copy.copy(self)
-        spread.base_dist = self.base_dist.broadcast_to((*batch_shape, *taken))
+        spread.base_dist = self.base_dist.broadcast_to((*as_size(batch_shape), *taken))
         return spread
 
     def sample(self, size: Any = None) -> Any:
@@ -268,7 +268,7 @@ class MixtureSameFamily(Distribution):
     (0.0, 1.25, 0.5)
     """
 
-    arg_constraints: Any = {}
+    arg_constraints: ClassVar = {}
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class MixtureSameFamily(Distribution):
         spread = copy.copy(self)
         count = self.mixture_distribution.num_events
         spread.mixture_distribution = self.mixture_distribution.broadcast_to(batch_shape)  # type: ignore[assignment]
-        spread.component_distribution = self.component_distribution.broadcast_to((*batch_shape, count))
+        spread.component_distribution = self.component_distribution.broadcast_to((*as_size(batch_shape), count))
         return spread
 
     @property

@@ -426,7 +426,7 @@ class _Dependent(Constraint):
         raise ValueError(f"What {_shown(value)} should be depends on other parameters.")
 
 
-class dependent_property(property, _Dependent):  # noqa: N801
+class dependent_property(property, _Dependent):
     """A property whose value, on an instance, is a constraint; on the class it counts as one that depends on others."""
 
 

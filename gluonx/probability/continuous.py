@@ -7,7 +7,7 @@ by implicit reparametrization (Figurnov, Mohamed, Mnih 2018), which JAX's sample
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from gluonx import np, npx
 from gluonx.probability import constraint as C
@@ -51,7 +51,7 @@ class Normal(ExponentialFamily):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"loc": C.Real(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
@@ -109,7 +109,7 @@ class Uniform(Distribution):
     """
 
     has_grad = True
-    arg_constraints = {"low": C.Real(), "high": C.Real()}
+    arg_constraints: ClassVar = {"low": C.Real(), "high": C.Real()}
 
     def __init__(self, low: Any = 0.0, high: Any = 1.0, validate_args: bool | None = None) -> None:
         self.low, self.high = as_parameters(low, high)
@@ -162,7 +162,7 @@ class Laplace(Distribution):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"loc": C.Real(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
@@ -218,7 +218,7 @@ class Cauchy(Distribution):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"loc": C.Real(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
@@ -265,7 +265,7 @@ class Gumbel(Distribution):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"loc": C.Real(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
 
     def __init__(self, loc: Any, scale: Any = 1, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
@@ -316,7 +316,7 @@ class Exponential(ExponentialFamily):
 
     has_grad = True
     support = C.NonNegative()
-    arg_constraints = {"scale": C.Positive()}
+    arg_constraints: ClassVar = {"scale": C.Positive()}
 
     def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
@@ -379,7 +379,7 @@ class Gamma(ExponentialFamily):
 
     has_grad = True
     support = C.NonNegative()
-    arg_constraints = {"shape": C.Positive(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"shape": C.Positive(), "scale": C.Positive()}
 
     def __init__(self, shape: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.shape, self.scale = as_parameters(shape, scale)
@@ -428,7 +428,7 @@ class Chi2(Gamma):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"df": C.Positive()}
+    arg_constraints: ClassVar = {"df": C.Positive()}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (self.df,) = as_parameters(df)
@@ -456,7 +456,7 @@ class Beta(ExponentialFamily):
 
     has_grad = True
     support = C.UnitInterval()
-    arg_constraints = {"alpha": C.Positive(), "beta": C.Positive()}
+    arg_constraints: ClassVar = {"alpha": C.Positive(), "beta": C.Positive()}
 
     def __init__(self, alpha: Any, beta: Any, validate_args: bool | None = None) -> None:
         self.alpha, self.beta = as_parameters(alpha, beta)
@@ -511,7 +511,7 @@ class StudentT(Distribution):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"df": C.Positive(), "loc": C.Real(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"df": C.Positive(), "loc": C.Real(), "scale": C.Positive()}
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = as_parameters(df, loc, scale)
@@ -566,7 +566,7 @@ class FisherSnedecor(Distribution):
 
     has_grad = True
     support = C.NonNegative()
-    arg_constraints = {"df1": C.Positive(), "df2": C.Positive()}
+    arg_constraints: ClassVar = {"df1": C.Positive(), "df2": C.Positive()}
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = as_parameters(df1, df2)

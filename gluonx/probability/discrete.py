@@ -7,7 +7,7 @@ no gradient.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as onp
 
@@ -89,7 +89,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
 
     has_enumerate_support = True
     support = C.Boolean()
-    arg_constraints = {"prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         self._take(prob, logit)
@@ -141,7 +141,7 @@ class Geometric(ProbOrLogit):
     """
 
     support = C.NonNegativeInteger()
-    arg_constraints = {"prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         self._take(prob, logit)
@@ -193,7 +193,7 @@ class Binomial(ProbOrLogit):
         If `n` is a number that is negative or not whole.
     """
 
-    arg_constraints = {"n": C.NonNegativeInteger(), "prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"n": C.NonNegativeInteger(), "prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, n: Any = 1, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         (self.n,) = as_parameters(n)
@@ -242,7 +242,7 @@ class NegativeBinomial(ProbOrLogit):
     """
 
     support = C.NonNegativeInteger()
-    arg_constraints = {"n": C.GreaterThanEq(0), "prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"n": C.GreaterThanEq(0), "prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, n: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         (self.n,) = as_parameters(n)
@@ -280,7 +280,7 @@ class Poisson(ExponentialFamily):
     """
 
     support = C.NonNegativeInteger()
-    arg_constraints = {"rate": C.Positive()}
+    arg_constraints: ClassVar = {"rate": C.Positive()}
 
     def __init__(self, rate: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.rate,) = as_parameters(rate)
@@ -330,8 +330,8 @@ class Classes(ProbOrLogit):
     """Distributions over `num_events` classes, whose probabilities lie along the last axis; they need not sum to 1."""
 
     _binary = False
-    _event_ranks = {"prob": 1, "logit": 1}
-    arg_constraints = {"prob": C.Simplex(), "logit": C.Real()}
+    _event_ranks: ClassVar = {"prob": 1, "logit": 1}
+    arg_constraints: ClassVar = {"prob": C.Simplex(), "logit": C.Real()}
 
     def __init__(self, num_events: int, prob: Any, logit: Any, event_dim: int, validate_args: bool | None) -> None:
         if num_events < 1:

@@ -24,7 +24,7 @@ from gluonx.np.random import sample as draw
 from gluonx.probability.constraint import Constraint, is_dependent
 from gluonx.probability.utils import where
 
-__all__ = ["Distribution", "ExponentialFamily", "as_parameters", "draw", "shape_of"]
+__all__ = ["Distribution", "ExponentialFamily", "as_parameters", "as_size", "draw", "shape_of"]
 
 NUMBERS = (bool, int, float, onp.generic)
 
@@ -46,6 +46,11 @@ def _as_parameter(value: Any) -> Any:
     if isinstance(value, onp.generic):
         return value.item()
     return value if isinstance(value, NUMBERS) else np.asarray(value)
+
+
+def as_size(size: Any) -> tuple[int, ...]:
+    """The shape that a number or a sequence of numbers asks for."""
+    return tuple([int(n) for n in ((size,) if isinstance(size, (int, onp.integer)) else size)])
 
 
 class Distribution:
@@ -88,7 +93,7 @@ class Distribution:
     has_grad: bool = False
     has_enumerate_support: bool = False
     support: Any = None
-    arg_constraints: Any = {}
+    arg_constraints: ClassVar = {}
     _event_ranks: ClassVar[dict[str, int]] = {}  # axes of a parameter that belong to one draw, where there are any
     _validate_args: bool = False
 
@@ -168,7 +173,7 @@ class Distribution:
         Distribution
         """
         spread = copy.copy(self)
-        shape = (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
+        shape = as_size(batch_shape)
         for name, value in self._given().items():
             rank = self._event_ranks.get(name, 0)
             full = (*shape, *shape_of(value)[len(shape_of(value)) - rank :])
@@ -303,9 +308,7 @@ class Distribution:
         -------
         ndarray, shape size + event shape
         """
-        if size is None:
-            return self._draw(self.batch_shape)
-        return self._draw((size,) if isinstance(size, (int, onp.integer)) else tuple(size))
+        return self._draw(self.batch_shape if size is None else as_size(size))
 
     def sample_n(self, size: Any = None) -> Any:
         """Draw `size` times for each element of the batch.
@@ -318,8 +321,7 @@ class Distribution:
         -------
         ndarray, shape size + batch shape + event shape
         """
-        size = () if size is None else (size,) if isinstance(size, (int, onp.integer)) else tuple(size)
-        return self.sample((*size, *self.batch_shape))
+        return self.sample((*(() if size is None else as_size(size)), *self.batch_shape))
 
     def enumerate_support(self) -> Any:
         """All values that a draw can have, along a new first axis.

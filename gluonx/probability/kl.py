@@ -33,7 +33,7 @@ Formula = Callable[[Any, Any], Any]
 _FORMULAS: dict[tuple[type, type], Formula] = {}
 
 
-def register_kl(typeP: type, typeQ: type) -> Callable[[Formula], Formula]:  # noqa: N803
+def register_kl(typeP: type, typeQ: type) -> Callable[[Formula], Formula]:
     """Register the divergence of two classes of distributions; a decorator.
 
     Parameters

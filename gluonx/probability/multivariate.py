@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from gluonx import np, npx
 from gluonx.probability import constraint as C
@@ -36,8 +36,8 @@ class Dirichlet(ExponentialFamily):
 
     has_grad = True
     support = C.Simplex()
-    arg_constraints = {"alpha": C.Positive()}
-    _event_ranks = {"alpha": 1}
+    arg_constraints: ClassVar = {"alpha": C.Positive()}
+    _event_ranks: ClassVar = {"alpha": 1}
 
     def __init__(self, alpha: Any, validate_args: bool | None = None) -> None:
         (self.alpha,) = as_parameters(alpha)
@@ -105,13 +105,13 @@ class MultivariateNormal(Distribution):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {
+    arg_constraints: ClassVar = {
         "loc": C.Real(),
         "cov": C.PositiveDefinite(),
         "precision": C.PositiveDefinite(),
         "scale_tril": C.LowerCholesky(),
     }
-    _event_ranks = {"loc": 1, "cov": 2, "precision": 2, "scale_tril": 2}
+    _event_ranks: ClassVar = {"loc": 1, "cov": 2, "precision": 2, "scale_tril": 2}
 
     def __init__(
         self,

@@ -306,7 +306,7 @@ class AbsTransform(Transformation):
 # -- into a constraint ------------------------------------------------------------------------------------------------
 
 
-class domain_map:  # noqa: N801
+class domain_map:
     """A table of transformations from all numbers into a constraint, by the constraint's class.
 
     Examples

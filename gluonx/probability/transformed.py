@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from gluonx import np, npx
 from gluonx.probability import constraint as C
@@ -37,7 +37,7 @@ class HalfNormal(TransformedDistribution):
 
     has_grad = True  # type: ignore[assignment]
     support = C.NonNegative()
-    arg_constraints = {"scale": C.Positive()}
+    arg_constraints: ClassVar = {"scale": C.Positive()}
 
     def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
@@ -84,7 +84,7 @@ class HalfCauchy(TransformedDistribution):
 
     has_grad = True  # type: ignore[assignment]
     support = C.NonNegative()
-    arg_constraints = {"scale": C.Positive()}
+    arg_constraints: ClassVar = {"scale": C.Positive()}
 
     def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
@@ -127,7 +127,7 @@ class Pareto(TransformedDistribution):
     """
 
     has_grad = True  # type: ignore[assignment]
-    arg_constraints = {"alpha": C.Positive(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"alpha": C.Positive(), "scale": C.Positive()}
 
     def __init__(self, alpha: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.alpha, self.scale = as_parameters(alpha, scale)
@@ -187,7 +187,7 @@ class Weibull(TransformedDistribution):
 
     has_grad = True  # type: ignore[assignment]
     support = C.NonNegative()
-    arg_constraints = {"concentration": C.Positive(), "scale": C.Positive()}
+    arg_constraints: ClassVar = {"concentration": C.Positive(), "scale": C.Positive()}
 
     def __init__(self, concentration: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.concentration, self.scale = as_parameters(concentration, scale)
@@ -234,7 +234,7 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
 
     has_grad = True
     support = C.Real()
-    arg_constraints = {"T": C.Positive(), "prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, T: Any, prob: Any, logit: Any, validate_args: bool | None) -> None:
         (self.T,) = as_parameters(T)
@@ -259,7 +259,7 @@ class _LogRelaxedOneHotCategorical(Classes):
     """The logarithm of a relaxed one-hot vector."""
 
     has_grad = True
-    arg_constraints = {"T": C.Positive(), "prob": C.Simplex(), "logit": C.Real()}
+    arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Simplex(), "logit": C.Real()}
 
     def __init__(self, T: Any, num_events: int, prob: Any, logit: Any, validate_args: bool | None) -> None:
         (self.T,) = as_parameters(T)
@@ -320,7 +320,7 @@ class RelaxedBernoulli(_Relaxed):
     """
 
     support = C.OpenInterval(0, 1)
-    arg_constraints = {"prob": C.Interval(0, 1), "logit": C.Real()}
+    arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(self, T: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(_LogitRelaxedBernoulli(T, prob, logit, validate_args), SigmoidTransform(), validate_args)
@@ -350,7 +350,7 @@ class RelaxedOneHotCategorical(_Relaxed):
     """
 
     support = C.Simplex()
-    arg_constraints = {"prob": C.Simplex(), "logit": C.Real()}
+    arg_constraints: ClassVar = {"prob": C.Simplex(), "logit": C.Real()}
 
     def __init__(
         self, T: Any, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None
