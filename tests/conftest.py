@@ -33,6 +33,7 @@ SAMPLED = {
     "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
+    "test_distributions.py": 12,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,

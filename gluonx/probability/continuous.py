@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from gluonx import np, npx
+from gluonx import np
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw
-from gluonx.probability.utils import betainc, betaln, gammainc, ndtr, ndtri, where, xlog1py, xlogy
+from gluonx.probability.utils import betainc, betaln, gammainc, log_gamma, ndtr, ndtri, psi, where, xlog1py, xlogy
 
 __all__ = [
     "Beta",
@@ -390,7 +390,7 @@ class Gamma(ExponentialFamily):
 
     def _log_prob(self, value: Any) -> Any:
         x = value / self.scale
-        return xlogy(self.shape - 1, x) - x - np.log(self.scale) - npx.gammaln(self.shape)
+        return xlogy(self.shape - 1, x) - x - np.log(self.scale) - log_gamma(self.shape)
 
     def _cdf(self, value: Any) -> Any:
         return gammainc(self.shape, value / self.scale)
@@ -407,15 +407,15 @@ class Gamma(ExponentialFamily):
 
     def entropy(self) -> Any:
         """``shape + log(scale) + gammaln(shape) + (1 - shape) * digamma(shape)``."""
-        log_gamma, slope = npx.gammaln(self.shape), npx.digamma(self.shape)
-        return self._full(self.shape + np.log(self.scale) + log_gamma + (1 - self.shape) * slope)
+        slope = (1 - self.shape) * psi(self.shape)
+        return self._full(self.shape + np.log(self.scale) + log_gamma(self.shape) + slope)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
         return self.shape - 1, -1 / self.scale
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:
-        return npx.gammaln(x + 1) - (x + 1) * np.log(-y)
+        return log_gamma(x + 1) - (x + 1) * np.log(-y)
 
 
 class Chi2(Gamma):
@@ -486,7 +486,7 @@ class Beta(ExponentialFamily):
     def entropy(self) -> Any:
         """``betaln(alpha, beta)`` minus what the slopes of the two logarithms contribute."""
         a, b = self.alpha, self.beta
-        slopes = (a - 1) * npx.digamma(a) + (b - 1) * npx.digamma(b) - (a + b - 2) * npx.digamma(a + b)
+        slopes = (a - 1) * psi(a) + (b - 1) * psi(b) - (a + b - 2) * psi(a + b)
         return self._full(betaln(a, b) - slopes)
 
     @property
@@ -550,7 +550,7 @@ class StudentT(Distribution):
     def entropy(self) -> Any:
         """The entropy."""
         half = self.df / 2
-        slopes = (half + 0.5) * (npx.digamma(half + 0.5) - npx.digamma(half))
+        slopes = (half + 0.5) * (psi(half + 0.5) - psi(half))
         return self._full(slopes + 0.5 * np.log(self.df) + betaln(half, 0.5) + np.log(self.scale))
 
 
@@ -599,5 +599,5 @@ class FisherSnedecor(Distribution):
     def entropy(self) -> Any:
         """The entropy."""
         a, b = self.df1 / 2, self.df2 / 2
-        slopes = (1 - a) * npx.digamma(a) - (1 + b) * npx.digamma(b) + (a + b) * npx.digamma(a + b)
+        slopes = (1 - a) * psi(a) - (1 + b) * psi(b) + (a + b) * psi(a + b)
         return self._full(np.log(self.df2 / self.df1) + betaln(a, b) + slopes)

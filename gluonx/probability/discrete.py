@@ -7,6 +7,7 @@ no gradient.
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as onp
@@ -14,7 +15,18 @@ import numpy as onp
 from gluonx import np, npx
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw, shape_of
-from gluonx.probability.utils import betainc, gammaincc, logit2prob, prob2logit, where, xlog1py, xlogy
+from gluonx.probability.utils import (
+    betainc,
+    gammaincc,
+    log_gamma,
+    logit2prob,
+    prob2logit,
+    sigmoid,
+    softplus,
+    where,
+    xlog1py,
+    xlogy,
+)
 
 __all__ = [
     "Bernoulli",
@@ -59,16 +71,16 @@ class ProbOrLogit(Distribution):
 
     def _log_success(self, times: Any) -> Any:
         """`times` the logarithm of the probability of a one."""
-        return xlogy(times, self._prob) if self._logit is None else -times * npx.softrelu(-self._logit)
+        return xlogy(times, self._prob) if self._logit is None else -times * softplus(-self._logit)
 
     def _log_failure(self, times: Any) -> Any:
         """`times` the logarithm of the probability of a zero."""
-        return xlog1py(times, -self._prob) if self._logit is None else -times * npx.softrelu(self._logit)
+        return xlog1py(times, -self._prob) if self._logit is None else -times * softplus(self._logit)
 
     @property
     def _failure(self) -> Any:
         """The probability of a zero."""
-        return 1 - self._prob if self._logit is None else npx.sigmoid(-self._logit)
+        return 1 - self._prob if self._logit is None else sigmoid(-self._logit)
 
 
 class Bernoulli(ProbOrLogit, ExponentialFamily):
@@ -127,7 +139,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
         return (self.logit,)
 
     def _log_normalizer(self, x: Any) -> Any:
-        return npx.softrelu(x)
+        return softplus(x)
 
 
 class Geometric(ProbOrLogit):
@@ -173,7 +185,7 @@ class Geometric(ProbOrLogit):
 
 def _log_binomial(n: Any, k: Any) -> Any:
     """The logarithm of the binomial coefficient."""
-    return npx.gammaln(n + 1) - npx.gammaln(k + 1) - npx.gammaln(n - k + 1)
+    return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
 
 class Binomial(ProbOrLogit):
@@ -211,7 +223,8 @@ class Binomial(ProbOrLogit):
         return draw("binomial", (self.n, self.prob), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
-        return _log_binomial(self.n, value) + self._log_success(value) + self._log_failure(self.n - value)
+        # In the dtype of the value: logarithms of one precision cancel.
+        return _log_binomial(self.n + 0 * value, value) + self._log_success(value) + self._log_failure(self.n - value)
 
     def _cdf(self, value: Any) -> Any:
         full = np.floor(value) >= self.n
@@ -253,7 +266,7 @@ class NegativeBinomial(ProbOrLogit):
         return draw("negative_binomial", (self.n, self._failure), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
-        ways = npx.gammaln(value + self.n) - npx.gammaln(value + 1) - npx.gammaln(self.n)
+        ways = log_gamma(value + self.n) - log_gamma(value + 1) - log_gamma(self.n + 0 * value)
         return ways + self._log_success(value) + self._log_failure(self.n)
 
     def _cdf(self, value: Any) -> Any:
@@ -290,7 +303,7 @@ class Poisson(ExponentialFamily):
         return draw("poisson", (self.rate,), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
-        return xlogy(value, self.rate) - self.rate - npx.gammaln(value + 1)
+        return xlogy(value, self.rate) - self.rate - log_gamma(value + 1)
 
     def _cdf(self, value: Any) -> Any:
         return gammaincc(np.floor(value) + 1, self.rate)
@@ -519,7 +532,7 @@ class Multinomial(Classes):
     def _log_prob(self, value: Any) -> Any:
         possible = np.logical_and(np.all(value >= 0, axis=-1), value.sum(-1) == self.total_count)
         counts = where(np.expand_dims(possible, -1), value, 0.0)
-        ways = npx.gammaln(float(self.total_count + 1)) - npx.gammaln(counts + 1).sum(-1)
+        ways = math.lgamma(self.total_count + 1) - log_gamma(counts + 1).sum(-1)
         return where(possible, ways + self._weighted(counts), -onp.inf)
 
     @property

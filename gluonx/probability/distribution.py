@@ -178,7 +178,8 @@ class Distribution:
             rank = self._event_ranks.get(name, 0)
             full = (*shape, *shape_of(value)[len(shape_of(value)) - rank :])
             key = name if name in vars(self) else f"_{name}"
-            vars(spread)[key] = np.broadcast_to(value, full)
+            array = isinstance(value, np.ndarray)
+            vars(spread)[key] = np.broadcast_to(value, full) if array else np.full(full, value, dtype=self._dtype)
         return spread
 
     def _parameters(self) -> str:
@@ -381,6 +382,8 @@ class ExponentialFamily(Distribution):
         etas = [np.asarray(eta) for eta in self._natural_params]
         with autograd.record():
             inputs = [eta + 0 for eta in etas]
+            for array in inputs:
+                array.attach_grad()  # goes on to carry the gradient of what lies before it
             normalizer = self._log_normalizer(*inputs)
             slopes = autograd.grad(normalizer, inputs, create_graph=True)
         total = normalizer - self._mean_carrier_measure()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from gluonx import np, npx
+from gluonx import np
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw, shape_of
-from gluonx.probability.utils import solve_lower, xlogy
+from gluonx.probability.utils import log_gamma, psi, solve_lower, xlogy
 
 __all__ = ["Dirichlet", "MultivariateNormal"]
 
@@ -50,7 +50,7 @@ class Dirichlet(ExponentialFamily):
 
     def _log_prob(self, value: Any) -> Any:
         kernel = xlogy(self.alpha - 1, value).sum(-1)
-        return kernel + npx.gammaln(self.alpha.sum(-1)) - npx.gammaln(self.alpha).sum(-1)
+        return kernel + log_gamma(self.alpha.sum(-1)) - log_gamma(self.alpha).sum(-1)
 
     @property
     def mean(self) -> Any:
@@ -65,16 +65,16 @@ class Dirichlet(ExponentialFamily):
     def entropy(self) -> Any:
         """The entropy."""
         total, classes = self.alpha.sum(-1), self.event_shape[0]
-        log_norm = npx.gammaln(self.alpha).sum(-1) - npx.gammaln(total)
-        slopes = ((self.alpha - 1) * npx.digamma(self.alpha)).sum(-1)
-        return log_norm + (total - classes) * npx.digamma(total) - slopes
+        log_norm = log_gamma(self.alpha).sum(-1) - log_gamma(total)
+        slopes = ((self.alpha - 1) * psi(self.alpha)).sum(-1)
+        return log_norm + (total - classes) * psi(total) - slopes
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.alpha - 1,)
 
     def _log_normalizer(self, x: Any) -> Any:
-        return npx.gammaln(x + 1).sum(-1) - npx.gammaln((x + 1).sum(-1))
+        return log_gamma(x + 1).sum(-1) - log_gamma((x + 1).sum(-1))
 
 
 class MultivariateNormal(Distribution):

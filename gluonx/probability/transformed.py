@@ -18,7 +18,7 @@ from gluonx.probability.transformation import (
     PowerTransform,
     SigmoidTransform,
 )
-from gluonx.probability.utils import where, xlogy
+from gluonx.probability.utils import log_gamma, sigmoid, softplus, where, xlogy
 
 __all__ = ["HalfCauchy", "HalfNormal", "Pareto", "RelaxedBernoulli", "RelaxedOneHotCategorical", "Weibull"]
 
@@ -215,12 +215,12 @@ class Weibull(TransformedDistribution):
     @property
     def mean(self) -> Any:
         """``scale * gamma(1 + 1 / concentration)``."""
-        return self._full(self.scale * np.exp(npx.gammaln(1 + 1 / self.concentration)))
+        return self._full(self.scale * np.exp(log_gamma(1 + 1 / self.concentration)))
 
     @property
     def variance(self) -> Any:
         """The variance."""
-        first, second = (np.exp(npx.gammaln(1 + n / self.concentration)) for n in (1, 2))
+        first, second = (np.exp(log_gamma(1 + n / self.concentration)) for n in (1, 2))
         return self._full(self.scale**2 * (second - np.square(first)))
 
     def entropy(self) -> Any:
@@ -246,10 +246,10 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
 
     def _log_prob(self, value: Any) -> Any:
         z = self.logit - value * self.T
-        return np.log(self.T) + z - 2 * npx.softrelu(z)
+        return np.log(self.T) + z - 2 * softplus(z)
 
     def _cdf(self, value: Any) -> Any:
-        return npx.sigmoid(value * self.T - self.logit)
+        return sigmoid(value * self.T - self.logit)
 
     def _icdf(self, value: Any) -> Any:
         return (self.logit + np.log(value) - np.log1p(-value)) / self.T

@@ -6,6 +6,8 @@ as well as arrays.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -29,11 +31,15 @@ __all__ = [
     "gammainc",
     "gammaincc",
     "gammaln",
+    "log_gamma",
     "logit2prob",
     "ndtr",
     "ndtri",
     "prob2logit",
+    "psi",
     "sample_n_shape_converter",
+    "sigmoid",
+    "softplus",
     "solve_lower",
     "sum_right_most",
     "where",
@@ -48,23 +54,24 @@ Function = Callable[..., Any]
 
 
 def digamma() -> Function:
-    """The function :func:`gluonx.npx.digamma`."""
-    return npx.digamma
+    """The function :func:`psi`."""
+    return psi
 
 
 def gammaln() -> Function:
-    """The function :func:`gluonx.npx.gammaln`."""
-    return npx.gammaln
+    """The function :func:`log_gamma`."""
+    return log_gamma
 
 
 def erf() -> Function:
-    """The function :func:`gluonx.npx.erf`."""
-    return npx.erf
+    """The error function, of numbers and arrays."""
+    return lambda x: math.erf(x) if isinstance(x, (int, float)) else npx.erf(x)
 
 
 def erfinv() -> Function:
-    """The function :func:`gluonx.npx.erfinv`."""
-    return npx.erfinv
+    """The inverse of the error function, of numbers and arrays."""
+    normal = statistics.NormalDist()
+    return lambda x: normal.inv_cdf((x + 1) / 2) / math.sqrt(2) if isinstance(x, (int, float)) else npx.erfinv(x)
 
 
 def constraint_check() -> Function:
@@ -126,7 +133,7 @@ def prob2logit(prob: Any, binary: bool = True) -> Any:
 
 def logit2prob(logit: Any, binary: bool = True) -> Any:
     """The probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
-    return npx.sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
+    return sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
 
 
 # -- functions of statistics ------------------------------------------------------------------------------------------
@@ -176,6 +183,39 @@ def _floats(*arrays: Array) -> list[Array]:
     return [jnp.broadcast_to(a, shape).astype(dtype) for a in arrays]
 
 
+def log_gamma(x: Any) -> Any:
+    """The logarithm of the gamma function; of a number in 64 bits."""
+    return npx.gammaln(x) if isinstance(x, np.ndarray) else math.lgamma(x)
+
+
+def psi(x: Any) -> Any:
+    """The derivative of :func:`log_gamma`; of a number in 64 bits.
+
+    Examples
+    --------
+    >>> psi(1.0)
+    -0.577215664901
+    """
+    if isinstance(x, np.ndarray):
+        return npx.digamma(x)
+    if x <= 0:
+        return math.nan if x == int(x) else psi(1 - x) - math.pi / math.tan(math.pi * x)
+    steps = range(max(0, 10 - int(x)))
+    y = x + len(steps)
+    series = 1 / 12 - (1 / 120 - (1 / 252 - (1 / 240 - 1 / (132 * y * y)) / (y * y)) / (y * y)) / (y * y)
+    return math.log(y) - 0.5 / y - series / (y * y) - sum(1 / (x + n) for n in steps)
+
+
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``; of a number in 64 bits."""
+    return npx.sigmoid(x) if isinstance(x, np.ndarray) else 0.5 * (1 + math.tanh(0.5 * x))
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))``; of a number in 64 bits."""
+    return npx.softrelu(x) if isinstance(x, np.ndarray) else max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
 def ndtr(x: Any) -> Any:
     """The cumulative distribution of the standard normal, exact also in its tails."""
     return invoke(_ndtr.bind(), (x,))
@@ -215,7 +255,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def betaln(a: Any, b: Any) -> Any:
     """The logarithm of the beta function."""
-    return npx.gammaln(a) + npx.gammaln(b) - npx.gammaln(a + b)
+    return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
 
 
 def xlogy(x: Any, y: Any) -> Any:
