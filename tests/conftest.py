@@ -33,7 +33,8 @@ SAMPLED = {
     "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
-    "test_distributions.py": 12,
+    "test_distributions.py": 16,
+    "test_divergences.py": 3,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,
@@ -50,6 +51,7 @@ SAMPLED = {
     "test_random_distributions.py": 4,
     "test_rnn_golden.py": 4,
     "test_rnn_ops.py": 4,
+    "test_sampling.py": 16,
     "test_symbol.py": 3,
     "test_vision_ops.py": 3,
 }

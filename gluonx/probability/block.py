@@ -45,14 +45,14 @@ class StochasticBlock(HybridBlock):
         self._added.append(loss)
 
     @staticmethod
-    def collectLoss(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def collectLoss(func: Callable[..., Any]) -> Callable[..., Any]:
         """Make of a forward one that gives its losses too; a decorator."""
 
-        @functools.wraps(forward)
+        @functools.wraps(func)
         def collected(self: StochasticBlock, *args: Any, **kwargs: Any) -> Any:
             before, self._added = self._added, []
             try:
-                output = forward(self, *args, **kwargs)
+                output = func(self, *args, **kwargs)
                 return output, self._added
             finally:
                 self._added = before

@@ -22,7 +22,7 @@ import numpy as onp
 from gluonx import autograd, np
 from gluonx.np.random import sample as draw
 from gluonx.probability.constraint import Constraint, is_dependent
-from gluonx.probability.utils import where
+from gluonx.probability.utils import sum_right_most, where
 
 __all__ = ["Distribution", "ExponentialFamily", "as_parameters", "as_size", "draw", "shape_of"]
 
@@ -380,13 +380,15 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Any:
         """The entropy, by the gradient of the log normalizer."""
         etas = [np.asarray(eta) for eta in self._natural_params]
+        # Each in the full shape, or its slope would be a sum over the batch.
+        full = onp.broadcast_shapes((*self.batch_shape, *self.event_shape), *[eta.shape for eta in etas])
         with autograd.record():
-            inputs = [eta + 0 for eta in etas]
+            inputs = [np.broadcast_to(eta, full) + 0 for eta in etas]
             for array in inputs:
                 array.attach_grad()  # goes on to carry the gradient of what lies before it
             normalizer = self._log_normalizer(*inputs)
             slopes = autograd.grad(normalizer, inputs, create_graph=True)
         total = normalizer - self._mean_carrier_measure()
         for eta, slope in zip(inputs, slopes):
-            total = total - eta * slope
+            total = total - sum_right_most(eta * slope, len(full) - len(normalizer.shape))
         return total

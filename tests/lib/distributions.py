@@ -30,7 +30,6 @@ class Row:
     icdf: bool = False
     entropy: bool = True
     grad: bool = False  # of draws
-    rigid: tuple[str, ...] = ()  # parameters in which the distribution function has no gradient
 
     def arrays(self, dtype="float64"):
         return {key: np.array(value, dtype=dtype) for key, value in self.parameters.items()}
@@ -72,11 +71,10 @@ ROWS = [
         grad=True),
     Row("Chi2", {"df": column(1.0, 2.0, 7.5)}, ss.chi2, POSITIVE, NEGATIVE, grad=True),
     Row("Beta", {"alpha": column(0.5, 1.0, 3.0), "beta": column(0.7, 2.5, 1.0)}, ss.beta,
-        onp.array([0.03, 0.4, 0.95]), onp.array([-0.1, 1.2]), grad=True,
-        rigid=("alpha", "beta")),
-    Row("StudentT", {"df": column(0.8, 2.0, 6.0), "loc": LOC, "scale": SCALE}, ss.t, REALS, grad=True, rigid=("df",)),
+        onp.array([0.03, 0.4, 0.95]), onp.array([-0.1, 1.2]), grad=True),
+    Row("StudentT", {"df": column(0.8, 2.0, 6.0), "loc": LOC, "scale": SCALE}, ss.t, REALS, grad=True),
     Row("FisherSnedecor", {"df1": column(1.5, 2.0, 6.0), "df2": column(2.5, 4.5, 9.0)}, ss.f, POSITIVE, NEGATIVE,
-        grad=True, rigid=("df1", "df2")),
+        grad=True),
     Row("HalfNormal", {"scale": SCALE}, lambda s: ss.halfnorm(0, s), POSITIVE, NEGATIVE, icdf=True, grad=True),
     Row("HalfCauchy", {"scale": SCALE}, lambda s: ss.halfcauchy(0, s), POSITIVE, NEGATIVE, icdf=True, grad=True),
     Row("Pareto", {"alpha": column(0.8, 1.5, 4.0), "scale": SCALE}, lambda a, s: ss.pareto(a, 0, s),
@@ -93,9 +91,9 @@ ROWS = [
     Row("Binomial", {"logit": LOGIT}, lambda x: ss.binom(6, sigmoid(x)), COUNTS, NEGATIVE, {"n": 6}, discrete=True,
         entropy=False),
     Row("NegativeBinomial", {"n": column(1.0, 2.5, 4.0), "prob": PROB}, lambda n, p: ss.nbinom(n, 1 - p), COUNTS,
-        NEGATIVE, discrete=True, entropy=False, rigid=("n",)),
+        NEGATIVE, discrete=True, entropy=False),
     Row("NegativeBinomial", {"n": column(1.0, 2.5, 4.0), "logit": LOGIT}, lambda n, x: ss.nbinom(n, sigmoid(-x)),
-        COUNTS, NEGATIVE, discrete=True, entropy=False, rigid=("n",)),
+        COUNTS, NEGATIVE, discrete=True, entropy=False),
     Row("Poisson", {"rate": column(0.3, 1.0, 5.5)}, ss.poisson, COUNTS, NEGATIVE, discrete=True, entropy=False),
 ]  # fmt: skip
 CONTINUOUS = [row for row in ROWS if not row.discrete]
