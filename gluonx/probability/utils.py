@@ -186,8 +186,7 @@ def _incomplete_beta_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
 
 _incomplete_beta.defjvp(_incomplete_beta_jvp, symbolic_zeros=True)
 
-# Logarithms of nodes w on (0, 1), and weights of dw / w there, by the double exponential rule: singularities at the ends
-# do no harm.
+# Logarithms of nodes w on (0, 1), and weights of dw / w there, by the double exponential rule.
 _STEPS = onp.linspace(-3.3, 3.1, 80)
 _LOG_NODES = -onp.log1p(onp.exp(-onp.pi * onp.sinh(_STEPS)))
 _NODE_WEIGHTS = (_STEPS[1] - _STEPS[0]) * onp.pi * onp.cosh(_STEPS) * -onp.expm1(_LOG_NODES)

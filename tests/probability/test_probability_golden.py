@@ -66,12 +66,12 @@ def test_results(expressions):
 @pytest.mark.parametrize("name", sorted(set(SIGNATURES) - LEFT_OUT))
 def test_signatures(name):
     """Our functions take MXNet's arguments, in its order and with its defaults; some take more."""
-    found = cases.signatures(getattr(probability, name, None) or getattr(constraint, name))
+    ours = getattr(probability, name, None) or getattr(constraint, name)
+    found = cases.signatures(ours)
     for method, wanted in SIGNATURES[name].items():
         if wanted == "property" or wanted is None:
-            cls = getattr(probability, name)
-            assert hasattr(cls, method) or name == "Chi2", (name, method)  # its `df` is an attribute
+            assert hasattr(ours, method) or name == "Chi2", (name, method)  # its `df` is an attribute
             continue
-        ours = found[method]
-        assert [p[0] for p in ours[: len(wanted)]] == [p[0] for p in wanted], (name, method)
-        assert all(o == w for o, w in zip(ours, wanted, strict=False) if len(w) == 2), (name, method)
+        given = found[method]
+        assert [p[0] for p in given[: len(wanted)]] == [p[0] for p in wanted], (name, method)
+        assert all(g == w for g, w in zip(given, wanted, strict=False) if len(w) == 2), (name, method)
