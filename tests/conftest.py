@@ -34,7 +34,7 @@ SAMPLED = {
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
     "test_distributions.py": 16,
-    "test_divergences.py": 3,
+    "test_divergences.py": 4,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,

@@ -33,8 +33,8 @@ LEFT_OUT = {"cached_property"}
 
 
 def costly(call):
-    """Whether a call draws from every distribution, each a program to compile."""
-    return [pytest.mark.slow] if "sample" in call else []
+    """Whether a call takes a program for every distribution that is dear to compile."""
+    return [pytest.mark.slow] if "sample" in call or "cdf" in call else []
 
 
 EXPRESSIONS = [cases.SINGLE, *[pytest.param(call, marks=costly(call)) for call in cases.CALLS]]
