@@ -51,7 +51,10 @@ class TransformedDistribution(Distribution):
         parts = [transforms] if isinstance(transforms, Transformation) else list(transforms)
         if not all(isinstance(part, Transformation) for part in parts):
             raise TypeError(f"TransformedDistribution takes transformations, got {transforms!r}.")
-        self._base_dist = base_dist
+        # A base that is smaller than the parameters of a transformation would share its draws among them.
+        shape = ComposeTransform(parts).batch_shape
+        full = onp.broadcast_shapes(base_dist.batch_shape, shape[: len(shape) - (base_dist.event_dim or 0)])
+        self._base_dist = base_dist if full == base_dist.batch_shape else base_dist.broadcast_to(full)
         self._transforms = parts
         event_dim = max([base_dist.event_dim or 0, *[part.event_dim for part in parts]])
         super().__init__(event_dim=event_dim, validate_args=validate_args)

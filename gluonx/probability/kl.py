@@ -224,12 +224,13 @@ def _geometric_geometric(p: Geometric, q: Geometric) -> Any:
 
 @register_kl(Binomial, Binomial)
 def _binomial_binomial(p: Binomial, q: Binomial) -> Any:
-    same = np.equal(p.n, q.n)
-    if isinstance(same, bool) and same:
-        return p.n * _trial(p, q)
-    # With fewer trials than p, q does not hold all of p; with more, the coefficients' mean has no closed form.
-    value = where(same, p.n * _trial(p, q), where(np.greater(p.n, q.n), math.inf, math.nan))
-    return value
+    if isinstance(p.n, int) and isinstance(q.n, int) and p.n < q.n:
+        counts = np.arange(p.n + 1, dtype=p._dtype).reshape((-1, *(1,) * max(len(p.batch_shape), len(q.batch_shape))))
+        ours = p.log_prob(counts)
+        return (np.exp(ours) * (ours - q.log_prob(counts))).sum(0)
+    # With fewer trials than p, q does not hold all of p; of arrays of numbers of trials there is no sum of one length.
+    other = where(np.greater(p.n, q.n), math.inf, math.nan)
+    return where(np.equal(p.n, q.n), p.n * _trial(p, q), other)
 
 
 @register_kl(NegativeBinomial, NegativeBinomial)

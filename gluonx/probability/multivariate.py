@@ -46,7 +46,8 @@ class Dirichlet(ExponentialFamily):
         super().__init__(event_dim=1, validate_args=validate_args)
 
     def _draw(self, size: tuple[int, ...]) -> Any:
-        return np.random.dirichlet(np.broadcast_to(self.alpha, (*size, *self.event_shape)))
+        drawn = np.random.dirichlet(np.broadcast_to(self.alpha, (*size, *self.event_shape)))
+        return drawn if self._dtype is None else drawn.astype(self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         kernel = xlogy(self.alpha - 1, value).sum(-1)

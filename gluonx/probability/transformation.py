@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as onp
+
 from gluonx import np, npx
 from gluonx.block import HybridBlock
 from gluonx.probability import constraint as C
@@ -66,6 +68,11 @@ class Transformation:
         raise NotImplementedError(f"{type(self).__name__} neither increases nor decreases everywhere.")
 
     @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of its parameters, to which what it transforms is broadcast."""
+        return ()
+
+    @property
     def inv(self) -> Transformation:
         """The inverse, as a transformation."""
         return _Inverse(self)
@@ -111,6 +118,10 @@ class _Inverse(Transformation):
     @property
     def sign(self) -> Any:
         return self._forward.sign
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self._forward.batch_shape
 
     @property
     def inv(self) -> Transformation:
@@ -162,6 +173,11 @@ class ComposeTransform(Transformation):
         for part in reversed(self._parts):
             y = part.inv(y)
         return y
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """That to which those of the parts broadcast."""
+        return onp.broadcast_shapes(*[part.batch_shape for part in self._parts])
 
     @property
     def sign(self) -> Any:
@@ -218,6 +234,11 @@ class AffineTransform(Transformation):
         self.event_dim = event_dim
 
     @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """That of `loc` and `scale`."""
+        return onp.broadcast_shapes(shape_of(self._loc), shape_of(self._scale))
+
+    @property
     def sign(self) -> Any:
         """The sign of the scale."""
         return np.sign(self._scale)
@@ -247,6 +268,11 @@ class PowerTransform(Transformation):
     def __init__(self, exponent: Any) -> None:
         super().__init__()
         (self._exponent,) = as_parameters(exponent)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """That of the exponent."""
+        return shape_of(self._exponent)
 
     @property
     def sign(self) -> Any:

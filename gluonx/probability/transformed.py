@@ -133,11 +133,6 @@ class Pareto(TransformedDistribution):
         self.alpha, self.scale = as_parameters(alpha, scale)
         super().__init__(Exponential(1 / self.alpha), [ExpTransform(), AffineTransform(0.0, self.scale)], validate_args)
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """The shape to which the parameters broadcast."""
-        return super(TransformedDistribution, self).batch_shape
-
     @C.dependent_property
     def support(self) -> Any:
         """The numbers from `scale` on."""
@@ -193,11 +188,6 @@ class Weibull(TransformedDistribution):
         self.concentration, self.scale = as_parameters(concentration, scale)
         power = PowerTransform(1 / self.concentration)
         super().__init__(Exponential(1.0), [power, AffineTransform(0.0, self.scale)], validate_args)
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """The shape to which the parameters broadcast."""
-        return super(TransformedDistribution, self).batch_shape
 
     def _draw(self, size: tuple[int, ...]) -> Any:
         return self.scale * draw("weibull", (self.concentration,), size, self._dtype)

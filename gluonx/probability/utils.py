@@ -141,27 +141,27 @@ def logit2prob(logit: Any, binary: bool = True) -> Any:
 
 @register("probability.ndtr", level=3)
 def _ndtr(x: Array) -> Array:
-    return special.ndtr(_floating(x))
+    return _in_floats(special.ndtr, x)
 
 
 @register("probability.ndtri", level=3)
 def _ndtri(p: Array) -> Array:
-    return special.ndtri(_floating(p))
+    return _in_floats(special.ndtri, p)
 
 
 @register("probability.gammainc", level=3)
 def _gammainc(a: Array, x: Array) -> Array:
-    return special.gammainc(*_floats(a, x))
+    return _in_floats(special.gammainc, a, x)
 
 
 @register("probability.gammaincc", level=3)
 def _gammaincc(a: Array, x: Array) -> Array:
-    return special.gammaincc(*_floats(a, x))
+    return _in_floats(special.gammaincc, a, x)
 
 
 @register("probability.betainc", level=3)
 def _betainc(a: Array, b: Array, x: Array) -> Array:
-    return _incomplete_beta(*_floats(a, b, x))
+    return _in_floats(_incomplete_beta, a, b, x)
 
 
 @jax.custom_jvp
@@ -223,16 +223,12 @@ def _solve_lower(matrix: Array, right: Array) -> Array:
     return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
 
 
-def _floating(x: Array) -> Array:
-    """In float32 at least: series do not converge in fewer bits."""
-    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
-
-
-def _floats(*arrays: Array) -> list[Array]:
-    """Of one float dtype and one shape."""
-    dtype = jnp.result_type(jnp.float32, *arrays)
-    shape = jnp.broadcast_shapes(*[a.shape for a in arrays])
-    return [jnp.broadcast_to(a, shape).astype(dtype) for a in arrays]
+def _in_floats(compute: Callable[..., Array], *arrays: Array) -> Array:
+    """The function of arrays of one shape, in their dtype; in float32 at least within, as series need it."""
+    dtype = jnp.result_type(*arrays)
+    dtype = dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.float32
+    inner, shape = jnp.promote_types(dtype, jnp.float32), jnp.broadcast_shapes(*[x.shape for x in arrays])
+    return compute(*[jnp.broadcast_to(x, shape).astype(inner) for x in arrays]).astype(dtype)
 
 
 def log_gamma(x: Any) -> Any:
@@ -269,12 +265,17 @@ def softplus(x: Any) -> Any:
 
 
 def ndtr(x: Any) -> Any:
-    """The cumulative distribution of the standard normal, exact also in its tails."""
+    """The cumulative distribution of the standard normal, exact also in its tails; of a number in 64 bits."""
+    if isinstance(x, (int, float)):
+        return 0.5 * math.erfc(-x / math.sqrt(2))
     return invoke(_ndtr.bind(), (x,))
 
 
 def ndtri(p: Any) -> Any:
     """The inverse of :func:`ndtr`."""
+    if isinstance(p, (int, float)):
+        ends = {0.0: -math.inf, 1.0: math.inf}
+        return statistics.NormalDist().inv_cdf(p) if 0 < p < 1 else ends.get(float(p), math.nan)
     return invoke(_ndtri.bind(), (p,))
 
 

@@ -35,6 +35,7 @@ NUMBERS = [
     (P.Bernoulli(at(0.3)), P.Bernoulli(logit=at(1.0)), 2),
     (P.Geometric(at(0.3)), P.Geometric(logit=at(0.2)), 80),
     (P.Binomial(5, at(0.3)), P.Binomial(5, logit=at(1.0)), 6),
+    (P.Binomial(3, at(0.2)), P.Binomial(5, at(0.4)), 4),
     (P.NegativeBinomial(at(2.5), at(0.3)), P.NegativeBinomial(at(2.5), logit=at(0.2)), 80),
     (P.Poisson(at(3.0)), P.Poisson(at(1.5)), 60),
     (P.Categorical(3, at([0.2, 0.3, 0.5])), P.Categorical(3, logit=at([0.0, 1.0, -1.0])), 3),

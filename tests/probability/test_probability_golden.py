@@ -37,7 +37,12 @@ def costly(call):
     return [pytest.mark.slow] if "sample" in call or "cdf" in call else []
 
 
-EXPRESSIONS = [cases.SINGLE, *[pytest.param(call, marks=costly(call)) for call in cases.CALLS]]
+DRAWN = [expression for expression in cases.SINGLE if ".sample" in expression]
+EXPRESSIONS = [
+    [expression for expression in cases.SINGLE if expression not in DRAWN],
+    pytest.param(DRAWN, marks=pytest.mark.slow),
+    *[pytest.param(call, marks=costly(call)) for call in cases.CALLS],
+]
 
 
 @pytest.mark.parametrize("expressions", EXPRESSIONS, ids=lambda e: e if isinstance(e, str) else "")

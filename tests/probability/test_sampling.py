@@ -151,6 +151,14 @@ def test_multivariate_normal():
             assert is_drawn_from(drawn[:, row] @ direction, reference)
 
 
+def test_half_precision():
+    half = np.full((2, 2), 0.5, dtype="float16")
+    for made in (probability.Normal(half, 1.0), probability.Bernoulli(half), probability.Dirichlet(half)):
+        drawn = made.sample()
+        assert drawn.dtype == made.log_prob(drawn).dtype == onp.float16
+        assert made.event_dim or made.cdf(drawn).dtype == onp.float16
+
+
 def test_relaxed():
     np.random.seed(1)
     made = probability.RelaxedBernoulli(0.7, prob=np.array(0.3))

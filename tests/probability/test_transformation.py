@@ -56,6 +56,16 @@ def test_events():
         made.cdf(y)
 
 
+def test_parameters_larger_than_the_base():
+    """Each element of a transformation's parameters has a draw of its own."""
+    affine = P.AffineTransform(np.zeros(3), 2.0)
+    made = P.TransformedDistribution(P.Normal(0.0, 1.0), [affine, P.PowerTransform(np.ones((2, 1)))])
+    assert made.batch_shape == (2, 3) and len(set(made.sample().ravel().tolist())) == 6
+    shifted = P.TransformedDistribution(P.Dirichlet(np.ones(3)), P.AffineTransform(np.ones((2, 3)), 2.0, event_dim=1))
+    assert shifted.batch_shape == (2,) and shifted.sample_n(4).shape == (4, 2, 3)
+    assert len(set(shifted.sample().ravel().tolist())) == 6
+
+
 def test_those_without_an_inverse():
     close(P.AbsTransform()(np.array([-2.0, 3.0])), [2, 3])
     softmax = P.SoftmaxTransform()
