@@ -33,7 +33,7 @@ SAMPLED = {
     "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
-    "test_distributions.py": 16,
+    "test_distributions.py": 24,
     "test_divergences.py": 4,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,

@@ -324,8 +324,14 @@ class Coin(probability.ExponentialFamily):
 def test_a_family_of_ones_own():
     logit = np.array([-1.0, 0.5])
     close(Coin(logit).entropy(), probability.Bernoulli(logit=logit).entropy(), rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_entropies_by_the_log_normalizer():
     normal = probability.Normal(np.array([[1.0], [0.0]]), np.array([2.0, 0.5, 1.0]))
-    for made in (normal, probability.Exponential(np.array(3.0)), probability.Dirichlet(np.array([1.0, 2.0, 0.5]))):
+    gamma, beta = probability.Gamma(np.array(2.0), np.array(0.5)), probability.Beta(np.array(2.0), np.array(0.5))
+    dirichlet = probability.Dirichlet(np.array([1.0, 2.0, 0.5]))
+    for made in (normal, probability.Exponential(np.array(3.0)), gamma, beta, dirichlet):
         close(probability.ExponentialFamily.entropy(made), made.entropy(), rtol=1e-5)
 
 

@@ -149,6 +149,7 @@ def test_the_table():
         del kl._FORMULAS[Sharper, P.Normal]
 
 
+@pytest.mark.slow
 def test_estimates():
     """Within 6 standard errors (a false alarm once in 10 ** 9); their gradient too."""
     np.random.seed(2)

@@ -159,6 +159,7 @@ def test_half_precision():
         assert made.event_dim or made.cdf(drawn).dtype == onp.float16
 
 
+@pytest.mark.slow
 def test_relaxed():
     np.random.seed(1)
     made = probability.RelaxedBernoulli(0.7, prob=np.array(0.3))
