@@ -57,7 +57,10 @@ SAMPLED = {
 }
 
 
-WHOLE = {("test_loss.py", "test_golden")}  # what nothing else would notice
+WHOLE = {  # what nothing else would notice, or what says itself which rows are slow
+    ("test_loss.py", "test_golden"),
+    ("test_distributions.py", "test_every_mode"),
+}
 
 
 @pytest.hookimpl(tryfirst=True)
