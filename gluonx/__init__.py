@@ -136,6 +136,7 @@ __all__ = [
     "ops",
     "optimizer",
     "parameter",
+    "probability",
     "random",
     "recordio",
     "registry",

@@ -19,7 +19,6 @@ CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels
 
 _MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
 _STORE = "it is a store over several processes: use jax.distributed, or a class by KVStoreBase.register"
-_DENSITIES = "draw with np.random, and write densities with np and npx"
 _QUANTIZED = "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)"
 _GRAPHS = "graph sampling on sparse arrays is not here"
 _OWN_UPDATE = "steps of MXNet's own update; ours merges the moments of a batch in one operator"
@@ -47,7 +46,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.gluon.block": (LATER, ""),
     "mxnet.gluon.contrib.data.text": ("", "read the files with gluonx.data"),
     "mxnet.gluon.data": (LATER, ""),
-    "mxnet.gluon.probability": (LATER, _DENSITIES),
     "mxnet.gluon.rnn": (LATER, ""),
     "mxnet.io": ("", "use another iterator of mx.io, or gluonx.data.DataLoader"),
     "mxnet.kvstore": ("", _STORE),
@@ -58,7 +56,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.module": ("", _MODULE),
     "mxnet.nd": (LATER, ""),
     "mxnet.operator": (LATER, "use operator.CustomOp, gluonx.autograd.Function, or raw JAX and gluonx.from_jax"),
-    "mxnet.probability": ("", _DENSITIES),
     "mxnet.profiler": ("", "use gluonx.profiler, jax.profiler, and gluonx.engine.stats()"),
     "mxnet.rtc": ("", "gluonx.from_jax takes any JAX function, Pallas kernels included"),
     "mxnet.runtime": ("", "ask gluonx.runtime.Features() or jax.devices()"),
@@ -75,7 +72,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "ModulatedDeformableConvolution.pre_infer_weight",
         "a step of MXNet's own infer_shape",
     ),
-    "mxnet.gluon.probability.TransformBlock": (LATER, ""),
     "mxnet.kvstore.BytePS": ("a parameter server of others", ""),
     "mxnet.kvstore.Horovod": ("XLA's collectives take its place", ""),
     "mxnet.kvstore.KVStoreServer": ("there are no server processes", ""),
@@ -119,11 +115,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     **_each("mxnet.gluon", "tensor_types", IMPORTED),
     **_each("mxnet.gluon.data.batchify", "Device cpu", IMPORTED),
     **_each("mxnet.gluon.parameter", "tensor_types", IMPORTED),
-    **_each(
-        "mxnet.gluon.probability",
-        "constraint_check digamma erf erfinv gammaln sample_n_shape_converter",
-        IMPORTED,
-    ),
     **_each("mxnet.initializer", "NDArray load sqrt", IMPORTED),
     **_each("mxnet.lr_scheduler", "cos pi", IMPORTED),
     **_each("mxnet.random", "Device", IMPORTED),

@@ -30,6 +30,8 @@ SAMPLED = {
     "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
+    "test_distributions.py": 24,
+    "test_divergences.py": 4,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,
@@ -46,10 +48,14 @@ SAMPLED = {
     "test_random_distributions.py": 4,
     "test_rnn_golden.py": 4,
     "test_rnn_ops.py": 4,
+    "test_sampling.py": 16,
     "test_symbol.py": 3,
     "test_symbol_rnn.py": 5,
     "test_vision_ops.py": 3,
 }
 
 
-WHOLE = {("test_loss.py", "test_golden")}  # what nothing else would notice
+WHOLE = {  # what nothing else would notice, or what says itself which rows are slow
+    ("test_loss.py", "test_golden"),
+    ("test_distributions.py", "test_every_mode"),
+}

@@ -72,6 +72,12 @@ _PARTS = {
     "mxnet.gluon.model_zoo.vision": "alexnet densenet inception mobilenet resnet squeezenet vgg",
     "mxnet.gluon.nn": "activations basic_layers conv_layers",
     "mxnet.gluon.probability": "block distributions transformation",
+    "mxnet.gluon.probability.block": "stochastic_block",
+    "mxnet.gluon.probability.distributions": "bernoulli beta binomial categorical cauchy chi2 dirichlet distribution "
+    "divergence exp_family exponential fishersnedecor gamma geometric gumbel half_cauchy half_normal independent "
+    "laplace multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson "
+    "relaxed_bernoulli relaxed_one_hot_categorical studentT transformed_distribution uniform weibull",
+    "mxnet.gluon.probability.transformation": "domain_map transformation",
     "mxnet.gluon.rnn": "conv_rnn_cell rnn_cell rnn_layer",
     "mxnet.image": "detection image",
     "mxnet.io": "io utils",
