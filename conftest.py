@@ -79,6 +79,19 @@ def _seeded():
     gluonx_random.seed(SEED)
 
 
+@pytest.fixture(autouse=True)
+def _examples_register_nothing(request):
+    """What an example in a docstring registers, it alone has."""
+    tables = [("gluonx.ops.registry", "OPS"), ("gluonx.probability.kl", "_FORMULAS")]
+    of_example = isinstance(request.node, pytest.DoctestItem)
+    found = [vars(sys.modules[m])[name] for m, name in tables if of_example and m in sys.modules]
+    before = [dict(table) for table in found]
+    yield
+    for table, was in zip(found, before, strict=True):
+        for key in set(table) - set(was):
+            del table[key]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _forgotten():
     """What one module recorded is of no use to the next; without this the programs of all modules pile up in memory."""

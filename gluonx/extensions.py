@@ -41,8 +41,7 @@ function                                     what it sets
 And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines
 ``__call_block__(block, args)``, and a call that such an input made fail is what that gives.
 
-`WORKER_SETUP` lists what worker processes of a DataLoader call before they import the user's program: the name of a
-function, ``"module:function"``, and its arguments.
+Worker processes of a DataLoader call what `set_up_workers` was given before they import the user's program.
 """
 
 from __future__ import annotations
@@ -59,8 +58,10 @@ __all__ = [
     "EXPORTERS",
     "LAMBDAS",
     "NAMES",
-    "WORKER_SETUP",
     "Point",
+    "forget_in_workers",
+    "set_up_workers",
+    "worker_setup",
 ]
 
 
@@ -102,4 +103,19 @@ BLOCK_KEYWORDS = Point()
 BLOCK_ATTRIBUTES = Point()
 BLOCK_METHODS = Point()
 LAMBDAS = Point()
-WORKER_SETUP: list[tuple[str, tuple[Any, ...]]] = []
+_worker_setup: dict[str, tuple[Any, ...]] = {}
+
+
+def set_up_workers(function: str, *args: Any) -> None:
+    """Have worker processes that start from now on call ``"module:function"`` with `args`, which are pickled."""
+    _worker_setup[function] = args
+
+
+def forget_in_workers(function: str) -> None:
+    """Undo `set_up_workers` for the workers to come."""
+    _worker_setup.pop(function, None)
+
+
+def worker_setup() -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the functions that new workers call, with their arguments."""
+    return list(_worker_setup.items())

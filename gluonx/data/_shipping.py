@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gluonx.data._wire import Message
 from gluonx.data._worker import Setup
-from gluonx.extensions import WORKER_SETUP
+from gluonx.extensions import worker_setup
 
 __all__ = ["CannotSendError", "Parcel", "pack"]
 
@@ -51,7 +51,7 @@ def pack(dataset: Any, batchify_fn: Any) -> Parcel:
                 "parts of it are defined in the running program, which workers cannot import; move them into a module, "
                 "or, in a script, the work under `if __name__ == '__main__':`"
             )
-    return Parcel(Setup(main, sys.argv, sys.path, _folder(), list(WORKER_SETUP)), message)
+    return Parcel(Setup(main, sys.argv, sys.path, _folder(), worker_setup()), message)
 
 
 def _folder() -> str:

@@ -35,7 +35,7 @@ class Setup(NamedTuple):
     argv: list[str]
     path: list[str]
     folder: str
-    calls: list[tuple[str, tuple[Any, ...]]]  # see extensions.WORKER_SETUP
+    calls: list[tuple[str, tuple[Any, ...]]]  # see extensions.set_up_workers
 
 
 class Task(NamedTuple):

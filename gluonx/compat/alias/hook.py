@@ -19,7 +19,7 @@ from gluonx.compat.alias.where import PARTS, SAME, hidden_home, known_modules, k
 from gluonx.compat.kinds import of_numpy
 from gluonx.compat.nd.names import public_names
 from gluonx.compat.nd.ndarray import uses_nd_arrays
-from gluonx.extensions import WORKER_SETUP
+from gluonx.extensions import forget_in_workers, set_up_workers
 
 __all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
 
@@ -290,7 +290,7 @@ def install_as_mxnet(version: int | None = None) -> None:
     nd.beyond[:] = [_of_ndarray]
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
-    WORKER_SETUP.append((_IN_WORKERS, (version,)))
+    set_up_workers(_IN_WORKERS, version)
 
 
 def uninstall() -> None:
@@ -301,7 +301,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)
     for name in [n for n in sys.modules if n == "mxnet" or n.startswith("mxnet.")]:
         del sys.modules[name]
-    WORKER_SETUP[:] = [call for call in WORKER_SETUP if call[0] != _IN_WORKERS]
+    forget_in_workers(_IN_WORKERS)
     before, others = _saved
     nd.beyond.clear()
     modes.end(before)

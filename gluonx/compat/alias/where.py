@@ -113,7 +113,7 @@ def target(dotted: str) -> str:
 
     Examples
     --------
-    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.estimator")
+    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.data.text")
     ('gluonx.nn', 'gluonx.compat.nd.contrib', '')
     """
     if dotted in MODULES:

@@ -12,11 +12,11 @@ import ast
 import math
 import numbers
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from gluonx._frames import warn
 from gluonx.arguments import unexpected
 from gluonx.errors import ArgumentError
 
@@ -157,7 +157,7 @@ def read(owner: str, table: Table, given: Mapping[str, Any], elsewhere: Iterable
         if name not in table:
             if name not in set(elsewhere):
                 raise unexpected(owner, name, table)
-            warnings.warn(f"{owner}: {name}={value!r} is ignored, as in MXNet: it has no such parameter", stacklevel=4)
+            warn(f"{owner}: {name}={value!r} is ignored, as in MXNet: it has no such parameter")
             continue
         try:
             found[name] = table[name][0](value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as onp
 
+from gluonx._frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import AUGMENT, NORMALIZE, Augmenter, Normalizer
 from gluonx.compat.io.batches import DataDesc
@@ -405,7 +405,7 @@ class ImageRecordIter(ImageRecords):
             told = (
                 f"{', '.join(unread)} ignored, as in MXNet: images of {self._dtype} are neither normalized nor mirrored"
             )
-            warnings.warn(f"{owner}: {told}", stacklevel=2)
+            warn(f"{owner}: {told}")
         if of.mean_img and self._normalizes:
             self._normalize.mean = self._mean_image(of.mean_img)
 

@@ -6,7 +6,6 @@ import gzip
 import math
 import os
 import struct
-import warnings
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
+from gluonx._frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataDesc
 from gluonx.compat.io.native import COMMON, HostBatch, MXDataIter, Streaming, taken
@@ -302,7 +302,7 @@ class LibSVMIter(Streaming):
         if not LibSVMIter._told:
             LibSVMIter._told = True
             told = "the values are equal, the memory is not"
-            warnings.warn(f"LibSVMIter gives dense arrays, where MXNet gives CSRNDArrays: {told}", stacklevel=3)
+            warn(f"LibSVMIter gives dense arrays, where MXNet gives CSRNDArrays: {told}")
 
     def _where(self) -> str:
         return f"part {self._rows.part[1]} of {self._rows.part[0]} of '{self._rows.path}'"
