@@ -688,7 +688,8 @@ def _view(base: ndarray, region: indexing.Region) -> _View:
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else None)
     _set_value(view, None)
-    if current_state().deferring:
+    state = current_state()
+    if state.deferring or (state.recording and state.trace is None):
         # The slice belongs to the tape as of now, even if it is first used after record().
         _ = view.value
     return view

@@ -1047,3 +1047,20 @@ def test_a_backward_through_many_segments_compiles_a_kind_once():
             h.wait_to_read()
     h.backward()
     close(x.grad, [1.01**100] * 2, tol=1e-4)
+
+
+@pytest.mark.parametrize("taken", [lambda w: w[None], lambda w: w[1:], lambda w: w * 1, lambda w: w.reshape(2, 2)])
+@pytest.mark.parametrize("naive", [False, True])
+def test_what_was_taken_before_attach_grad_leads_to_the_gradient_of_then(taken, naive):
+    """As in MXNet 2.0.0b1."""
+    with engine.mode("naive") if naive else contextlib.nullcontext():
+        w = np.array([1.0, 2.0, 3.0, 4.0])
+        w.attach_grad()
+        before = w.grad
+        with autograd.record():
+            v = taken(w)
+            w.attach_grad()
+            h = v * 1.5
+        h.backward()
+        assert w.grad.tolist() == [0, 0, 0, 0]
+        assert before.tolist() == [0 if taken(w).size == 3 else 1.5, 1.5, 1.5, 1.5]

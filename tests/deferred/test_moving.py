@@ -183,7 +183,7 @@ def test_dropout_rates_of_a_schedule():
     for p in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.0, 1.0):
         with autograd.train_mode():
             y = npx.dropout(x, p=p).asnumpy()
-        assert abs((y == 0).mean() - p) < 0.02
+        assert abs((y == 0).mean() - p) < 0.03  # 6 standard deviations: a false alarm once in 10 ** 8
         assert p == 1 or y.max() == pytest.approx(1 / (1 - p), rel=1e-5)
         seen.append(engine.stats()["programs_compiled"])
     assert seen[6] == seen[3]

@@ -602,7 +602,10 @@ class _Machine:
             self.inplace(a, b, c)
 
     def attach(self, a: int, b: int, c: float) -> None:
-        x = self.reg(a, lambda r: id(r) not in self.views)
+        # A slice taken before leads to the gradient of then; the reference, which reads through, knows one gradient.
+        x = self.reg(a, lambda r: id(r) not in self.views and id(r) not in self.owner.values())
+        if x is None:
+            return
         self.interior.add(id(x))
         self.reqs[id(x)] = ("write", "add")[b % 2]
         x.attach_grad(self.reqs[id(x)])

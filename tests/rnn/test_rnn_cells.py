@@ -260,7 +260,7 @@ def test_masks_of_states_hold_for_the_sequence(hybridize):
     with autograd.train_mode():
         outputs = cell.unroll(5, np.zeros((1, 5, 2)), merge_outputs=True)[0].asnumpy()[0]
     kept = outputs[1] > 1
-    assert 5 < kept.sum() < 35
+    assert 2 < kept.sum() < 38  # of 40 fair coins: a false alarm once in 10 ** 8
     onp.testing.assert_array_equal(outputs[:, ~kept], 1)
     onp.testing.assert_array_equal(outputs[:, kept], onp.array([1, 3, 7, 15, 31])[:, None].repeat(kept.sum(), 1))
 
@@ -278,9 +278,9 @@ def test_zoneout(hybridize):
         outputs, states = cell.unroll(4, np.zeros((1, 4, 2)), merge_outputs=True)
     first, second = outputs.asnumpy()[0, :2]
     assert set(first) == {0, 1}, "where the output stays, it is that before the first step: 0"
-    assert abs((first == 0).mean() - 0.25) < 0.1
+    assert abs((first == 0).mean() - 0.25) < 0.15  # 6 standard deviations, here and below: once in 10 ** 8
     assert (second[second < first] == 0).all() and not (second < first).any(), "an output stays, or moves on"
-    assert abs((states[0].asnumpy() == 0).mean() - 0.5**4) < 0.06
+    assert abs((states[0].asnumpy() == 0).mean() - 0.5**4) < 0.085
     plain = cell.unroll(4, np.zeros((1, 4, 2)), merge_outputs=True)[0].asnumpy()
     onp.testing.assert_array_equal(plain[0, :, 0], [1, 2, 3, 4])
 
