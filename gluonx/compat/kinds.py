@@ -121,7 +121,7 @@ class _Numpy(ndarray):
     @property
     def grad(self) -> Any:
         """The gradient that the last backward left here."""
-        return held_np(super().grad)
+        return shared_np(held_np(super().grad))  # that of a shared NDArray is one
 
     @property
     def T(self) -> Any:

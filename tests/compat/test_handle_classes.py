@@ -84,6 +84,21 @@ def test_np_arrays_among_ndarrays_have_one_gradient(mx):
     assert not is_nd(x.detach()) and x.detach().sum().shape == ()
 
 
+def test_gradients_are_of_the_kind_of_the_handle_that_is_asked(mx):
+    """MXNet's b.grad of a np array b that shares an NDArray is a np array; a is b's, of the other kind."""
+    for make, twin in ((mx.nd.array, "as_np_ndarray"), (mx.np.array, "as_nd_ndarray")):
+        a = make([1.0, 2.0])
+        a.attach_grad()
+        b = getattr(a, twin)()
+        with mx.autograd.record():
+            y = (b * b).sum()
+        y.backward()
+        assert is_nd(a.grad) == is_nd(a) != is_nd(b.grad) == is_nd(b)
+        assert b.grad.sum().shape == ((1,) if is_nd(b) else ())
+        b.grad[:] = 3
+        assert a.grad.asnumpy().tolist() == b.grad.asnumpy().tolist() == [3, 3]
+
+
 @pytest.mark.parametrize("recorded", [False, True])
 def test_twins_that_are_shared_see_all_writes(recorded):
     x = np.array([1.0, 2.0, 3.0])
