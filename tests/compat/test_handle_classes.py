@@ -100,6 +100,27 @@ def test_gradients_are_of_the_kind_of_the_handle_that_is_asked(mx):
         assert a.grad.asnumpy().tolist() == b.grad.asnumpy().tolist() == [3, 3]
 
 
+def test_a_function_of_np_arrays_has_them_in_its_backward_too(mx):
+    shapes = []
+
+    class Double(mx.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            shapes.append((is_nd(dy), dy.sum().shape))
+            return dy * 2
+
+    for make in (mx.np.array, mx.nd.array):
+        x = make([1.0, 2.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = Double()(x)
+        y.backward()
+        assert is_nd(y) == is_nd(x) and x.grad.asnumpy().tolist() == [2, 2]
+    assert shapes == [(False, ()), (True, (1,))]
+
+
 @pytest.mark.parametrize("recorded", [False, True])
 def test_twins_that_are_shared_see_all_writes(recorded):
     x = np.array([1.0, 2.0, 3.0])
@@ -219,7 +240,7 @@ def test_a_twin_of_what_looks_into_another_array_writes_to_that(mx, kind):
             (lambda a: a.__setitem__(slice(None), 5), 5),
             (lambda a: a.__iadd__(1), 6),
             (lambda a: a[:1].__imul__(0), 0),
-            (lambda a: getattr(a, twin)()[:1].__iadd__(2), 2),
+            (lambda a, twin=twin: getattr(a, twin)()[:1].__iadd__(2), 2),
             (lambda a: a.detach()[:1].__iadd__(2), 4),
         ):
             write(other)
