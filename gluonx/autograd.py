@@ -10,7 +10,16 @@ from typing import Any
 
 from gluonx._frames import door
 from gluonx.deferred import engine, tape
-from gluonx.deferred.core import Handle, Variable, aval_of, current_state, record_scope, set_state, state_with
+from gluonx.deferred.core import (
+    Handle,
+    Variable,
+    aval_of,
+    current_state,
+    record_scope,
+    set_state,
+    state_with,
+    twin_of,
+)
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.segments import CustomSegment
 from gluonx.errors import GraphError, TracedValueError
@@ -346,7 +355,8 @@ class Function:
     def _tape(self, inputs: Any, outputs: Any) -> Any:
         sources = [source_of(x) if isinstance(x, Handle) else None for x in inputs]
         outs = [outputs] if isinstance(outputs, Handle) else list(outputs)
-        fresh = [engine.stripped(o) for o in outs]
+        self._kinds = [o.plain_class for o in outs]
+        fresh = [_of_kind(engine.stripped(o), kind) for o, kind in zip(outs, self._kinds, strict=True)]
         for o in fresh:
             settle(o)
         if any(s is not None for s in sources):
@@ -361,7 +371,8 @@ class Function:
         from gluonx.deferred.shapes import Zeros
 
         given = [
-            cotangents[i] if i in cotangents else new_handle(Zeros(a.shape, a.dtype)) for i, a in enumerate(self._avals)
+            _of_kind(cotangents[i] if i in cotangents else new_handle(Zeros(a.shape, a.dtype)), kind)
+            for i, (a, kind) in enumerate(zip(self._avals, self._kinds, strict=True))
         ]
         if create_graph:
             grads = self.backward(*given)
@@ -369,3 +380,7 @@ class Function:
             with pause(is_training()):
                 grads = self.backward(*given)
         return [grads] if isinstance(grads, Handle) else list(grads)
+
+
+def _of_kind(array: Handle, kind: type | None) -> Handle:
+    return array if kind in (None, type(array)) else twin_of(array, kind)

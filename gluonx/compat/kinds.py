@@ -20,7 +20,7 @@ from typing import Any
 
 from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, use_nd_arrays, uses_nd_arrays
+from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held_as_nd, use_nd_arrays, uses_nd_arrays
 from gluonx.deferred.core import Handle, twin_of
 from gluonx.np.handle import Detached, View, ndarray
 from gluonx.np.methods import NAMES as METHODS
@@ -177,7 +177,10 @@ class _NumpyDetached(Detached, _Numpy):
 
 
 class _Shared:
-    """An array that is another one, of the other kind."""
+    """An array that is another one, of the other kind.
+
+    The other one may be a slice or a piece, which write in ways of their own: it is asked for all that writes.
+    """
 
     __slots__ = ()
     of: Any
@@ -194,6 +197,23 @@ class _Shared:
     def _assign(self, new: Any) -> None:
         self.of._assign(new)
 
+    def _check_write(self) -> None:
+        self.of._check_write()
+
+    def _put(self, new: Any) -> None:
+        self.of._put(new)
+
+    def _assign_host(self, *args: Any, **kwargs: Any) -> None:
+        self.of._assign_host(*args, **kwargs)
+
+    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+        """Make the array the end point of gradients."""
+        self.of.attach_grad(grad_req, stype)
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zeros."""
+        self.of.zero_grad()
+
 
 def _forwarded(name: str) -> Any:
     def write(self: Any, value: Any) -> None:
@@ -209,9 +229,19 @@ for _name in ("value", "aval", "tape", "variable"):
 class _SharedNumpy(_Shared, _Numpy):
     __slots__ = ("of",)
 
+    @property
+    def grad(self) -> Any:
+        """The gradient that the last backward left here."""
+        return shared_np(held_np(self.of.grad))
+
 
 class _SharedND(_Shared, NDArray):
     __slots__ = ("of",)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the last backward left here."""
+        return held_as_nd(self.of.grad)
 
 
 for _klass in (_Numpy, _NumpyView, _NumpyDetached, _SharedNumpy):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -45,12 +45,14 @@ from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValu
 from gluonx.host import copied, to_jax
 
 __all__ = [
+    "KEY",
     "READ_IN_TRACE",
     "NotTraced",
     "Trace",
     "Traced",
     "TracedCall",
     "code_of",
+    "gradient_text",
     "hides_code",
     "infer",
     "is_handle",
@@ -285,6 +287,10 @@ class Traced:
         return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
+KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32))
+"""The first inputs of traced code that draws: root words, and the index of its first operator that does."""
+
+
 def trace_function(
     fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle], changes: bool = False
 ) -> Traced:
@@ -343,11 +349,9 @@ def _trace_once(
             box["required"] = [message for _, message in required]
             return raw + [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
 
-    root = jax.ShapeDtypeStruct((2,), np.uint32)
-    base = jax.ShapeDtypeStruct((), np.int32)
     inner = [aval_or_unknown(h) for h in handles]
     with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
-        closed = jax.make_jaxpr(flat)(root, base, *inner, *structs)
+        closed = jax.make_jaxpr(flat)(*KEY, *inner, *structs)
     counters.traces += 1
     if box["missing"]:
         return None, box["missing"]  # type: ignore[return-value]
@@ -393,6 +397,25 @@ def _hides(eqn: Any, derivatives: bool) -> bool:
     if eqn.primitive.name in _DERIVED:
         return derivatives or hides_code(eqn.params["call_jaxpr"], derivatives)
     return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
+
+
+def gradient_text(forward: Callable[..., Any], inputs: Sequence[Any], out: Any) -> str | None:
+    """Return the text of the gradient of ``forward(*inputs)``, an array like `out`; None where it hides code as well.
+
+    It tells apart functions whose own texts read alike, since a text does not show derivatives that were written by
+    hand.
+    """
+    moving = [i for i, s in enumerate(inputs) if jax.numpy.issubdtype(s.dtype, jax.numpy.inexact)]
+
+    def back(cotangent: Any, *values: Any) -> Any:
+        def moved(*some: Any) -> Any:
+            full = dict(enumerate(values)) | dict(zip(moving, some, strict=True))
+            return forward(*full.values())
+
+        return jax.vjp(moved, *[values[i] for i in moving])[1](cotangent)
+
+    closed = jax.make_jaxpr(back)(out, *inputs)
+    return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
 
 
 def code_of(fn: Any) -> Any:

@@ -17,7 +17,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import Traced, aval_or_unknown, code_of, hides_code, is_handle, trace_function
+from gluonx.deferred.tracing import KEY, Traced, aval_or_unknown, code_of, gradient_text, is_handle, trace_function
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
@@ -384,7 +384,7 @@ def _meaning(traced: Traced, structs: list[Any]) -> Any:
         return None
     text, hides = traced.op.extra
     n = len(traced.handles)
-    inputs = [*_KEY, *[aval_or_unknown(h) for h in traced.handles], *structs]
+    inputs = [*KEY, *[aval_or_unknown(h) for h in traced.handles], *structs]
 
     def forward(root: Any, index: Any, *values: Any) -> Any:
         return _parts(traced, values[:n])(root, index, *values[n:])[0]
@@ -394,25 +394,8 @@ def _meaning(traced: Traced, structs: list[Any]) -> Any:
     if (out.shape, out.dtype) != (structs[0].shape, structs[0].dtype):
         return None
     with keeping_64_bits(needs_64_bits(traced.op, inputs)):
-        gradient = _gradient_text(forward, inputs, out) if hides else ""
+        gradient = gradient_text(forward, inputs, out) if hides else ""
     return None if gradient is None else (text, gradient)
-
-
-_KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32))
-
-
-def _gradient_text(forward: Callable[..., Any], inputs: list[Any], out: Any) -> str | None:
-    moving = [i for i, s in enumerate(inputs) if jnp.issubdtype(s.dtype, jnp.inexact)]
-
-    def back(cotangent: Any, *values: Any) -> Any:
-        def moved(*some: Any) -> Any:
-            full = dict(enumerate(values)) | dict(zip(moving, some, strict=True))
-            return forward(*full.values())
-
-        return jax.vjp(moved, *[values[i] for i in moving])[1](cotangent)
-
-    closed = jax.make_jaxpr(back)(out, *inputs)
-    return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
 
 
 def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:

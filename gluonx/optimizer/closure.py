@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import random_inputs
-from gluonx.deferred.tracing import Traced, code_of, trace_function
+from gluonx.deferred.tracing import KEY, Traced, aval_or_unknown, code_of, gradient_text, trace_function
+from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
 
@@ -124,12 +125,28 @@ class ClosedStep:
         text = self.traced.op.extra
         if text is None:
             return None
-        found = (key, text, tuple(self.places), self.traced.n_random, code_of(closure) if text[1] else None)
+        hidden = (self._gradient() or code_of(closure)) if text[1] else None
+        found = (key, text, tuple(self.places), self.traced.n_random, hidden)
         try:
             hash(found)
         except TypeError:
             return None
         return found
+
+    def _gradient(self) -> str | None:
+        """Return the text of the closure's gradient; what its own does not show of derivatives stands there.
+
+        So a closure may name lists and numbers that change at every step, which the code alone would tell apart.
+        """
+        op, head = self.traced.op, KEY if self.traced.n_random else ()
+        inputs = [*head, *map(aval_or_unknown, self.traced.handles)]
+
+        def loss(*values: Any) -> Any:
+            return _inexact(op.fn(*values)[0])
+
+        with keeping_64_bits(needs_64_bits(op, inputs)):
+            out = jax.eval_shape(loss, *inputs)
+            return gradient_text(loss, inputs, out)
 
     def arguments(self, hyper: Any) -> list[Any]:
         """Return the operator's arguments: weights, states, numbers of the step, random words, and others."""
@@ -159,9 +176,13 @@ class _Step:
             given = iter(others)
             inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.places]
             out, *written = self.forward(*head, *inputs)
-            return jnp.sum(out.astype(jnp.promote_types(out.dtype, jnp.float32))), written
+            return jnp.sum(_inexact(out)), written
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
         new = self.update(*weights, *grads, *states, hyper, **extra)
         return (*new, *written, value)
+
+
+def _inexact(loss: Any) -> Any:
+    return loss.astype(jnp.promote_types(loss.dtype, jnp.float32))

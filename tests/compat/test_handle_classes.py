@@ -13,6 +13,7 @@ import gluonx
 from gluonx import autograd, compat, nd, nn, np
 from gluonx.compat import kinds
 from gluonx.compat.nd.ndarray import NDArray
+from gluonx.errors import GraphError
 from gluonx.np.handle import ndarray
 
 
@@ -82,6 +83,42 @@ def test_np_arrays_among_ndarrays_have_one_gradient(mx):
     x.grad[0] = 9
     assert x.grad.tolist() == [9, 4]
     assert not is_nd(x.detach()) and x.detach().sum().shape == ()
+
+
+def test_gradients_are_of_the_kind_of_the_handle_that_is_asked(mx):
+    """MXNet's b.grad of a np array b that shares an NDArray is a np array; a is b's, of the other kind."""
+    for make, twin in ((mx.nd.array, "as_np_ndarray"), (mx.np.array, "as_nd_ndarray")):
+        a = make([1.0, 2.0])
+        a.attach_grad()
+        b = getattr(a, twin)()
+        with mx.autograd.record():
+            y = (b * b).sum()
+        y.backward()
+        assert is_nd(a.grad) == is_nd(a) != is_nd(b.grad) == is_nd(b)
+        assert b.grad.sum().shape == ((1,) if is_nd(b) else ())
+        b.grad[:] = 3
+        assert a.grad.asnumpy().tolist() == b.grad.asnumpy().tolist() == [3, 3]
+
+
+def test_a_function_of_np_arrays_has_them_in_its_backward_too(mx):
+    shapes = []
+
+    class Double(mx.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            shapes.append((is_nd(dy), dy.sum().shape))
+            return dy * 2
+
+    for make in (mx.np.array, mx.nd.array):
+        x = make([1.0, 2.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = Double()(x)
+        y.backward()
+        assert is_nd(y) == is_nd(x) and x.grad.asnumpy().tolist() == [2, 2]
+    assert shapes == [(False, ()), (True, (1,))]
 
 
 @pytest.mark.parametrize("recorded", [False, True])
@@ -184,3 +221,32 @@ def test_a_traced_forward_stores_np_arrays():
 def test_a_traced_forward_stores_ndarrays(mx):
     net = stored(mx.nd.array)
     assert type(net.seen) is type(net.row) is NDArray
+
+
+@pytest.mark.parametrize("kind", ["slice", "detached", "piece"])
+def test_a_twin_of_what_looks_into_another_array_writes_to_that(mx, kind):
+    """As MXNet's: a slice, detach() and a fused parameter's piece write through, by whichever handle."""
+    for make, twin in ((mx.nd.array, "as_np_ndarray"), (mx.np.array, "as_nd_ndarray")):
+        if kind == "piece":
+            layer = gluonx.rnn.RNN(2, input_size=2)
+            layer.initialize()
+            inner, whole = layer.l0_i2h_weight.data(), layer.rnn_param.data
+            whole()[:] = make([3.0] * 12)
+        else:
+            base = make([1.0, 1, 3, 3, 3, 3])
+            inner, whole = base[2:] if kind == "slice" else base.detach()[2:], lambda base=base: base
+        other = getattr(inner, twin)()
+        for write, expected in (
+            (lambda a: a.__setitem__(slice(None), 5), 5),
+            (lambda a: a.__iadd__(1), 6),
+            (lambda a: a[:1].__imul__(0), 0),
+            (lambda a, twin=twin: getattr(a, twin)()[:1].__iadd__(2), 2),
+            (lambda a: a.detach()[:1].__iadd__(2), 4),
+        ):
+            write(other)
+            place = 0 if kind == "piece" else 2
+            assert whole().asnumpy()[place] == inner.asnumpy().ravel()[0] == other.asnumpy().ravel()[0] == expected
+        if kind == "slice":
+            base.attach_grad()
+            with mx.autograd.record(), pytest.raises(GraphError, match="leaf"):
+                other[:] = 1

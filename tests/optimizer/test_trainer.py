@@ -910,7 +910,11 @@ def _doubling(slope):
     return gluonx.from_jax(double)
 
 
-@pytest.mark.parametrize("scope", ["cell", "global"])
+def _through_global(x):
+    return _by_global(x)
+
+
+@pytest.mark.parametrize("scope", ["cell", "global", "global of a function that it calls"])
 def test_a_closure_by_another_function_is_another_step(scope, monkeypatch):
     """The functions that a closure calls tell its steps apart, wherever it finds them."""
     net = nn.Dense(1, use_bias=False, in_units=1)
@@ -925,13 +929,47 @@ def test_a_closure_by_another_function_is_another_step(scope, monkeypatch):
     def by_global():
         return _by_global(net(x)).sum()
 
+    def by_function():
+        return _through_global(net(x)).sum()
+
+    closure = {"cell": by_cell, "global": by_global}.get(scope, by_function)
     weights = [0.0]
     for slope in (3.0, 5.0):
         cell = _doubling(slope)
         monkeypatch.setitem(globals(), "_by_global", cell)
-        trainer.step(1, closure=by_cell if scope == "cell" else by_global)
+        trainer.step(1, closure=closure)
         weights.append(net.weight.data().item())
     assert weights == [0.0, -3.0, -8.0]
+
+
+_calls, _batches, _losses = 0, [], []
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", optax.lbfgs()])
+def test_a_closure_may_name_what_changes_at_every_step(optimizer):
+    """Numbers, lists and cells beside what it computes compile nothing, although relu's derivative is by hand."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, activation="relu"), nn.Dropout(0.5), nn.Dense(1))
+    net.initialize()
+    trainer = Trainer(net.collect_params(), optimizer)
+    batches = [np.ones((2, 4)), np.zeros((2, 4))]
+    net(batches[0])
+    count = 0
+
+    def closure():
+        global _calls
+        nonlocal count
+        count, _calls = count + 1, _calls + 1
+        _losses.append(_calls)
+        return net(_batches[0]).sum() + batches[1].sum()
+
+    compiled = []
+    for x in (*batches, *batches, *batches):
+        _batches[:] = [x]
+        trainer.step(1, closure=closure)
+        compiled.append(engine.stats()["programs_compiled"])
+    assert compiled[1] == compiled[-1], compiled
+    assert _losses[-1] == _calls >= count > 6
 
 
 def test_a_state_is_free_to_follow_its_weight():

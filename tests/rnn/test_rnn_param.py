@@ -12,7 +12,7 @@ import pytest
 import gluonx
 from gluonx import Fused, autograd, gluon, nn, np, rnn
 from gluonx.compat import prefixes
-from gluonx.errors import DeferredInitializationError, FusionError, ShapeError, UninitializedError
+from gluonx.errors import DeferredInitializationError, FusionError, MismatchError, ShapeError, UninitializedError
 from lib import TESTS
 from lib.golden import load_cases
 
@@ -144,6 +144,26 @@ def test_files_load_into_it(tmp_path):
     layer.load_parameters(tmp_path / "p")
     assert layer.rnn_param is flat and flat.data().shape == (120,)
     onp.testing.assert_array_equal(layer(np.array(X)).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("initialized", [False, True])
+def test_fused_arrays_load_into_what_waits(initialized):
+    """Of the shapes of fused arrays those of the pieces follow; arrays that do not fit change nothing."""
+    source = nn.MultiHeadAttention(4, 2, in_units=6)
+    source.initialize()
+    arrays = {name: param.data() for name, param in source.collect_params().items()}
+    heads = nn.MultiHeadAttention(4, 2)
+    if initialized:
+        heads.initialize()
+    for wrong in ((), (12,), (11, 6), (12, 6, 1)):
+        with pytest.raises(MismatchError, match="holds 'qkv_weight'"):
+            heads.load_dict({**arrays, "qkv_weight": np.ones(wrong)})
+    assert heads.key.weight.shape == (4, -1)
+    weight = heads.collect_params()["qkv_weight"]
+    heads.load_dict(arrays)
+    assert heads.is_fused and heads.collect_params()["qkv_weight"] is weight
+    x = np.ones((1, 3, 6))
+    onp.testing.assert_array_equal(heads(x).asnumpy(), source(x).asnumpy())
 
 
 def test_a_pattern_gives_the_pieces_that_it_names():

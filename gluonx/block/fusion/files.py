@@ -8,6 +8,7 @@ the blocks, before anything is looked at by name.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -79,6 +80,9 @@ def taken_apart(
             if complete is not None and not all(map(is_complete, shapes)):
                 found = complete(array.size)
                 shapes = [found.get(piece, shape) for piece, shape in zip(fused.pieces, shapes, strict=True)]
+            if not all(map(is_complete, shapes)):
+                with contextlib.suppress(ValueError):
+                    shapes = fused.shapes_within(tuple(array.shape), shapes)
             if not all(map(is_complete, shapes)):
                 continue  # reported as one that the block does not have, beside those that are missing
             layout = fused.layout(shapes)  # type: ignore[arg-type]

@@ -178,6 +178,9 @@ class Fused:
         """
         if self.how == "flat":
             return list(shapes)
+        merge(self.shape_of(shapes), whole)
+        if not whole:
+            raise ValueError(f"Fused '{self.name}': pieces cannot be put together to a scalar")
         whole = whole[::-1] if self.transposed else whole
         axis = self.axis % len(whole)
         if self.how == "stack":

@@ -26,7 +26,7 @@ from gluonx.deferred.core import Handle, set_handle_class, twin_of
 from gluonx.errors import ShapeError
 from gluonx.np.handle import Detached, View, is_readable, ndarray
 
-__all__ = ["NDArray", "as_nd", "as_np", "uses_nd_arrays", "use_nd_arrays"]
+__all__ = ["NDArray", "as_nd", "as_np", "held_as_nd", "uses_nd_arrays", "use_nd_arrays"]
 
 
 class _Kind(type):
@@ -290,7 +290,7 @@ class NDArray(ndarray, metaclass=_Kind):
     @property
     def grad(self) -> Any:
         """The gradient that the last backward left here."""
-        return _held_as_nd(super().grad)
+        return held_as_nd(super().grad)
 
 
 class _NDView(View, NDArray):
@@ -382,7 +382,7 @@ def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
     return items if isinstance(key, tuple) else items[0]
 
 
-def _held_as_nd(array: Any) -> Any:
+def held_as_nd(array: Any) -> Any:
     """An array that is there already as an NDArray: what is written to one is the other's."""
     if array is None or type(array) in ND_KINDS:
         return array
