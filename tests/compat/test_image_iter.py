@@ -90,6 +90,18 @@ def test_labels_of_a_list_take_the_place_of_those_of_records(records, tmp_path):
     (tmp_path / "some.lst").write_text("".join(f"{i}\t{i + 10}\t{i}\tx\n" for i in range(7)))
     batches = image.ImageIter(7, (3, 8, 8), 2, records, str(tmp_path / "some.lst"), path_imgidx=records[:-4] + ".idx")
     assert next(batches).label[0].tolist() == [[i + 10, i] for i in range(7)]
+    batches = image.ImageIter(7, (3, 8, 8), 2, records, str(tmp_path / "some.lst"))  # by the numbers in the records
+    assert next(batches).label[0].tolist() == [[i + 10, i] for i in range(7)]
+    (tmp_path / "few.lst").write_text("0\t1\tx\n")
+    with pytest.raises(FormatError, match=r"record 1 of .*a.rec is not in the list"):
+        next(image.ImageIter(7, (3, 8, 8), path_imgrec=records, path_imglist=str(tmp_path / "few.lst")))
+
+
+def test_a_record_that_is_none_is_named(tmp_path):
+    with recordio.MXRecordIO(str(tmp_path / "a.rec"), "w") as file:
+        file.write(b"no header")
+    with pytest.raises(FormatError, match=r"record number 1 of .*a.rec: unpack"):
+        next(image.ImageIter(1, (3, 8, 8), path_imgrec=str(tmp_path / "a.rec")))
 
 
 class Inverted(image.Augmenter):

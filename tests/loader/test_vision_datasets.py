@@ -263,12 +263,14 @@ def test_lists(folder):
         ([["cat/0.PNG"]], ArgumentError, r"imglist\[0\]: \[label, ..., file\] was expected, got"),
         ([[1, "cat/0.PNG"], [1, 2]], ArgumentError, r"imglist\[1\]"),
         ([["one", "cat/0.PNG"]], ArgumentError, r"imglist\[0\]"),
-        ("bad.lst", FormatError, r"bad.lst, line 2: 'number TAB label TAB ... TAB file' was expected"),
+        ("bad.lst", FormatError, r"bad.lst', line 2: 'number TAB label TAB ... TAB file' was expected"),
+        ("twice.lst", FormatError, r"twice.lst', line 3: there is an image with the number 4 above"),
         ("none.lst", FileNotFoundError, "none.lst"),
     ],
 )
 def test_lists_that_are_none(folder, imglist, error, says):
     (folder / "bad.lst").write_text("0\t3\tcat/0.PNG\n1 2 dog/1.PNG\n")
+    (folder / "twice.lst").write_text("4\t3\tcat/0.PNG\n5\t1\tcat/0.PNG\n4\t2\tdog/1.PNG\n")
     with pytest.raises(error, match=says):
         vision.ImageListDataset(folder, imglist)
 
@@ -287,16 +289,19 @@ def records(tmp_path):
             label = float(place) if place % 2 else [1.0, 2.0]
             packed = recordio.pack_img((0, label, place, 0), image[..., ::-1], 9, ".png")
             file.write_idx(place, packed if place < 3 else packed[:60])
+        file.write_idx(4, b"no header")
     return tmp_path / "a.rec"
 
 
 def test_records(records):
     data = vision.ImageRecordDataset(records)
-    assert len(data) == 4 and data[1][1] == 1.0 and data[2][1].tolist() == [1, 2]
+    assert len(data) == 5 and data[1][1] == 1.0 and data[2][1].tolist() == [1, 2]
     onp.testing.assert_array_equal(data[2][0].asnumpy(), IMAGES[2])
     assert vision.ImageRecordDataset(records, 0)[0][0].shape == (10, 12, 1)
     with pytest.raises(FormatError, match=r"record 3 of .*a.rec cannot be decoded"):
         data[3]
+    with pytest.raises(FormatError, match=r"record 4 of .*a.rec: unpack: a packed record begins with a header"):
+        data[4]
     for workers in (0, 1):
         loader = DataLoader(data.take(3).transform_first(T.Resize(6)), 1, num_workers=workers)
         assert [images.shape for images, _ in loader] == [(1, 6, 6, 3)] * 3

@@ -18,6 +18,7 @@ import numpy as onp
 
 from gluonx._frames import warn
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
+from gluonx.compat.io.native import need_part
 from gluonx.data import recordio
 from gluonx.data.vision import functional
 from gluonx.data.vision.datasets import image_list_entry, read_image_list
@@ -45,7 +46,8 @@ class ImageIter(DataIter):
     path_imgrec : str, optional
         A record file; with `path_imgidx`, its index, it can be shuffled and cut in parts.
     path_imglist : str, optional
-        A file with a line ``number TAB label TAB ... TAB file`` for each image; beside `path_imgrec`, other labels.
+        A file with a line ``number TAB label TAB ... TAB file`` for each image. Beside `path_imgrec` it has the labels,
+        by the keys of `path_imgidx` or, without that (where MXNet does not look at it), by the numbers in the records.
     path_root : str, optional
         The folder to which files of the list are relative.
     shuffle : bool
@@ -141,8 +143,7 @@ class ImageIter(DataIter):
             )
         if seq is None or num_parts <= 1:
             return seq
-        if not 0 <= part_index < num_parts:
-            raise ArgumentError(f"part_index must be from 0 to num_parts - 1, got {part_index} of {num_parts}")
+        need_part(type(self).__name__, num_parts, part_index)
         size = len(seq) // num_parts
         return seq[part_index * size : (part_index + 1) * size]
 
@@ -235,8 +236,11 @@ class ImageIter(DataIter):
             self._entry = f"image {name!r} (entry {key} of the list)"
             return label, self.read_image(name)
         self._entry = f"record {key} of {self.imgrec.uri}"
-        header, image = recordio.unpack(self.imgrec.read_idx(key))
+        header, image = self._unpacked(self.imgrec.read_idx(key))
         return (header.label if self.imglist is None else self._listed(key)[0]), image
+
+    def _unpacked(self, record: bytes) -> tuple[recordio.IRHeader, bytes]:
+        return recordio.unpack_of(self._entry, record)
 
     def _next_record(self) -> tuple[Any, Any]:
         record = self.imgrec.read()
@@ -247,8 +251,8 @@ class ImageIter(DataIter):
             raise StopIteration
         self.cur += 1
         self._entry = f"record number {self.cur} of {self.imgrec.uri}"
-        header, image = recordio.unpack(record)
-        return header.label, image
+        header, image = self._unpacked(record)
+        return (header.label if self.imglist is None else self._listed(header.id)[0]), image
 
     def _listed(self, key: Any) -> tuple[onp.ndarray, str]:
         if self.imglist is None or key not in self.imglist:
