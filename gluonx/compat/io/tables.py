@@ -289,7 +289,7 @@ class LibSVMIter(Streaming):
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile, pathlib, warnings
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.txt"
     >>> _ = path.write_text("1 0:0.5 2:1.5\n-1 1:2\n")
     >>> with warnings.catch_warnings():
