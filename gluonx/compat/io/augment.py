@@ -15,7 +15,7 @@ import numpy as np
 from gluonx.compat.io import parameters as par
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, ShapeError
-from gluonx.image.augmenters import EIGENVALUES, EIGENVECTORS
+from gluonx.ops.colour import EIGENVALUES, EIGENVECTORS
 
 __all__ = ["AUGMENT", "NORMALIZE", "Augmenter", "Normalizer"]
 
