@@ -455,6 +455,7 @@ def test_mnist_compressed_shuffled_and_damaged(folder, tmp_path):
     order = labels(shuffled)
     shuffled.reset()
     assert labels(shuffled) == order != sorted(order) and sorted(order) == [[i] for i in range(7)]
+    assert labels(made(folder, "mnist", shuffle=True, seed=-5, batch_size=1)) == order
     content = (folder / "images-idx3").read_bytes()
     for wrong, message in (
         (content[:-1], "should have 156 bytes"),

@@ -424,7 +424,7 @@ class MNISTIter(MXDataIter):
             raise ShapeError(f"MNISTIter: {told}")
         rows = onp.arange(len(images) * part // parts, len(images) * (part + 1) // parts)
         if of.shuffle:
-            onp.random.default_rng(of.seed).shuffle(rows)
+            onp.random.default_rng(abs(of.seed)).shuffle(rows)
         self._rows, self._images, self._labels, self._flat = rows, images, labels, of.flat
         self._place = 0
         _, height, width = images.shape
