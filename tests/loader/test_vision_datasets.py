@@ -94,6 +94,18 @@ def test_what_is_written_into_a_sample_stays_there(digits):
     assert data[0][0].asnumpy().any()
 
 
+class Inverted(T.Cast):
+    def on_host(self, x):
+        return onp.subtract(255, x, out=x)
+
+
+def test_what_a_transform_writes_into_an_image_stays_there(cifar):
+    data = vision.CIFAR10(cifar[0])
+    for _ in range(2):
+        (batch,) = DataLoader(data.transform_first(Inverted()), len(data))
+        onp.testing.assert_array_equal(255 - batch[0].asnumpy(), data[:][0].asnumpy())
+
+
 def test_a_transform_in_the_constructor_takes_both(digits):
     data = vision.MNIST(digits[0], transform=lambda image, label: (image.astype("float32") / 255, label + 1))
     assert isinstance(data[3][0], type(np.ones(1))) and data[3][1] == 4

@@ -96,7 +96,7 @@ class _DownloadedDataset(_ImageDataset):
         raise NotImplementedError(f"{type(self).__name__} must define _load")
 
     def _read(self, idx: Any) -> tuple[Any, Any]:
-        return OnHost(self._images[idx]), self._label[idx]
+        return OnHost(self._images[idx].copy()), self._label[idx]  # a transform may write into it
 
     def _gather(self, indices: Sequence[int]) -> Any:
         """The host batch of these samples, or None when they have to be read one by one."""
