@@ -155,8 +155,8 @@ class ResizeAug(Augmenter):
 class _ToSize(Augmenter):
     """An augmenter with a size (width, height) and an interpolation."""
 
-    def __init__(self, size: tuple[int, int], interp: int = 2, **more: Any) -> None:
-        super().__init__(size=size, **more, interp=interp)
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
         self.size, self.interp = size, interp
 
 
@@ -181,13 +181,14 @@ class CenterCropAug(_ToSize):
         return center_crop(image, self.size, self.interp)[0]
 
 
-class RandomSizedCropAug(_ToSize):
+class RandomSizedCropAug(Augmenter):
     """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`."""
 
     def __init__(
         self, size: tuple[int, int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
     ) -> None:
-        super().__init__(size, interp, area=area, ratio=ratio)
+        super().__init__(size=size, area=area, ratio=ratio, interp=interp)
+        self.size, self.interp = size, interp
         self.area, self.ratio = area_bounds("RandomSizedCropAug", area, kwargs), ratio
 
     def _changed(self, image: np.ndarray) -> np.ndarray:

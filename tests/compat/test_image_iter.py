@@ -197,6 +197,22 @@ def test_bad_input(records, kwargs, error, says):
         next(image.ImageIter(2, **kwargs))
 
 
+def test_keywords_beside_augmenters_are_told_of(records, boxes):
+    for kind, path in ((image.ImageIter, records), (image.ImageDetIter, boxes)):
+        with pytest.warns(
+            UserWarning, match=f"{kind.__name__}: rand_crop, shufle ignored, as in MXNet: aug_list is given"
+        ):
+            kind(2, (3, 8, 8), path_imgrec=path, aug_list=[], rand_crop=True, shufle=True)
+    with pytest.warns(UserWarning, match="ImageDataLoader: rand_mirror ignored"):
+        gluon.contrib.data.vision.ImageDataLoader(2, (3, 8, 8), path_imgrec=records, aug_list=[], rand_mirror=True)
+
+
+def test_augmenters_take_no_other_keywords():
+    for kind in (image.CenterCropAug, image.RandomCropAug, image.ForceResizeAug):
+        with pytest.raises(TypeError, match="interpolation"):
+            kind((3, 4), interpolation=1)
+
+
 def test_a_damaged_image_in_the_middle_of_an_epoch(files):
     (files / "4.png").write_bytes((files / "4.png").read_bytes()[:50])
     batches = image.ImageIter(1, (3, 8, 8), imglist=[[i, f"{i}.png"] for i in range(7)], path_root=str(files))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as onp
@@ -27,10 +27,19 @@ from gluonx.image.augmenters import MEAN, STD, CreateAugmenter, augmented, per_c
 from gluonx.image.detection import CreateDetAugmenter, augmented_with_label
 from gluonx.image.functions import to_device, to_host
 
-__all__ = ["ImageDetIter", "ImageIter"]
+__all__ = ["ImageDetIter", "ImageIter", "made_or_given"]
 
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 _ENDS = ("pad", "discard", "roll_over")
+
+
+def made_or_given(owner: str, make: Callable[..., Any], data_shape: Sequence[int], kwargs: Any, given: Any) -> Any:
+    """Return the augmenters that keywords make, or those that are given; a warning says which keywords do nothing."""
+    if given is None:
+        return make(data_shape, **kwargs)
+    if kwargs:
+        warn(f"{owner}: {', '.join(kwargs)} ignored, as in MXNet: aug_list is given")
+    return given
 
 
 class ImageIter(DataIter):
@@ -118,7 +127,7 @@ class ImageIter(DataIter):
         self.seq = self._order(path_imgrec, path_imgidx, shuffle, part_index, num_parts)
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
         self.num_image = None if self.seq is None else len(self.seq)
-        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = made_or_given(name, CreateAugmenter, data_shape, kwargs, aug_list)
         self.cur = 0
         self._allow_read = True
         self._entry = ""  # where the present sample comes from, for messages
@@ -378,7 +387,7 @@ class ImageDetIter(ImageIter):
             label_name=label_name,
             last_batch_handle=last_batch_handle,
         )
-        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = made_or_given(type(self).__name__, CreateDetAugmenter, data_shape, kwargs, aug_list)
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]
 
