@@ -91,6 +91,8 @@ class _Pillow:
             wide = np.asarray(image).astype(np.uint16)
             wide = wide if flag < 0 else (wide >> 8).astype(np.uint8)
             return np.stack([wide] * 3, -1) if flag > 0 else wide
+        if image.mode in ("P", "RGB") and "transparency" in image.info:
+            image = image.convert("RGBA")
         unchanged = {"1": "L", "L": "L", "LA": "RGBA", "RGBA": "RGBA"}.get(image.mode, "RGB")
         mode = unchanged if flag < 0 or (flag == 0 and unchanged == "L") else "RGB"
         pixels = np.array(image if image.mode == mode else image.convert(mode))

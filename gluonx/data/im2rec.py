@@ -307,7 +307,7 @@ def _as_switches(argv: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line says; returns the exit status."""
+    """Do what the command line says; returns the exit status, 1 also where no image of a list could be read."""
     given = vars(_parser().parse_args(_as_switches(sys.argv[1:] if argv is None else argv)))
     prefix, root = os.path.abspath(given.pop("prefix")), os.path.abspath(given.pop("root"))
     of_lists = {
@@ -322,14 +322,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         lists = sorted(n for n in os.listdir(folder) if n.startswith(begin) and n.endswith(".lst"))
         if not lists:
             raise FileNotFoundError(f"im2rec: there is no list '{prefix}*.lst'; make one with --list")
+        failed = False
         for name in lists:
             path = os.path.join(folder, name)
             written, skipped = make_records(path, root, **given)
             print(f"wrote {os.path.splitext(path)[0]}.rec: {written} records, {skipped} left out")
+            failed = failed or (skipped > 0 and not written)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    return 0
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -471,6 +471,14 @@ def unpack(s: Any) -> tuple[IRHeader, bytes]:
     return header, s[start:]
 
 
+def unpack_of(source: str, s: bytes) -> tuple[IRHeader, bytes]:
+    """Take apart a record of `source`, which errors name."""
+    try:
+        return unpack(s)
+    except FormatError as error:
+        raise FormatError(f"{source}: {error}") from None
+
+
 def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """Encode an image, and put a header before it.
 

@@ -4,10 +4,10 @@ The module is also called ``mx.img``, and ``mx.image`` where ``gluonx`` is impor
 operators for the device are in ``gluonx.npx.image``, and transforms that do both in ``gluonx.data.vision.transforms``.
 """
 
-import importlib
 import numbers
 from typing import Any
 
+from gluonx.data.vision.functional import opencv
 from gluonx.extensions import NAMES
 from gluonx.image.augmenters import Augmenter as Augmenter
 from gluonx.image.augmenters import BrightnessJitterAug as BrightnessJitterAug
@@ -102,8 +102,5 @@ def __getattr__(name: str) -> Any:
     if name == "Number":  # what MXNet's module happens to hold
         return numbers.Number
     if name == "cv2":
-        try:
-            return importlib.import_module("cv2")
-        except ImportError:
-            return None
+        return opencv()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

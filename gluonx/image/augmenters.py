@@ -28,6 +28,7 @@ from gluonx.image.functions import (
     to_host,
 )
 from gluonx.np.handle import ndarray
+from gluonx.ops.colour import EIGENVALUES, EIGENVECTORS
 
 __all__ = [
     "Augmenter",
@@ -54,20 +55,12 @@ __all__ = [
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
 _FROM_YIQ = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
-EIGENVALUES = np.array([55.46, 4.794, 1.148])
-EIGENVECTORS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
 MEAN = (123.68, 116.28, 103.53)
 STD = (58.395, 57.12, 57.375)
 
 
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with arrays as lists, for JSON."""
-    arrays = {name: to_host(value) for name, value in settings.items()}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in arrays.items()}
-
-
-class Augmenter:
-    """Base of all augmenters.
+class Described:
+    """An object that can tell the settings it was made with.
 
     Parameters
     ----------
@@ -76,11 +69,18 @@ class Augmenter:
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = plain(kwargs)
+        arrays = {name: to_host(value) for name, value in kwargs.items()}
+        self._kwargs = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in arrays.items()
+        }
 
     def dumps(self) -> Any:
         """The name and the settings as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+
+class Augmenter(Described):
+    """Base of all augmenters; keywords are the settings that `dumps` tells."""
 
     def __call__(self, src: Any) -> Any:
         """Return the changed image, of the kind of array that it was."""
@@ -155,8 +155,8 @@ class ResizeAug(Augmenter):
 class _ToSize(Augmenter):
     """An augmenter with a size (width, height) and an interpolation."""
 
-    def __init__(self, size: tuple[int, int], interp: int = 2, **more: Any) -> None:
-        super().__init__(size=size, **more, interp=interp)
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
         self.size, self.interp = size, interp
 
 
@@ -181,13 +181,14 @@ class CenterCropAug(_ToSize):
         return center_crop(image, self.size, self.interp)[0]
 
 
-class RandomSizedCropAug(_ToSize):
+class RandomSizedCropAug(Augmenter):
     """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`."""
 
     def __init__(
         self, size: tuple[int, int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
     ) -> None:
-        super().__init__(size, interp, area=area, ratio=ratio)
+        super().__init__(size=size, area=area, ratio=ratio, interp=interp)
+        self.size, self.interp = size, interp
         self.area, self.ratio = area_bounds("RandomSizedCropAug", area, kwargs), ratio
 
     def _changed(self, image: np.ndarray) -> np.ndarray:

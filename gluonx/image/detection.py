@@ -7,7 +7,6 @@ called with an ndarray as image it gives one.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Sequence
@@ -24,12 +23,12 @@ from gluonx.image.augmenters import (
     Augmenter,
     CastAug,
     ColorNormalizeAug,
+    Described,
     ForceResizeAug,
     ResizeAug,
     augmented,
     colour_steps,
     per_channel,
-    plain,
 )
 from gluonx.image.functions import to_device, to_host
 from gluonx.np.handle import ndarray
@@ -48,21 +47,8 @@ __all__ = [
 Sample = tuple[np.ndarray, np.ndarray]
 
 
-class DetAugmenter:
-    """Base of augmenters for images with boxes.
-
-    Parameters
-    ----------
-    **kwargs
-        The settings that `dumps` tells.
-    """
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = plain(kwargs)
-
-    def dumps(self) -> Any:
-        """The name and the settings as JSON."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
+class DetAugmenter(Described):
+    """Base of augmenters for images with boxes; keywords are the settings that `dumps` tells."""
 
     def __call__(self, src: Any, label: Any) -> Any:
         """Return the changed image, of the kind of array that it was, and its label."""

@@ -20,18 +20,13 @@ from gluonx.ops.common import wide
 from gluonx.ops.image import need_image
 from gluonx.ops.registry import register
 
-__all__ = ["changed", "lit"]
+__all__ = ["EIGENVALUES", "EIGENVECTORS", "changed", "lit"]
 
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
-# The principal components of ImageNet's colours (Krizhevsky and others, 2012), each times its standard deviation.
-_LIGHT = np.array(
-    [
-        [55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
-        [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
-        [55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203],
-    ],
-    np.float32,
-)
+# Of ImageNet's colours (Krizhevsky and others, 2012): the standard deviations of their principal components, and these.
+EIGENVALUES = np.array([55.46, 4.794, 1.148])
+EIGENVECTORS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
+_LIGHT = (EIGENVECTORS * EIGENVALUES).astype(np.float32)
 _RED, _GREEN, _BLUE = range(3)
 
 

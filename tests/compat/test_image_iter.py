@@ -90,6 +90,18 @@ def test_labels_of_a_list_take_the_place_of_those_of_records(records, tmp_path):
     (tmp_path / "some.lst").write_text("".join(f"{i}\t{i + 10}\t{i}\tx\n" for i in range(7)))
     batches = image.ImageIter(7, (3, 8, 8), 2, records, str(tmp_path / "some.lst"), path_imgidx=records[:-4] + ".idx")
     assert next(batches).label[0].tolist() == [[i + 10, i] for i in range(7)]
+    batches = image.ImageIter(7, (3, 8, 8), 2, records, str(tmp_path / "some.lst"))  # by the numbers in the records
+    assert next(batches).label[0].tolist() == [[i + 10, i] for i in range(7)]
+    (tmp_path / "few.lst").write_text("0\t1\tx\n")
+    with pytest.raises(FormatError, match=r"record 1 of .*a.rec is not in the list"):
+        next(image.ImageIter(7, (3, 8, 8), path_imgrec=records, path_imglist=str(tmp_path / "few.lst")))
+
+
+def test_a_record_that_is_none_is_named(tmp_path):
+    with recordio.MXRecordIO(str(tmp_path / "a.rec"), "w") as file:
+        file.write(b"no header")
+    with pytest.raises(FormatError, match=r"record number 1 of .*a.rec: unpack"):
+        next(image.ImageIter(1, (3, 8, 8), path_imgrec=str(tmp_path / "a.rec")))
 
 
 class Inverted(image.Augmenter):
@@ -183,6 +195,22 @@ def test_bad_input(records, kwargs, error, says):
     kwargs = {"data_shape": (3, 8, 8), **{k: records if v == "REC" else v for k, v in kwargs.items()}}
     with pytest.raises(error, match=says):
         next(image.ImageIter(2, **kwargs))
+
+
+def test_keywords_beside_augmenters_are_told_of(records, boxes):
+    for kind, path in ((image.ImageIter, records), (image.ImageDetIter, boxes)):
+        with pytest.warns(
+            UserWarning, match=f"{kind.__name__}: rand_crop, shufle ignored, as in MXNet: aug_list is given"
+        ):
+            kind(2, (3, 8, 8), path_imgrec=path, aug_list=[], rand_crop=True, shufle=True)
+    with pytest.warns(UserWarning, match="ImageDataLoader: rand_mirror ignored"):
+        gluon.contrib.data.vision.ImageDataLoader(2, (3, 8, 8), path_imgrec=records, aug_list=[], rand_mirror=True)
+
+
+def test_augmenters_take_no_other_keywords():
+    for kind in (image.CenterCropAug, image.RandomCropAug, image.ForceResizeAug):
+        with pytest.raises(TypeError, match="interpolation"):
+            kind((3, 4), interpolation=1)
 
 
 def test_a_damaged_image_in_the_middle_of_an_epoch(files):

@@ -5,7 +5,6 @@ import importlib.util
 import itertools
 import json
 import pathlib
-import sys
 import threading
 import warnings
 
@@ -15,6 +14,7 @@ import pytest
 import gluonx as mx
 from gluonx import recordio
 from gluonx.compat.io import tables
+from gluonx.data.vision import functional
 from gluonx.errors import FormatError, GluonxError
 
 TESTS = pathlib.Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def test_as_mxnet(name, folder):
 
 @pytest.mark.parametrize("name", ["rotate", "random_scale", "image_size", "aspect"])
 def test_warping_without_opencv_is_mxnets_to_the_last_bit(name, folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cv2", None)
+    monkeypatch.setattr(functional, "opencv", lambda: None)
     assert (next(made(folder, name)).data[0].asnumpy() == DATA[name]).all()
     with pytest.raises(ImportError, match="inter_method=2 needs OpenCV"):
         next(made(folder, name, inter_method=2))
@@ -410,12 +410,30 @@ def test_csv_files_of_other_lengths(folder, tmp_path):
         ("1 0:1\n2 0:x\n", "byte 6: 'label index:value"),
         ("1 0:1 3:2\n", "index 3 does not fit a row of 3"),
         ("1 0\n", "byte 0"),
+        ("1 0:1\n2 2:1 0:3 2:1\n", "byte 6: index 2 stands there more than once"),
     ],
 )
 def test_bad_rows_of_libsvm_are_named(tmp_path, text, message):
     (tmp_path / "bad.svm").write_text(text)
     with pytest.raises(FormatError, match=f"bad.svm', .*{message}"):
         list(mx.io.LibSVMIter(data_libsvm=tmp_path / "bad.svm", data_shape=(3,), batch_size=1))
+
+
+def test_parts_of_libsvm_have_the_labels_of_their_rows(tmp_path):
+    (tmp_path / "rows.svm").write_text("# head\n" + "".join(f"0 0:{i}\n" for i in range(20)))
+    (tmp_path / "labels.svm").write_text("".join(f"0 0:{i}{'.000' * (i > 12)}\n" for i in range(20)))
+    found = []
+    for part in range(3):
+        batches = mx.io.LibSVMIter(
+            data_libsvm=tmp_path / "rows.svm",
+            label_libsvm=tmp_path / "labels.svm",
+            data_shape=(1,),
+            batch_size=1,
+            num_parts=3,
+            part_index=part,
+        )
+        found += [(batch.data[0].item(), batch.label[0].item()) for batch in batches]
+    assert found == [(i, i) for i in range(20)]
 
 
 def test_libsvm_tells_once_that_its_rows_are_dense(folder, monkeypatch):
@@ -437,6 +455,7 @@ def test_mnist_compressed_shuffled_and_damaged(folder, tmp_path):
     order = labels(shuffled)
     shuffled.reset()
     assert labels(shuffled) == order != sorted(order) and sorted(order) == [[i] for i in range(7)]
+    assert labels(made(folder, "mnist", shuffle=True, seed=-5, batch_size=1)) == order
     content = (folder / "images-idx3").read_bytes()
     for wrong, message in (
         (content[:-1], "should have 156 bytes"),

@@ -50,6 +50,8 @@ FILES = {
     "png gray": saved(picture(), "PNG", "L"),
     "png of two colours": saved(picture(), "PNG", "1"),
     "png of a palette": saved(picture(), "PNG", "P"),
+    "png of a palette with alpha": saved(picture(), "PNG", "P", transparency=bytes(range(256))),
+    "png with a transparent colour": saved(picture(), "PNG", transparency=(9, 12, 1)),
     "png with alpha": saved(ALPHA, "PNG"),
     "png gray with alpha": saved(picture(), "PNG", "LA"),
     "png of 16 bits": cv2.imencode(".png", WIDE)[1].tobytes(),

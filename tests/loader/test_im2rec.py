@@ -127,6 +127,12 @@ def test_wrong_folders_and_numbers_are_errors(root, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_list_of_another_folder_is_an_error(root, tmp_path, capsys):
+    (tmp_path / "some.lst").write_text("0\t1\tnowhere.png\n1\t1\tnor_here.png\n")
+    assert im2rec.main([str(tmp_path / "some"), str(root)]) == 1
+    assert capsys.readouterr().out.rstrip().endswith("some.rec: 0 records, 2 left out")
+
+
 def test_as_a_program(root, tmp_path):
     command = [sys.executable, "-m", "gluonx.data.im2rec", "--list", "--recursive", str(tmp_path / "some"), str(root)]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip().endswith("some.lst")

@@ -94,6 +94,18 @@ def test_what_is_written_into_a_sample_stays_there(digits):
     assert data[0][0].asnumpy().any()
 
 
+class Inverted(T.Cast):
+    def on_host(self, x):
+        return onp.subtract(255, x, out=x)
+
+
+def test_what_a_transform_writes_into_an_image_stays_there(cifar):
+    data = vision.CIFAR10(cifar[0])
+    for _ in range(2):
+        (batch,) = DataLoader(data.transform_first(Inverted()), len(data))
+        onp.testing.assert_array_equal(255 - batch[0].asnumpy(), data[:][0].asnumpy())
+
+
 def test_a_transform_in_the_constructor_takes_both(digits):
     data = vision.MNIST(digits[0], transform=lambda image, label: (image.astype("float32") / 255, label + 1))
     assert isinstance(data[3][0], type(np.ones(1))) and data[3][1] == 4
@@ -263,12 +275,14 @@ def test_lists(folder):
         ([["cat/0.PNG"]], ArgumentError, r"imglist\[0\]: \[label, ..., file\] was expected, got"),
         ([[1, "cat/0.PNG"], [1, 2]], ArgumentError, r"imglist\[1\]"),
         ([["one", "cat/0.PNG"]], ArgumentError, r"imglist\[0\]"),
-        ("bad.lst", FormatError, r"bad.lst, line 2: 'number TAB label TAB ... TAB file' was expected"),
+        ("bad.lst", FormatError, r"bad.lst', line 2: 'number TAB label TAB ... TAB file' was expected"),
+        ("twice.lst", FormatError, r"twice.lst', line 3: there is an image with the number 4 above"),
         ("none.lst", FileNotFoundError, "none.lst"),
     ],
 )
 def test_lists_that_are_none(folder, imglist, error, says):
     (folder / "bad.lst").write_text("0\t3\tcat/0.PNG\n1 2 dog/1.PNG\n")
+    (folder / "twice.lst").write_text("4\t3\tcat/0.PNG\n5\t1\tcat/0.PNG\n4\t2\tdog/1.PNG\n")
     with pytest.raises(error, match=says):
         vision.ImageListDataset(folder, imglist)
 
@@ -287,16 +301,19 @@ def records(tmp_path):
             label = float(place) if place % 2 else [1.0, 2.0]
             packed = recordio.pack_img((0, label, place, 0), image[..., ::-1], 9, ".png")
             file.write_idx(place, packed if place < 3 else packed[:60])
+        file.write_idx(4, b"no header")
     return tmp_path / "a.rec"
 
 
 def test_records(records):
     data = vision.ImageRecordDataset(records)
-    assert len(data) == 4 and data[1][1] == 1.0 and data[2][1].tolist() == [1, 2]
+    assert len(data) == 5 and data[1][1] == 1.0 and data[2][1].tolist() == [1, 2]
     onp.testing.assert_array_equal(data[2][0].asnumpy(), IMAGES[2])
     assert vision.ImageRecordDataset(records, 0)[0][0].shape == (10, 12, 1)
     with pytest.raises(FormatError, match=r"record 3 of .*a.rec cannot be decoded"):
         data[3]
+    with pytest.raises(FormatError, match=r"record 4 of .*a.rec: unpack: a packed record begins with a header"):
+        data[4]
     for workers in (0, 1):
         loader = DataLoader(data.take(3).transform_first(T.Resize(6)), 1, num_workers=workers)
         assert [images.shape for images, _ in loader] == [(1, 6, 6, 3)] * 3

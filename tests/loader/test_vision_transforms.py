@@ -252,6 +252,9 @@ def test_gradients_flow_through_rotation():
         (lambda: T.RandomResizedCrop(4, scale=(0, 1)), "two positive numbers"),
         (lambda: T.Rotate(3)(IMAGE), "takes tensors of float32, got uint8: put it behind ToTensor"),
         (lambda: T.ToTensor()(IMAGE[0]), "must be (height, width, channels)"),
+        (lambda: T.Resize(3)(IMAGE[0]), "Resize: an image must be (height, width, channels)"),
+        (lambda: T.RandomCrop(3)(IMAGE[0]), "RandomCrop: an image must be (height, width, channels)"),
+        (lambda: T.RandomResizedCrop(3)(IMAGE[0]), "RandomResizedCrop: an image must be (height, width, channels)"),
         (lambda: T.Normalize()(IMAGE), "see to_tensor"),
         (lambda: T.Normalize((1, 2))(TENSOR), "must be 1 or 3 numbers"),
         (

@@ -6,7 +6,6 @@ it is given, so what becomes of an image does not depend on the thread that work
 
 from __future__ import annotations
 
-import importlib
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from gluonx.compat.io import parameters as par
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, ShapeError
+from gluonx.ops.colour import EIGENVALUES, EIGENVECTORS
 
 __all__ = ["AUGMENT", "NORMALIZE", "Augmenter", "Normalizer"]
 
@@ -58,27 +58,23 @@ NORMALIZE: par.Table = {
     "max_random_contrast": (par.number, 0.0),
     "max_random_illumination": (par.number, 0.0),
 }
-# Of the colours of ImageNet (AlexNet, Krizhevsky et al. 2012): the roots of their variances, and the directions.
-_PCA_VALUES = np.array([55.46, 4.794, 1.148])
-_PCA_VECTORS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
 _GRAY = np.array([0.114, 0.587, 0.299], np.float32)  # of red, green, blue: MXNet takes its BGR for RGB here
 
 
 def opencv(owner: str) -> Any:
     """Return the module of OpenCV, which alone has what `owner` needs."""
-    try:
-        return importlib.import_module("cv2")
-    except ImportError:
-        raise ImportError(f"{owner} needs OpenCV: pip install opencv-python-headless") from None
+    cv2 = functional.opencv()
+    if cv2 is None:
+        raise ImportError(f"{owner} needs OpenCV: pip install opencv-python-headless")
+    return cv2
 
 
 def warped(image: np.ndarray, turn: np.ndarray, width: int, height: int, method: int, fill: int) -> np.ndarray:
     """Map an image by a matrix (2, 3), so that its pixel at (x, y) goes to ``turn @ [x, y, 1]``."""
-    try:
-        cv2 = importlib.import_module("cv2")
-    except ImportError:
+    cv2 = functional.opencv()
+    if cv2 is None:
         if method != 1:
-            raise ImportError(f"warping with inter_method={method} needs OpenCV; 1 does not") from None
+            raise ImportError(f"warping with inter_method={method} needs OpenCV; 1 does not")
         return _warped_linearly(image, turn, width, height, fill)
     found = cv2.warpAffine(image, turn, (width, height), flags=method, borderValue=(fill,) * image.shape[2])
     return found.reshape(height, width, image.shape[2])
@@ -196,7 +192,7 @@ class Augmenter:
                 image = self._turned(image, rng)
             if of.pca_noise > 0:
                 alpha = rng.normal(0, of.pca_noise, 3)
-                image = saturated(image + _PCA_VECTORS @ (alpha * _PCA_VALUES))
+                image = saturated(image + EIGENVECTORS @ (alpha * EIGENVALUES))
         return image
 
     def _shorter_edge(self, image: np.ndarray, rng: Any) -> np.ndarray:

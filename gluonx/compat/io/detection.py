@@ -12,7 +12,7 @@ from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import NORMALIZE, Normalizer, opencv, resized, saturated
 from gluonx.compat.io.native import taken
 from gluonx.compat.io.records import RECORDS, ImageRecords
-from gluonx.data.recordio import unpack
+from gluonx.data.recordio import unpack_of
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, FormatError
 
@@ -309,10 +309,7 @@ class ImageDetRecordIter(ImageRecords):
         """The length of the longest labels; all records are read for it, as in MXNet."""
         longest = 0
         for sample in self._pass(0):
-            try:
-                labels = self._labels_of(sample, unpack(sample.data)[0])
-            except FormatError as error:
-                raise FormatError(f"{sample}: {error}") from None
+            labels = self._labels_of(sample, unpack_of(str(sample), sample.data)[0])
             if self._of.label_width not in (-1, len(labels)):
                 told = f"{len(labels)} labels, but label_width is {self._of.label_width}"
                 raise ArgumentError(f"{type(self).__name__}: {sample} has {told}")

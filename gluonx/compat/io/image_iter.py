@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as onp
 
 from gluonx._frames import warn
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
+from gluonx.compat.io.native import need_part
 from gluonx.data import recordio
 from gluonx.data.vision import functional
 from gluonx.data.vision.datasets import image_list_entry, read_image_list
@@ -26,10 +27,19 @@ from gluonx.image.augmenters import MEAN, STD, CreateAugmenter, augmented, per_c
 from gluonx.image.detection import CreateDetAugmenter, augmented_with_label
 from gluonx.image.functions import to_device, to_host
 
-__all__ = ["ImageDetIter", "ImageIter"]
+__all__ = ["ImageDetIter", "ImageIter", "made_or_given"]
 
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 _ENDS = ("pad", "discard", "roll_over")
+
+
+def made_or_given(owner: str, make: Callable[..., Any], data_shape: Sequence[int], kwargs: Any, given: Any) -> Any:
+    """Return the augmenters that keywords make, or those that are given; a warning says which keywords do nothing."""
+    if given is None:
+        return make(data_shape, **kwargs)
+    if kwargs:
+        warn(f"{owner}: {', '.join(kwargs)} ignored, as in MXNet: aug_list is given")
+    return given
 
 
 class ImageIter(DataIter):
@@ -45,7 +55,8 @@ class ImageIter(DataIter):
     path_imgrec : str, optional
         A record file; with `path_imgidx`, its index, it can be shuffled and cut in parts.
     path_imglist : str, optional
-        A file with a line ``number TAB label TAB ... TAB file`` for each image; beside `path_imgrec`, other labels.
+        A file with a line ``number TAB label TAB ... TAB file`` for each image. Beside `path_imgrec` it has the labels,
+        by the keys of `path_imgidx` or, without that (where MXNet does not look at it), by the numbers in the records.
     path_root : str, optional
         The folder to which files of the list are relative.
     shuffle : bool
@@ -116,7 +127,7 @@ class ImageIter(DataIter):
         self.seq = self._order(path_imgrec, path_imgidx, shuffle, part_index, num_parts)
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
         self.num_image = None if self.seq is None else len(self.seq)
-        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = made_or_given(name, CreateAugmenter, data_shape, kwargs, aug_list)
         self.cur = 0
         self._allow_read = True
         self._entry = ""  # where the present sample comes from, for messages
@@ -141,8 +152,7 @@ class ImageIter(DataIter):
             )
         if seq is None or num_parts <= 1:
             return seq
-        if not 0 <= part_index < num_parts:
-            raise ArgumentError(f"part_index must be from 0 to num_parts - 1, got {part_index} of {num_parts}")
+        need_part(type(self).__name__, num_parts, part_index)
         size = len(seq) // num_parts
         return seq[part_index * size : (part_index + 1) * size]
 
@@ -235,8 +245,11 @@ class ImageIter(DataIter):
             self._entry = f"image {name!r} (entry {key} of the list)"
             return label, self.read_image(name)
         self._entry = f"record {key} of {self.imgrec.uri}"
-        header, image = recordio.unpack(self.imgrec.read_idx(key))
+        header, image = self._unpacked(self.imgrec.read_idx(key))
         return (header.label if self.imglist is None else self._listed(key)[0]), image
+
+    def _unpacked(self, record: bytes) -> tuple[recordio.IRHeader, bytes]:
+        return recordio.unpack_of(self._entry, record)
 
     def _next_record(self) -> tuple[Any, Any]:
         record = self.imgrec.read()
@@ -247,8 +260,8 @@ class ImageIter(DataIter):
             raise StopIteration
         self.cur += 1
         self._entry = f"record number {self.cur} of {self.imgrec.uri}"
-        header, image = recordio.unpack(record)
-        return header.label, image
+        header, image = self._unpacked(record)
+        return (header.label if self.imglist is None else self._listed(header.id)[0]), image
 
     def _listed(self, key: Any) -> tuple[onp.ndarray, str]:
         if self.imglist is None or key not in self.imglist:
@@ -374,7 +387,7 @@ class ImageDetIter(ImageIter):
             label_name=label_name,
             last_batch_handle=last_batch_handle,
         )
-        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = made_or_given(type(self).__name__, CreateDetAugmenter, data_shape, kwargs, aug_list)
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]
 

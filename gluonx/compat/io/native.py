@@ -18,9 +18,9 @@ from gluonx.compat.util import is_np_array
 from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device
-from gluonx.errors import FormatError
+from gluonx.errors import ArgumentError, FormatError
 
-__all__ = ["COMMON", "HostBatch", "MXDataIter", "Streaming", "taken"]
+__all__ = ["COMMON", "HostBatch", "MXDataIter", "Streaming", "need_part", "taken"]
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8")
 COMMON: par.Table = {
@@ -45,6 +45,14 @@ _ELSEWHERE = frozenset((
 def taken(owner: str, table: par.Table, given: Mapping[str, Any]) -> Any:
     """Return the parameters of one iterator, as attributes."""
     return par.read(owner, table, given, _ELSEWHERE)
+
+
+def need_part(owner: str, parts: int, index: int) -> tuple[int, int]:
+    """Return the two, or raise an ArgumentError if there is no such part."""
+    if not 0 <= index < parts:
+        told = f"got part_index={index} and num_parts={parts}"
+        raise ArgumentError(f"{owner}: part_index must be from 0 to num_parts - 1, {told}")
+    return parts, index
 
 
 class HostBatch(NamedTuple):

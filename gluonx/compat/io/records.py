@@ -17,8 +17,9 @@ from gluonx._frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import AUGMENT, NORMALIZE, Augmenter, Normalizer
 from gluonx.compat.io.batches import DataDesc
-from gluonx.compat.io.native import COMMON, Streaming, taken
-from gluonx.data.recordio import MAGIC, read_index, read_record, unpack
+from gluonx.compat.io.native import COMMON, Streaming, need_part, taken
+from gluonx.data.recordio import MAGIC, read_index, read_record, unpack_of
+from gluonx.data.vision.datasets import read_image_list
 from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 
@@ -88,9 +89,7 @@ class Records:
     def __init__(self, owner: str, of: SimpleNamespace) -> None:
         if not of.path_imgrec:
             raise ArgumentError(f"{owner} needs path_imgrec")
-        if not 0 <= of.part_index < of.num_parts:
-            told = f"got part_index={of.part_index} and num_parts={of.num_parts}"
-            raise ArgumentError(f"{owner}: part_index must be from 0 to num_parts - 1, {told}")
+        need_part(owner, of.num_parts, of.part_index)
         self.files = _files(owner, of.path_imgrec)
         self.seed = [abs(of.seed), abs(of.shuffle_chunk_seed)] if of.shuffle else None
         self.offsets = self._indexed(owner, of) if of.path_imgidx else None
@@ -203,21 +202,11 @@ def _records_of(piece: _Piece) -> Iterator[tuple[bytes, str, int]]:
 
 def _labels_of_list(path: str, width: int) -> dict[int, onp.ndarray]:
     """The labels in a list of images, by the numbers of these; as many as `width`, or all for -1."""
-    found = {}
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                index, *labels = line.rstrip("\n").split("\t")[:-1]
-                values = onp.array([float(label) for label in labels], onp.float32)
-                found[int(index)] = values if width < 0 else values[:width]
-            except ValueError:
-                told = "a number, labels and a path were expected, with tabulators between"
-                raise FormatError(f"'{path}', line {number}: {told}, got {line[:80]!r}") from None
-            if len(values) < max(width, 1):
-                raise FormatError(f"'{path}', line {number}: {max(width, 1)} labels were expected, got {len(values)}")
-    return found
+    found = {number: labels for number, (labels, _) in read_image_list(path).items()}
+    for number, labels in found.items():
+        if len(labels) < width:
+            raise FormatError(f"'{path}', image {number}: {width} labels were expected, got {len(labels)}")
+    return found if width < 0 else {number: labels[:width] for number, labels in found.items()}
 
 
 class ImageRecords(Streaming):
@@ -273,10 +262,7 @@ class ImageRecords(Streaming):
 
     def _parsed(self, sample: Sample) -> tuple[onp.ndarray, int, onp.ndarray]:
         """The labels, the number and the pixels of a record."""
-        try:
-            header, encoded = unpack(sample.data)
-        except FormatError as error:
-            raise FormatError(f"{sample}: {error}") from None
+        header, encoded = unpack_of(str(sample), sample.data)
         labels = self._labels_of(sample, header)
         image = decode(encoded, _FLAGS[self._channels], source=f"{sample}, image {header.id}")
         if image.shape[2] != self._channels:

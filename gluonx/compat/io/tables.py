@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
+import itertools
 import math
 import os
-import struct
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -16,7 +14,8 @@ import numpy as onp
 from gluonx._frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataDesc
-from gluonx.compat.io.native import COMMON, HostBatch, MXDataIter, Streaming, taken
+from gluonx.compat.io.native import COMMON, HostBatch, MXDataIter, Streaming, need_part, taken
+from gluonx.data.vision.datasets import read_idx
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 
 __all__ = ["CSVIter", "LibSVMIter", "MNISTIter"]
@@ -199,8 +198,8 @@ class _LibSVM(NamedTuple):
     part: tuple[int, int]
 
     def read(self) -> Iterator[_Row]:
-        data = self._lines(self.path, self.width)
-        labels = self._lines(self.labels, self.label_width) if self.labels else None
+        data = self._lines(self.path, self.width, self.part)
+        labels = self._labels_of_part() if self.labels else None
         for place, (first, row) in enumerate(data):
             label: Any = onp.float32(first)
             if labels is not None:
@@ -210,13 +209,23 @@ class _LibSVM(NamedTuple):
                 label = found[1]
             yield _Row(place, row, label)
 
-    def _lines(self, path: str, width: int) -> Iterator[tuple[float, _Sparse]]:
+    def _labels_of_part(self) -> Iterator[tuple[float, _Sparse]]:
+        """The rows of labels from that of the part's first row on: equal parts of two files are not the same rows."""
+        with open(self.path, "rb") as file:
+            start, _ = _lines_of_part(file, *self.part)
+            file.seek(0)
+            before = 0
+            while file.tell() < start:
+                before += bool(_fields(file.readline()))
+        return itertools.islice(self._lines(self.labels, self.label_width, (1, 0)), before, None)
+
+    def _lines(self, path: str, width: int, part: tuple[int, int]) -> Iterator[tuple[float, _Sparse]]:
         with open(path, "rb") as file:
-            start, end = _lines_of_part(file, *self.part)
+            start, end = _lines_of_part(file, *part)
             file.seek(start)
             while file.tell() < end:
                 at = file.tell()
-                fields = file.readline().partition(b"#")[0].split()
+                fields = _fields(file.readline())
                 if not fields:
                     continue
                 try:
@@ -231,7 +240,17 @@ class _LibSVM(NamedTuple):
                 if len(indices) and not 0 <= indices.min() <= indices.max() < width:
                     beyond = int(indices.max() if indices.max() >= width else indices.min())
                     raise FormatError(f"LibSVMIter: '{path}', byte {at}: index {beyond} does not fit a row of {width}")
+                if len(indices) > 1 and not (indices[1:] > indices[:-1]).all():
+                    found, counts = onp.unique(indices, return_counts=True)
+                    if counts.max() > 1:
+                        twice = int(found[counts.argmax()])
+                        raise FormatError(f"LibSVMIter: '{path}', byte {at}: index {twice} stands there more than once")
                 yield label, _Sparse(indices, values)
+
+
+def _fields(line: bytes) -> list[bytes]:
+    """The words of a line of a LibSVM file, without its comment."""
+    return line.partition(b"#")[0].split()
 
 
 class LibSVMIter(Streaming):
@@ -252,7 +271,8 @@ class LibSVMIter(Streaming):
         The length of a row of labels.
     batch_size : int
     num_parts, part_index : int
-        Read one of so many parts of the file, by its bytes, as MXNet cuts it.
+        Read one of so many parts of the file, by its bytes, as MXNet cuts it. Labels of a file of their own are those
+        of the same rows; MXNet takes the same part of its bytes, which may be those of other rows.
     round_batch : True
         As in `CSVIter`; MXNet has no other way for sparse rows.
     prefetch_buffer : int, default 4
@@ -264,11 +284,12 @@ class LibSVMIter(Streaming):
     Raises
     ------
     FormatError
-        While a line is read that is none of this format, or has an index beyond the shape; names the file and the line.
+        While a line is read that is none of this format, or has an index beyond the shape or twice; names the file and
+        where the line begins.
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile, pathlib, warnings
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.txt"
     >>> _ = path.write_text("1 0:0.5 2:1.5\n-1 1:2\n")
     >>> with warnings.catch_warnings():
@@ -291,7 +312,9 @@ class LibSVMIter(Streaming):
             raise ArgumentError(f"LibSVMIter: dtype must be float32, as in MXNet, got {of.dtype!r}")
         for path in filter(None, (of.data_libsvm, labels)):
             _need_file("LibSVMIter", path)
-        self._rows = _LibSVM(of.data_libsvm, of.data_shape[0], labels, width, _need_part("LibSVMIter", of))
+        self._rows = _LibSVM(
+            of.data_libsvm, of.data_shape[0], labels, width, need_part("LibSVMIter", of.num_parts, of.part_index)
+        )
         self._warn()
         data = DataDesc(data_name, (of.batch_size, *of.data_shape))
         label = DataDesc(label_name, (of.batch_size, *_label_shape((width,))))
@@ -344,13 +367,6 @@ def _dense(rows: list[_Sparse], width: int) -> onp.ndarray:
     return found
 
 
-def _need_part(owner: str, of: Any) -> tuple[int, int]:
-    if not 0 <= of.part_index < of.num_parts:
-        told = f"got part_index={of.part_index} and num_parts={of.num_parts}"
-        raise ArgumentError(f"{owner}: part_index must be from 0 to num_parts - 1, {told}")
-    return of.num_parts, of.part_index
-
-
 def _lines_of_part(file: Any, parts: int, part: int) -> tuple[int, int]:
     """Where a part of a file of lines begins and ends: equal counts of bytes, up to the end of a line."""
     size = os.fstat(file.fileno()).st_size
@@ -401,14 +417,14 @@ class MNISTIter(MXDataIter):
         of = taken("MNISTIter", _OF_MNIST, kwargs)
         if of.dtype not in (None, "float32"):
             raise ArgumentError(f"MNISTIter: dtype must be float32, as in MXNet, got {of.dtype!r}")
-        parts, part = _need_part("MNISTIter", of)
+        parts, part = need_part("MNISTIter", of.num_parts, of.part_index)
         images, labels = _idx_file(of.image, 3), _idx_file(of.label, 1)
         if len(images) != len(labels):
             told = f"'{of.image}' has {len(images)} images, but '{of.label}' {len(labels)} labels"
             raise ShapeError(f"MNISTIter: {told}")
         rows = onp.arange(len(images) * part // parts, len(images) * (part + 1) // parts)
         if of.shuffle:
-            onp.random.default_rng(of.seed).shuffle(rows)
+            onp.random.default_rng(abs(of.seed)).shuffle(rows)
         self._rows, self._images, self._labels, self._flat = rows, images, labels, of.flat
         self._place = 0
         _, height, width = images.shape
@@ -445,29 +461,8 @@ _OF_MNIST: par.Table = {
 }
 
 
-def _idx_file(path: str, dimensions: int) -> onp.ndarray:
-    """Read a file of bytes with the sizes of its axes before them, as those of MNIST are."""
+def _idx_file(path: str, axes: int) -> onp.ndarray:
     if not os.path.exists(path) and os.path.exists(path + ".gz"):
         path += ".gz"
     _need_file("MNISTIter", path)
-    with open(path, "rb") as file:
-        content = file.read()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise FormatError(f"MNISTIter: '{path}' is damaged: {error}") from error
-    start = 4 + 4 * dimensions
-    if len(content) < start:
-        raise FormatError(f"MNISTIter: '{path}' has {len(content)} bytes, fewer than the head of an idx file, {start}")
-    sizes = struct.unpack_from(f">{dimensions}I", content, 4)
-    expected = start + math.prod(sizes)
-    # MXNet does not look at the first four bytes, and programs wrote others; where all else fits, neither do we.
-    if content[:4] != bytes((0, 0, 8, dimensions)) and len(content) != expected:
-        told = (
-            f"it begins with {content[:4].hex()}, an idx file of bytes with {dimensions} axes with 0000080{dimensions}"
-        )
-        raise FormatError(f"MNISTIter: '{path}' is no such file: {told}")
-    if len(content) < expected:
-        raise FormatError(f"MNISTIter: '{path}' should have {expected} bytes for {sizes}, but has {len(content)}")
-    return onp.frombuffer(content, onp.uint8, expected - start, start).reshape(sizes)
+    return read_idx(path, axes)

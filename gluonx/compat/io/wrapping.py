@@ -12,7 +12,29 @@ from gluonx.errors import ShapeError
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
 
-class ResizeIter(DataIter):
+class _OfOthers(DataIter):
+    """An iterator whose present batch was made by others."""
+
+    current_batch: Any = None
+
+    def getdata(self) -> Any:
+        """The data of the present batch."""
+        return self.current_batch.data
+
+    def getlabel(self) -> Any:
+        """The labels of the present batch."""
+        return self.current_batch.label
+
+    def getindex(self) -> Any:
+        """The numbers of the samples in the present batch."""
+        return self.current_batch.index
+
+    def getpad(self) -> Any:
+        """How many of the last rows only fill the present batch up."""
+        return self.current_batch.pad
+
+
+class ResizeIter(_OfOthers):
     """Epochs of `size` batches of another iterator, which begins again as often as that takes.
 
     Parameters
@@ -36,7 +58,6 @@ class ResizeIter(DataIter):
         super().__init__()
         self.data_iter, self.size, self.reset_internal = data_iter, size, reset_internal
         self.cur = 0
-        self.current_batch: Any = None
         self.provide_data, self.provide_label = data_iter.provide_data, data_iter.provide_label
         self.batch_size = data_iter.batch_size
         if hasattr(data_iter, "default_bucket_key"):
@@ -60,24 +81,8 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def getdata(self) -> Any:
-        """The data of the present batch."""
-        return self.current_batch.data
 
-    def getlabel(self) -> Any:
-        """The labels of the present batch."""
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        """The numbers of the samples in the present batch."""
-        return self.current_batch.index
-
-    def getpad(self) -> Any:
-        """How many of the last rows only fill the present batch up."""
-        return self.current_batch.pad
-
-
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_OfOthers):
     """Batches of one or several iterators, each of which makes the next one in a thread of its own meanwhile.
 
     Of several iterators, a batch has the arrays of all of them.
@@ -120,7 +125,6 @@ class PrefetchingIter(DataIter):
                 )
         self.rename_data, self.rename_label = rename_data, rename_label
         self.batch_size = self.provide_data[0][1][0]
-        self.current_batch: Any = None
         self._pool = ThreadPoolExecutor(self.n_iter, "gluonx.io")
         self._ahead: list[Future[Any]] = []
 
@@ -191,22 +195,6 @@ class PrefetchingIter(DataIter):
         if not self.iter_next():
             raise StopIteration
         return self.current_batch
-
-    def getdata(self) -> Any:
-        """The data of the present batch."""
-        return self.current_batch.data
-
-    def getlabel(self) -> Any:
-        """The labels of the present batch."""
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        """The numbers of the samples in the present batch."""
-        return self.current_batch.index
-
-    def getpad(self) -> Any:
-        """How many of the last rows only fill the present batch up."""
-        return self.current_batch.pad
 
 
 def _batch(one: Any) -> Any:

@@ -18,7 +18,7 @@ from gluonx import np as gnp
 from gluonx import utils
 from gluonx.compat import nd
 from gluonx.compat.io import DataIter, NDArrayIter
-from gluonx.errors import FormatError
+from gluonx.data.vision.datasets import read_idx
 from gluonx.files import atomic_write
 
 __all__ = [
@@ -374,7 +374,9 @@ def get_mnist_ubyte(path: str = "data") -> None:
 def get_mnist(path: str = "data") -> dict[str, onp.ndarray]:
     """Return MNIST: ``train_data`` and ``test_data`` from 0 to 1 in (n, 1, 28, 28), ``train_label``, ``test_label``."""
     get_mnist_ubyte(path)
-    train, train_label, test, test_label = [_idx(os.path.join(path, name)) for name in _MNIST]
+    train, train_label, test, test_label = [
+        read_idx(os.path.join(path, name), 3 if "idx3" in name else 1) for name in _MNIST
+    ]
     images = [x.reshape(-1, 1, *x.shape[1:]).astype(onp.float32) / 255 for x in (train, test)]
     return {
         "train_data": images[0],
@@ -382,17 +384,6 @@ def get_mnist(path: str = "data") -> dict[str, onp.ndarray]:
         "test_data": images[1],
         "test_label": test_label,
     }
-
-
-def _idx(path: str) -> onp.ndarray:
-    """Bytes in the IDX format: two zeros, a type (8), the number of axes, their lengths, the values."""
-    with open(path, "rb") as file:
-        raw = file.read()
-    axes = raw[3] if len(raw) >= 4 and raw[:3] == b"\0\0\x08" else 0
-    shape = tuple(onp.frombuffer(raw[4 : 4 + 4 * axes], ">u4").tolist()) if axes else ()
-    if not axes or len(shape) != axes or len(raw) != 4 + 4 * axes + int(onp.prod(shape)):
-        raise FormatError(f"{path}: not a whole file of bytes in the IDX format")
-    return onp.frombuffer(raw, onp.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def get_mnist_iterator(

@@ -26,7 +26,7 @@ import numpy as np
 from gluonx._frames import warn
 from gluonx.data._host import OnHost, as_host, call_on_host, device_batch, device_sample, gather
 from gluonx.data.dataset import Dataset, RecordFileDataset
-from gluonx.data.recordio import unpack
+from gluonx.data.recordio import unpack_of
 from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.files.atomic import PathLike, atomic_write
@@ -96,7 +96,7 @@ class _DownloadedDataset(_ImageDataset):
         raise NotImplementedError(f"{type(self).__name__} must define _load")
 
     def _read(self, idx: Any) -> tuple[Any, Any]:
-        return OnHost(self._images[idx]), self._label[idx]
+        return OnHost(self._images[idx].copy()), self._label[idx]  # a transform may write into it
 
     def _gather(self, indices: Sequence[int]) -> Any:
         """The host batch of these samples, or None when they have to be read one by one."""
@@ -156,8 +156,8 @@ class MNIST(_DownloadedDataset):
 
     def _load(self) -> tuple[np.ndarray, np.ndarray]:
         files = self._train_files if self._train else self._test_files
-        images, labels = (_idx(self._file(*file)) for file in files)
-        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
+        images, labels = (read_idx(self._file(*file), axes) for file, axes in zip(files, (3, 1), strict=True))
+        if len(images) != len(labels):
             raise FormatError(
                 f"{files[0][0]} and {files[1][0]} in {self._root} do not fit: they hold arrays of shapes "
                 f"{images.shape} and {labels.shape}"
@@ -319,8 +319,8 @@ class ImageRecordDataset(_ImageDataset, RecordFileDataset):
         self._transform = transform
 
     def _read(self, idx: int) -> tuple[Any, Any]:
-        header, data = unpack(RecordFileDataset.__getitem__(self, idx))
         source = f"record {self._record.keys[idx]} of {self.filename}"
+        header, data = unpack_of(source, RecordFileDataset.__getitem__(self, idx))
         return OnHost(decode(data, self._flag, source=source)), header.label
 
 
@@ -436,7 +436,7 @@ def read_image_list(path: PathLike, dtype: Any = np.float32) -> dict[int, tuple[
     Raises
     ------
     FormatError
-        If a line is not ``number TAB label TAB ... TAB file``.
+        If a line is not ``number TAB label TAB ... TAB file``, or has the number of another one.
     """
     entries: dict[int, tuple[np.ndarray, str]] = {}
     with open(path, encoding="utf-8") as file:
@@ -450,9 +450,13 @@ def read_image_list(path: PathLike, dtype: Any = np.float32) -> dict[int, tuple[
                     raise ValueError("no label")
             except ValueError as error:
                 raise FormatError(
-                    f"{os.fspath(path)}, line {place}: 'number TAB label TAB ... TAB file' was expected, got "
+                    f"'{os.fspath(path)}', line {place}: 'number TAB label TAB ... TAB file' was expected, got "
                     f"{line.strip()!r}"
                 ) from error
+            if number in entries:
+                raise FormatError(
+                    f"'{os.fspath(path)}', line {place}: there is an image with the number {number} above"
+                )
             entries[number] = label, fields[-1]
     return entries
 
@@ -496,16 +500,32 @@ def _checked(path: str, sha1: str) -> str:
     return path
 
 
-def _idx(path: str) -> np.ndarray:
-    """The array in a packed file of the IDX format of MNIST."""
-    try:
-        with gzip.open(path, "rb") as file:
-            data = file.read()
-        zero, kind, rank = struct.unpack(">HBB", data[:4])
-        shape = struct.unpack(f">{rank}I", data[4 : 4 + 4 * rank])
-    except (OSError, EOFError, zlib.error, struct.error) as error:
-        raise FormatError(f"{path} is damaged: {error}") from error
-    start = 4 + 4 * rank
-    if zero != 0 or kind != 8 or len(data) - start != math.prod(shape):
-        raise FormatError(f"{path} is damaged: its head tells of an array {shape} of bytes, {len(data) - start} follow")
-    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+def read_idx(path: str, axes: int) -> np.ndarray:
+    """Read a file of bytes in the IDX format of MNIST, compressed by gzip or not.
+
+    Its head is two zeros, the type (8 for bytes), the number of axes, and their lengths.
+
+    Raises
+    ------
+    FormatError
+        If it is no such file, has another number of axes, or is cut off.
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise FormatError(f"'{path}' is damaged: {error}") from error
+    start = 4 + 4 * axes
+    if len(content) < start:
+        raise FormatError(f"'{path}' has {len(content)} bytes, fewer than the head of an IDX file, {start}")
+    shape = struct.unpack_from(f">{axes}I", content, 4)
+    expected = start + math.prod(shape)
+    # MXNet does not look at the first four bytes, and programs wrote others; where all else fits, neither do we.
+    if content[:4] != bytes((0, 0, 8, axes)) and len(content) != expected:
+        told = f"it begins with {content[:4].hex()}, an IDX file of bytes with {axes} axes with 0000080{axes}"
+        raise FormatError(f"'{path}' is no such file: {told}")
+    if len(content) < expected:
+        raise FormatError(f"'{path}' should have {expected} bytes, as an IDX file of {shape}, but has {len(content)}")
+    return np.frombuffer(content, np.uint8, expected - start, start).reshape(shape)

@@ -21,7 +21,7 @@ from gluonx.block.block import Block, HybridBlock
 from gluonx.data._host import whole_on_host
 from gluonx.data.vision import functional
 from gluonx.deferred import invoke
-from gluonx.errors import ArgumentError, ShapeError
+from gluonx.errors import ArgumentError
 from gluonx.nn.containers import HybridSequential, Sequential
 from gluonx.np.handle import ndarray
 from gluonx.ops import get
@@ -403,6 +403,7 @@ class RandomResizedCrop(_Transform):
         )
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
+        functional.need_image("RandomResizedCrop", x, batches=True)
         height, width = x.shape[-3:-1]
         form = self._width / self._height
         window = functional.resized_crop_window(host_rng(), height, width, self._area, self._ratio, form)
@@ -455,8 +456,7 @@ class _Crop(_Transform):
         return image.random_crop(x, self._bounds, self._bounds, self._width, self._height, self._interp)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
-        if x.ndim not in (3, 4):
-            raise ShapeError(f"{type(self).__name__}: an image (height, width, channels) expected, got {x.shape}")
+        functional.need_image(type(self).__name__, x, batches=True)
         rows, columns = functional.crop_size(x.shape[-3], x.shape[-2], self._height, self._width)
         top, left = self._place(x.shape[-3] - rows), self._place(x.shape[-2] - columns)
         part = functional.crop(x, left, top, columns, rows)
@@ -550,6 +550,7 @@ class Resize(_Transform):
         return image.resize(x, self._size, self._keep, self._interpolation)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
+        functional.need_image("Resize", x, batches=True)
         width, height = functional.scaled_size(self._size, self._keep, *x.shape[-3:-1])
         return functional.resize(x, width, height, self._interpolation)
 

@@ -19,6 +19,7 @@ from gluonx.compat.contrib.data.boxes import (
     ImageBboxRandomFlipLeftRight,
     ImageBboxResize,
 )
+from gluonx.compat.io.image_iter import made_or_given
 from gluonx.data import DataLoader, batchify
 from gluonx.data.vision import ImageListDataset, ImageRecordDataset, transforms
 from gluonx.errors import ArgumentError
@@ -238,7 +239,7 @@ class ImageDataLoader:
         dataset = _dataset(type(self).__name__, path_imgrec, path_imglist, path_root, imglist, dtype)
         if num_parts > 1:
             dataset = dataset.shard(num_parts, part_index)
-        augmenter = create_image_augment(data_shape, **kwargs) if aug_list is None else _block(aug_list)
+        augmenter = _block(made_or_given(type(self).__name__, create_image_augment, data_shape, kwargs, aug_list))
         augmenter.hybridize()
         self._iter = DataLoader(
             self._transformed(dataset, augmenter),
@@ -318,7 +319,7 @@ class ImageBboxDataLoader(ImageDataLoader):
             path_root=path_root,
             part_index=part_index,
             num_parts=num_parts,
-            aug_list=create_bbox_augment(data_shape, **kwargs) if aug_list is None else aug_list,
+            aug_list=made_or_given(type(self).__name__, create_bbox_augment, data_shape, kwargs, aug_list),
             imglist=imglist,
             dtype=dtype,
             shuffle=shuffle,
