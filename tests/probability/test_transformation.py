@@ -66,6 +66,40 @@ def test_parameters_larger_than_the_base():
     assert len(set(shifted.sample().ravel().tolist())) == 6
 
 
+def test_no_draw_is_shared():
+    """A block does not tell the shape of its parameters: what it spreads over them is an error."""
+
+    class Scaled(P.TransformBlock):
+        def __init__(self):
+            super().__init__()
+            self.scale = gluon.Parameter("scale", shape=(3,), init="ones")
+
+        def _forward_compute(self, x):
+            return x * self.scale.data()
+
+    scaled = Scaled()
+    scaled.initialize()
+    assert P.TransformedDistribution(P.Normal(np.zeros(3), 1.0), scaled).sample_n(2).shape == (2, 3)
+    for size in (None, 1):
+        with pytest.raises(ValueError, match=r"share a draw. Give the base distribution the batch shape"):
+            P.TransformedDistribution(P.Normal(0.0, 1.0), scaled).sample(size)
+
+
+def test_made_of_vectors():
+    """What is made of an Independent draws as that does."""
+    vectors = P.Independent(P.Normal(np.zeros((3, 2, 4)), 1e-3), 1)
+    moved = P.TransformedDistribution(vectors, P.AffineTransform(5.0, 1.0, event_dim=1))
+    assert moved.sample().shape == (3, 2, 4) and moved.sample_n(5).shape == (5, 3, 2, 4)
+    centers = np.array([[0.0, 0.0, 0.0, 0.0], [7.0, 7.0, 7.0, 7.0]])
+    for components in (
+        P.Independent(P.Normal(centers, 1e-3), 1),
+        P.Independent(P.Independent(P.Normal(centers, 1e-3), 1), 0),
+    ):
+        mixture = P.MixtureSameFamily(P.Categorical(2, np.array([0.0, 1.0])), components)
+        assert mixture.sample().shape == (4,) and mixture.sample((6, 5)).shape == (6, 5, 4)
+        close(mixture.sample_n(2), onp.full((2, 4), 7), atol=0.1)
+
+
 def test_those_without_an_inverse():
     close(P.AbsTransform()(np.array([-2.0, 3.0])), [2, 3])
     softmax = P.SoftmaxTransform()
