@@ -237,7 +237,7 @@ def _geometric_geometric(p: Geometric, q: Geometric) -> Any:
 def _binomial_binomial(p: Binomial, q: Binomial) -> Any:
     if p.n is q.n:
         return p.n * _trial(p, q)
-    if isinstance(p.n, NUMBERS) and isinstance(q.n, NUMBERS) and p.n < q.n:
+    if isinstance(p.n, NUMBERS) and isinstance(q.n, NUMBERS) and int(p.n) < int(q.n):
         counts = np.arange(int(p.n) + 1, dtype=p._dtype)
         counts = counts.reshape((-1, *(1,) * max(len(p.batch_shape), len(q.batch_shape))))
         ours = p.log_prob(counts)
