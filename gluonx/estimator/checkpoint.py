@@ -61,7 +61,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     Raises
     ------
     ValueError
-        If `save_best` has no metric to decide by. When a training begins that the checkpoint has completed already.
+        If `save_best` has no metric to decide by, or `max_checkpoints` is negative. When a training begins that the
+        checkpoint has completed already.
     FormatError
         When a training begins, if a file of the checkpoint is damaged or missing.
     """
@@ -81,6 +82,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         max_checkpoints: int = 5,
         resume_from_checkpoint: bool = False,
     ) -> None:
+        if max_checkpoints < 0:
+            raise ValueError(f"CheckpointHandler: max_checkpoints must not be negative, got {max_checkpoints}")
         self.model_dir, self.model_prefix = os.fspath(model_dir), model_prefix
         os.makedirs(self.model_dir, exist_ok=True)
         self.monitor, self.verbose, self.save_best = monitor, verbose, save_best

@@ -265,6 +265,9 @@ class Estimator:
             If an argument is something else, a handler has other metrics than this estimator, or an epoch no batch.
         """
         _check_loader(train_data, "train_data")
+        for name, value in (("epochs", epochs), ("batches", batches)):
+            if value is not None and (not isinstance(value, int) or value < 0):  # any other would never be reached
+                raise ValueError(f"fit(): {name} must be an int above 0, got {value!r}")
         if (not epochs) == (not batches):
             raise ValueError(
                 f"fit() takes epochs or batches, and one of the two; got epochs={epochs}, batches={batches}"

@@ -323,7 +323,13 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.batch_index = 0
 
 
-_LARGER_IS_BETTER = ("acc", "f1", "fbeta", "mcc", "pcc", "pearson", "cos_sim", "auc")
+_LARGER_IS_BETTER = (
+    "acc", "f1", "fbeta", "mcc", "pcc", "pearson", "cos", "auc", "precision", "recall", "iou", "dice", "bleu", "rouge",
+    "psnr", "ssim", "r2",
+)  # fmt: skip
+_SMALLER_IS_BETTER = (
+    "loss", "error", "mae", "mse", "mpd", "entropy", "nll", "perplexity", "distance", "divergence",
+)  # fmt: skip
 
 
 def better(monitor: Any, mode: str, handler: str) -> Callable[[float, float], bool]:
@@ -333,7 +339,8 @@ def better(monitor: Any, mode: str, handler: str) -> Callable[[float, float], bo
     ----------
     monitor : EvalMetric
     mode : {'auto', 'min', 'max'}
-        By 'auto' larger values are better of metrics whose name says so (accuracy, f1 ...), smaller ones of all others.
+        By 'auto' larger values are better of metrics whose name says so (accuracy, f1 ...), smaller ones of errors and
+        losses. Of a name that tells nothing larger ones are, as in MXNet, with a warning.
     handler : str
         The name in messages.
 
@@ -353,8 +360,22 @@ def better(monitor: Any, mode: str, handler: str) -> Callable[[float, float], bo
     if mode not in ("auto", "min", "max"):
         raise ValueError(f"{handler}: mode must be 'auto', 'min' or 'max', got {mode!r}")
     if mode == "auto":
-        mode = "max" if any(part in monitor.name.lower() for part in _LARGER_IS_BETTER) else "min"
+        mode = _mode_of(monitor, handler)
     return operator.gt if mode == "max" else operator.lt
+
+
+def _mode_of(monitor: EvalMetric, handler: str) -> str:
+    """Return 'min' or 'max', by the class or the name of a metric."""
+    name = monitor.name.lower()
+    if isinstance(monitor, Loss):
+        return "min"
+    larger, smaller = (any(p in name for p in parts) for parts in (_LARGER_IS_BETTER, _SMALLER_IS_BETTER))
+    if larger == smaller:
+        warn(
+            f"{handler}: the name {monitor.name!r} does not tell whether smaller or larger values are better; larger "
+            "ones are taken for it. Say mode='min' or mode='max'."
+        )
+    return "min" if smaller and not larger else "max"
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):

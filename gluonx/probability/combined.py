@@ -90,7 +90,15 @@ class TransformedDistribution(Distribution):
         return spread
 
     def _draw(self, size: tuple[int, ...]) -> Any:
-        return ComposeTransform(self._transforms)(self._base_dist.sample((*size, *self.event_shape[: self._lifted])))
+        drawn = self._base_dist._sample_batch((*size, *self.event_shape[: self._lifted]))
+        made = ComposeTransform(self._transforms)(drawn)
+        if made.shape[: len(made.shape) - (self.event_dim or 0)] != size:
+            raise ValueError(
+                f"{type(self).__name__}: the transformations made an array of shape {made.shape} of draws of shape "
+                f"{drawn.shape}, so that elements would share a draw. Give the base distribution the batch shape of "
+                "the transformations' parameters, or define batch_shape in the transformation."
+            )
+        return made
 
     def _log_prob(self, value: Any) -> Any:
         total: Any = 0.0
@@ -208,6 +216,9 @@ class Independent(Distribution):
     def sample_n(self, size: Any = None) -> Any:
         """Draw `size` times for each element of the batch."""
         return self.base_dist.sample_n(size)
+
+    def _sample_batch(self, size: tuple[int, ...]) -> Any:
+        return self.base_dist._sample_batch((*size, *self.event_shape[: self.reinterpreted_batch_ndims]))
 
     def _log_prob(self, value: Any) -> Any:
         return sum_right_most(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
@@ -336,7 +347,7 @@ class MixtureSameFamily(Distribution):
         count = self.mixture_distribution.num_events
         chosen = npx.one_hot(self.mixture_distribution.sample(size), count)
         chosen = chosen.reshape((*chosen.shape, *(1,) * (self.event_dim or 0)))
-        drawn = self.component_distribution.sample((*size, count))
+        drawn = self.component_distribution._sample_batch((*size, count))
         return where(chosen > 0, drawn, 0.0).sum(self._axis)
 
     def _log_prob(self, value: Any) -> Any:

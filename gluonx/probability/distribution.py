@@ -324,6 +324,10 @@ class Distribution:
         """
         return self.sample((*(() if size is None else as_size(size)), *self.batch_shape))
 
+    def _sample_batch(self, size: tuple[int, ...]) -> Any:
+        """Draws for a distribution that is made of this one; `size` is without the event shape in every class."""
+        return self.sample(size)
+
     def enumerate_support(self) -> Any:
         """All values that a draw can have, along a new first axis.
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gluonx import np
+from gluonx import np, npx
 from gluonx.probability.combined import Independent
 from gluonx.probability.continuous import Beta, Cauchy, Exponential, Gamma, Gumbel, Laplace, Normal, Uniform
 from gluonx.probability.discrete import (
@@ -20,7 +20,7 @@ from gluonx.probability.discrete import (
     Poisson,
     ProbOrLogit,
 )
-from gluonx.probability.distribution import Distribution
+from gluonx.probability.distribution import NUMBERS, Distribution
 from gluonx.probability.multivariate import Dirichlet, MultivariateNormal
 from gluonx.probability.transformed import HalfNormal, Pareto
 from gluonx.probability.utils import betaln, log_gamma, psi, solve_lower, sum_right_most, where, xlogy
@@ -85,6 +85,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     ------
     NotImplementedError
         If there is no formula for the two classes; :func:`empirical_kl` estimates it.
+    ValueError
+        If there is none for these parameters: two NegativeBinomials of other `n`, and two Binomials where `n` is an
+        array and `q` has more trials than `p`.
 
     Examples
     --------
@@ -206,6 +209,14 @@ def _mvn_mvn(p: MultivariateNormal, q: MultivariateNormal) -> Any:
     return logs + 0.5 * (trace + apart - p.event_shape[0])
 
 
+def _check(held: Any, message: str) -> None:
+    """Raise ValueError if a condition does not hold; in a hybridized block, as soon as its result is computed."""
+    if isinstance(held, np.ndarray):
+        npx.constraint_check(held, message)
+    elif not held:
+        raise ValueError(message)
+
+
 def _trial(p: ProbOrLogit, q: ProbOrLogit) -> Any:
     """The divergence of one trial."""
     one = p._log_success(p.prob) - q._log_success(p.prob)
@@ -224,18 +235,35 @@ def _geometric_geometric(p: Geometric, q: Geometric) -> Any:
 
 @register_kl(Binomial, Binomial)
 def _binomial_binomial(p: Binomial, q: Binomial) -> Any:
-    if isinstance(p.n, int) and isinstance(q.n, int) and p.n < q.n:
-        counts = np.arange(p.n + 1, dtype=p._dtype).reshape((-1, *(1,) * max(len(p.batch_shape), len(q.batch_shape))))
+    if p.n is q.n:
+        return p.n * _trial(p, q)
+    if isinstance(p.n, NUMBERS) and isinstance(q.n, NUMBERS) and int(p.n) < int(q.n):
+        counts = np.arange(int(p.n) + 1, dtype=p._dtype)
+        counts = counts.reshape((-1, *(1,) * max(len(p.batch_shape), len(q.batch_shape))))
         ours = p.log_prob(counts)
-        return (np.exp(ours) * (ours - q.log_prob(counts))).sum(0)
-    # With fewer trials than p, q does not hold all of p; of arrays of numbers of trials there is no sum of one length.
+        # What has no probability adds nothing, and would be a NaN: 0 times an infinity.
+        return where(np.isneginf(ours), 0.0, np.exp(ours) * (ours - q.log_prob(counts))).sum(0)
+    _check(
+        np.greater_equal(p.n, q.n),
+        "kl_divergence(p, q) of two Binomials: q.n should not be more than p.n where they are arrays, of which there "
+        "is no sum of one length. Give both n as int, or estimate it by empirical_kl",
+    )
+    # With fewer trials than p, q does not hold all of p. NaN is for exported programs, in which nothing is checked.
     other = where(np.greater(p.n, q.n), math.inf, math.nan)
     return where(np.equal(p.n, q.n), p.n * _trial(p, q), other)
 
 
 @register_kl(NegativeBinomial, NegativeBinomial)
 def _negative_binomial_negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> Any:
-    return where(np.equal(p.n, q.n), p.n * _trial(p, q) / p._failure, math.nan)
+    value = p.n * _trial(p, q) / p._failure
+    if p.n is q.n:
+        return value
+    _check(
+        np.equal(p.n, q.n),
+        "kl_divergence(p, q) of two NegativeBinomials: p.n and q.n should be equal, there is no formula for others. "
+        "Estimate it by empirical_kl",
+    )
+    return where(np.equal(p.n, q.n), value, math.nan)
 
 
 @register_kl(Poisson, Poisson)

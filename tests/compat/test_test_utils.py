@@ -68,6 +68,8 @@ def test_messages():
     assert "at (1,) mine is" in text and text.count("\n") == 2
     place, worst = t.find_max_violation(onp.float32([1, 2, 3]), onp.float32([1, 2.5, 3.1]))
     assert place == (1,) and 300 < worst < 500
+    with pytest.raises(ValueError, match=r"grad_nodes: the symbol has no arguments \['z'\], it has \['x'\]"):
+        t.check_numeric_gradient(sym.var("x") * 2, [onp.ones(2)], grad_nodes=["z"])
     assert "a=2.00000000, b=2.50000000" in t.locationError(onp.float32([1, 2]), onp.float32([1, 2.5]), (1,), ("a", "b"))
 
 

@@ -280,6 +280,21 @@ def test_best_is_by_name_where_no_mode_is_given(loader, tmp_path):
     assert compare == [True, False]
 
 
+def test_a_name_that_tells_nothing(tmp_path):
+    """As in MXNet larger is better, but not in silence."""
+    for name, larger in (("quality", True), ("accumulated loss", True)):
+        with pytest.warns(UserWarning, match=f"{name}' does not tell .* mode='min' or mode='max'"):
+            handler = estimator.EarlyStoppingHandler(metric.CustomMetric(lambda y, p: 0.0, name=name))
+        assert handler.monitor_op(2, 1) == larger
+    known = {metric.CustomMetric(lambda y, p: 0.0, name="mean IoU"): True, metric.Loss("dice"): False}
+    for made in (metric.MAE(), metric.MSE(), metric.RMSE(), metric.CrossEntropy(), metric.Perplexity()):
+        known[made] = False
+    for made in (metric.Accuracy(), metric.TopKAccuracy(2), metric.F1(), metric.MCC(), metric.PCC()):
+        known[made] = True
+    for made, larger in known.items():
+        assert estimator.EarlyStoppingHandler(made).monitor_op(2, 1) == larger, made
+
+
 # ------------------------------------------------------------------------------------------------ random state
 
 
@@ -344,6 +359,9 @@ def test_bad_arguments(loader):
         (lambda: est.evaluate(3), "val_data must be"),
         (lambda: est.fit(loader), "one of the two"),
         (lambda: est.fit(loader, epochs=1, batches=1), "one of the two"),
+        (lambda: est.fit(loader, epochs=-1), "epochs must be an int above 0, got -1"),
+        (lambda: est.fit(loader, batches=1.5), "batches must be an int above 0, got 1.5"),
+        (lambda: estimator.CheckpointHandler("/tmp", max_checkpoints=-1), "max_checkpoints must not be negative"),
         (lambda: est.fit(loader, epochs=1, event_handlers=3), "must be an EventHandler"),
         (
             lambda: est.fit(loader, epochs=1, event_handlers=estimator.LoggingHandler(metrics=metric.MAE())),

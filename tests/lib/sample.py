@@ -30,8 +30,8 @@ SAMPLED = {
     "test_benchmarks.py": 4,
     "test_contract_edges.py": 3,
     "test_cpu_forms.py": 3,
-    "test_distributions.py": 24,
-    "test_divergences.py": 4,
+    "test_distributions.py": 36,
+    "test_divergences.py": 8,
     "test_dtypes.py": 3,
     "test_export_mxnet.py": 6,
     "test_fusion_optimizer.py": 3,
@@ -44,13 +44,15 @@ SAMPLED = {
     "test_npx_image.py": 3,
     "test_ops_edges.py": 3,
     "test_optimizer_long.py": 4,
+    "test_probability_golden.py": 3,
     "test_quantize_ops.py": 3,
     "test_random_distributions.py": 4,
     "test_rnn_golden.py": 4,
     "test_rnn_ops.py": 4,
-    "test_sampling.py": 16,
+    "test_sampling.py": 36,
     "test_symbol.py": 3,
     "test_symbol_rnn.py": 5,
+    "test_transformation.py": 3,
     "test_vision_ops.py": 3,
 }
 
@@ -58,4 +60,6 @@ SAMPLED = {
 WHOLE = {  # what nothing else would notice, or what says itself which rows are slow
     ("test_loss.py", "test_golden"),
     ("test_distributions.py", "test_every_mode"),
+    ("test_probability_golden.py", "test_signatures"),
+    ("test_transformation.py", "test_a_flow_learns_its_scale"),
 }

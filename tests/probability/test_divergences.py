@@ -3,7 +3,7 @@
 import numpy as onp
 import pytest
 
-from gluonx import autograd, np, probability
+from gluonx import autograd, gluon, np, probability
 from gluonx.probability import kl
 
 P = probability
@@ -130,6 +130,34 @@ def test_what_is_not_held_is_infinite():
     assert P.kl_divergence(P.Pareto(np.array(2.0), 1.0), P.Pareto(2.5, 2.0)) == onp.inf
     assert P.kl_divergence(P.Binomial(5, np.array(0.2)), P.Binomial(3, 0.4)) == onp.inf
     assert P.kl_divergence(P.Bernoulli(np.array(0.2)), P.Bernoulli(np.array(0.0))) == onp.inf
+
+
+def test_other_numbers_of_trials():
+    """What has no formula is refused, in a hybridized block too, and not a NaN."""
+    trials = np.array([2.0, 3.0])
+    close(P.kl_divergence(P.Binomial(trials, 0.3), P.Binomial(np.array([1.0, 3.0]), 0.3)), [onp.inf, 0], atol=1e-6)
+    sure = P.kl_divergence(P.Binomial(2, np.array([0.3, 0.0])), P.Binomial(3, np.array([0.4, 0.5])))
+    close(sure, [0.284856, 3 * onp.log(2)], rtol=1e-4)
+
+    class Divergence(gluon.HybridBlock):
+        def __init__(self, cls):
+            super().__init__()
+            self.cls = cls
+
+        def forward(self, n, other):
+            return P.kl_divergence(self.cls(n, 0.3), self.cls(other, 0.4))
+
+    for cls, trials_each in ((P.Binomial, 1), (P.NegativeBinomial, 1 / 0.7)):
+        for hybridize in (False, True):
+            net = Divergence(cls)
+            if hybridize:
+                net.hybridize()
+            one = P.kl_divergence(P.Bernoulli(0.3), P.Bernoulli(0.4))
+            close(net(trials, trials + 0), trials * trials_each * one, rtol=1e-5)
+            with pytest.raises(ValueError, match=f"of two {cls.__name__}s: .* should .* empirical_kl"):
+                net(trials, np.array([2.0, 4.0])).asnumpy()
+    with pytest.raises(ValueError, match=r"p\.n and q\.n should be equal"):
+        P.kl_divergence(P.NegativeBinomial(2, 0.3), P.NegativeBinomial(3, 0.4))
 
 
 def test_the_table():

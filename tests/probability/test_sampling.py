@@ -120,17 +120,21 @@ def test_classes(kind):
     near(drawn.mean(0), 4 * WEIGHTS, 2 * SPREAD)
 
 
-def test_dirichlet():
-    alpha = onp.array([[0.5, 1.0, 2.0], [3.0, 1.0, 1.0]])
-    made = probability.Dirichlet(np.array(alpha))
+@pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [3.0, 1.0, 1.0]], ids=str)
+def test_dirichlet(alpha):
+    made = probability.Dirichlet(np.array([alpha, alpha]))
     np.random.seed(1)
     drawn = made.sample((COUNT, 2)).asnumpy()
     assert drawn.shape == (COUNT, 2, 3) and onp.allclose(drawn.sum(-1), 1, atol=1e-5)
     near(drawn.mean(0), made.mean, made.stddev.asnumpy())
-    for row, numbers in enumerate(alpha):
-        for index, a in enumerate(numbers):
-            assert is_drawn_from(drawn[:, row, index], ss.beta(a, numbers.sum() - a))
-    small = np.full((100, 3), 0.01)
+    for index, a in enumerate(alpha):
+        for column in range(2):
+            assert is_drawn_from(drawn[:, column, index], ss.beta(a, sum(alpha) - a))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.1])
+def test_small_concentrations(alpha):
+    small = np.full((100, 3), alpha)
     small.attach_grad()
     with autograd.record():
         drawn = probability.Dirichlet(small).sample()

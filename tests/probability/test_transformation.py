@@ -61,9 +61,41 @@ def test_parameters_larger_than_the_base():
     affine = P.AffineTransform(np.zeros(3), 2.0)
     made = P.TransformedDistribution(P.Normal(0.0, 1.0), [affine, P.PowerTransform(np.ones((2, 1)))])
     assert made.batch_shape == (2, 3) and len(set(made.sample().ravel().tolist())) == 6
-    shifted = P.TransformedDistribution(P.Dirichlet(np.ones(3)), P.AffineTransform(np.ones((2, 3)), 2.0, event_dim=1))
-    assert shifted.batch_shape == (2,) and shifted.sample_n(4).shape == (4, 2, 3)
-    assert len(set(shifted.sample().ravel().tolist())) == 6
+    vector = P.MultivariateNormal(np.zeros(3), np.eye(3))
+    shifted = P.TransformedDistribution(vector, P.AffineTransform(np.ones((2, 3)), 2.0, event_dim=1))
+    assert shifted.batch_shape == (2,) and shifted.sample().shape == (2, 3)
+    drawn = shifted.sample_n(4)
+    assert drawn.shape == (4, 2, 3) and len(set(drawn.ravel().tolist())) == 24
+
+
+def test_no_draw_is_shared():
+    """A block does not tell the shape of its parameters: what it spreads over them is an error."""
+
+    class Scaled(P.TransformBlock):
+        def __init__(self):
+            super().__init__()
+            self.scale = gluon.Parameter("scale", shape=(3,), init="ones")
+
+        def _forward_compute(self, x):
+            return x * self.scale.data()
+
+    scaled = Scaled()
+    scaled.initialize()
+    assert P.TransformedDistribution(P.Normal(np.zeros(3), 1.0), scaled).sample_n(2).shape == (2, 3)
+    for size in (None, 1):
+        with pytest.raises(ValueError, match=r"share a draw. Give the base distribution the batch shape"):
+            P.TransformedDistribution(P.Normal(0.0, 1.0), scaled).sample(size)
+
+
+def test_made_of_vectors():
+    """What is made of an Independent draws as that does."""
+    vectors = P.Independent(P.Normal(np.zeros((3, 2, 4)), 1.0), 1)
+    moved = P.TransformedDistribution(vectors, P.AffineTransform(5.0, 1.0, event_dim=1))
+    assert moved.sample_n(5).shape == (5, 3, 2, 4)
+    components = P.Independent(P.Independent(P.Normal(np.array([[0.0, 0.0], [7.0, 7.0]]), 1e-3), 1), 0)
+    mixture = P.MixtureSameFamily(P.Categorical(2, np.array([0.0, 1.0])), components)
+    assert mixture.sample().shape == (2,)
+    close(mixture.sample((6, 5)), onp.full((6, 5, 2), 7), atol=0.1)
 
 
 def test_those_without_an_inverse():

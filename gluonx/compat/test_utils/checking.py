@@ -303,6 +303,8 @@ def check_numeric_gradient(
     ------
     AssertionError
         If they differ, or a gradient that is not asked for is written.
+    ValueError
+        If `location` or `grad_nodes` do not fit the arguments of the symbol.
 
     Examples
     --------
@@ -325,6 +327,9 @@ def check_numeric_gradient(
     if grad_nodes is None:
         grad_nodes = [name for name in names if values[name].dtype.kind == "f"]
     reqs = dict(grad_nodes) if isinstance(grad_nodes, Mapping) else dict.fromkeys(grad_nodes, "write")
+    unknown = sorted(set(reqs) - set(names))
+    if unknown:
+        raise ValueError(f"grad_nodes: the symbol has no arguments {unknown}, it has {names}")
     before = {name: onp.random.normal(0, 0.01, values[name].shape).astype(dtype) for name in reqs}
     grads = {name: gnp.array(value, dtype=value.dtype) for name, value in before.items()}
     bound = _Bound(sym, location, aux_states, dtype, {n: reqs.get(n, "null") for n in names}, grads)
