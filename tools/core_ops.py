@@ -214,6 +214,7 @@ _STANDS_FOR: Mapping[str, str] = {
     **_each("random_categorical", "`numpy.random.choice` a row"),
     **_each("rnn", "`stablehlo.while`"),
     **_each("concatenate", "`numpy.concatenate`"),
+    **_each("row_stack", "`numpy.vstack`"),
     **_each("alltrue", "`numpy.all`"),
     **_each("sometrue", "`numpy.any`"),
     **_each("all_close", "`numpy.allclose`"),
