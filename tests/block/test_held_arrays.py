@@ -269,3 +269,35 @@ def test_a_block_made_in_the_forward_may_go():
     net = Makes()
     net.hybridize()
     assert_close(net(np.ones((1,))), onp.array([3.0**20], "float32"))
+
+
+_hidden = None
+
+
+def _doubling(slope):
+    """Twice its input, with a derivative of its own that the text of a trace does not show."""
+
+    @jax.custom_vjp
+    def double(x):
+        return 2 * x
+
+    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
+    return mx.from_jax(double)
+
+
+def test_a_new_trace_that_reads_like_the_old_one_keeps_its_own_derivative(monkeypatch):
+    class Holds(nn.HybridBlock):
+        def forward(self, x):
+            return _hidden(x) * self.held[0]
+
+    net = Holds()
+    net.hybridize()
+    x = np.ones((2,))
+    x.attach_grad()
+    for slope, kind in ((3.0, list), (5.0, tuple)):
+        monkeypatch.setitem(globals(), "_hidden", _doubling(slope))
+        net.held = kind([np.ones((2,))])
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert y.tolist() == [2.0, 2.0] and x.grad.tolist() == [slope] * 2

@@ -1,5 +1,6 @@
 """foreach, while_loop and cond against the Python loops that they stand for: values, gradients, programs."""
 
+import jax
 import numpy as onp
 import pytest
 
@@ -294,6 +295,64 @@ def test_a_steady_loop_of_loops_compiles_once(loop):
     engine.reset_stats()
     for k in (1.0, 2.0, 3.0):
         step(k)
+    assert engine.stats()["programs_compiled"] == 0
+
+
+_hidden = None
+
+
+def _doubling(slope):
+    """Twice its input, with a derivative of its own that the text of a trace does not show."""
+
+    @jax.custom_vjp
+    def double(x):
+        return 2 * x
+
+    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
+    return gluonx.from_jax(double)
+
+
+def _through(x, *_):
+    return _hidden(x)
+
+
+def _each_loop(loop, fn, named=()):
+    """``fn(x, named)`` where `loop` runs it once, on an array of one element; its function names both."""
+    if loop == "foreach":
+        return lambda x: npx.foreach(lambda row, s: (fn(row, named), s), x, [])[0].sum()
+    if loop == "while_loop":
+        return lambda x: npx.while_loop(lambda x: (x < 5).all(), lambda x: ([], [fn(x, named) + 6]), [x], 3)[1][0].sum()
+    then, other = (lambda x: fn(x, named)), (lambda x: x * 1)
+    if loop == "cond, else":
+        then, other = other, then
+    return lambda x: npx.cond(np.array(loop == "cond"), then, other, [x]).sum()
+
+
+LOOPS = ["foreach", "while_loop", "cond", "cond, else"]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_derivative_that_a_body_hides_is_never_that_of_the_loop_before(loop, monkeypatch):
+    """What a helper's custom_vjp closes over stands neither in the text of a trace nor in the body's own code."""
+    run = _each_loop(loop, _through)
+    values = []
+    for slope in (3.0, 5.0, 3.0):
+        monkeypatch.setitem(globals(), "_hidden", _doubling(slope))
+        value, (grad,) = gradients(run, [1.0])
+        assert grad.tolist() == [slope]
+        values.append(value.item())
+    assert len(set(values)) == 1, "the loops differ in their derivatives alone"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_body_that_names_a_list_compiles_once(loop, monkeypatch):
+    monkeypatch.setitem(globals(), "_hidden", _doubling(3.0))
+    run = _each_loop(loop, lambda x, named: npx.relu(_through(x)) * named[1], [2.0, 1.0])
+    for _ in range(2):
+        assert gradients(run, [1.0])[1][0].tolist() == [3.0]
+    engine.reset_stats()
+    for _ in range(3):
+        assert gradients(run, [1.0])[1][0].tolist() == [3.0]
     assert engine.stats()["programs_compiled"] == 0
 
 
