@@ -282,3 +282,16 @@ def test_names():
         _ = mx.image.imwrite
     with pytest.raises(AttributeError, match=r"gluonx\.contrib\.data"):
         _ = gluon.contrib.data.text
+
+
+def test_an_augmenter_without_a_call_names_its_class():
+    class Mine(image.Augmenter):
+        pass
+
+    class Boxed(image.DetAugmenter):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine must define __call__"):
+        Mine()(IMAGES[0])
+    with pytest.raises(NotImplementedError, match="Boxed must define __call__"):
+        Boxed()(IMAGES[0], onp.zeros((1, 5)))

@@ -130,6 +130,15 @@ def test_bad_use():
         cell = rnn.LSTMCell(3)
         rnn.ResidualCell(cell)
         cell.begin_state()
+    for made in (rnn.BidirectionalCell, lambda *cells: [*map(stack.add, cells)]):
+        stack = rnn.SequentialRNNCell(params=rnn.RNNParams())
+        shared = rnn.LSTMCell(3, params=rnn.RNNParams())
+        with pytest.raises(AssertionError, match=r"either to the \w+Cell or to its cells"):
+            made(shared, rnn.LSTMCell(3), *([rnn.RNNParams()] if made is rnn.BidirectionalCell else []))
+    with pytest.raises(AssertionError, match="modified by another"):
+        both = rnn.BidirectionalCell(rnn.LSTMCell(3, "l_"), rnn.LSTMCell(3, "r_"))
+        rnn.ResidualCell(both)
+        both.begin_state()
     with pytest.raises(AssertionError, match="takes no single steps"):
         rnn.ZoneoutCell(rnn.FusedRNNCell(3))
     with pytest.raises(ValueError, match="mode must be"):

@@ -252,8 +252,8 @@ class Streaming(MXDataIter):
         return found
 
     def _where(self) -> str:
-        """The files, for messages."""
-        raise NotImplementedError
+        """Return the names of the files, for messages."""
+        raise NotImplementedError(f"{type(self).__name__} must define _where()")
 
 
 def _finish(batch: HostBatch | None) -> None:

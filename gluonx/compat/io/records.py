@@ -279,7 +279,8 @@ class ImageRecords(Streaming):
         return found
 
     def _transform(self, image: Any, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any) -> None:
-        raise NotImplementedError
+        """Write a decoded image and its labels to their row of a batch."""
+        raise NotImplementedError(f"{type(self).__name__} must define _transform(image, labels, data, label, rng)")
 
 
 class ImageRecordIter(ImageRecords):
