@@ -121,7 +121,7 @@ class MXDataIter(DataIter):
         return self._present(1)
 
     def getpad(self) -> int:
-        """How many of the last rows only fill the present batch up."""
+        """Return the number of rows at the end of the present batch that are padding."""
         return self._present(2)
 
     def getindex(self) -> onp.ndarray:

@@ -210,7 +210,7 @@ def _labels_of_list(path: str, width: int) -> dict[int, onp.ndarray]:
 
 
 class ImageRecords(Streaming):
-    """What iterators over record files of images share: reading, decoding in threads, labels, and what chance draws.
+    """Base of iterators over record files of images: reading, decoding in threads, labels, random numbers.
 
     A subclass makes of a decoded image a row of a batch.
     """
