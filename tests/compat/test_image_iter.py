@@ -56,7 +56,7 @@ def sources(records, files):
 
 @pytest.mark.parametrize("source", ["records", "index", "list", "entries"])
 def test_epochs(records, files, source):
-    """What the oracle gives, but that a batch which the next epoch completes is not padded (MXNet says 2)."""
+    """Batches are the oracle's, but one that the next epoch completes is not padded (MXNet says 2)."""
     given = sources(records, files)[source]
     wanted = {
         "pad": [[([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)]] * 2,

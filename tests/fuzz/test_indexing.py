@@ -124,7 +124,7 @@ def _base(rng: Any) -> onp.ndarray:
 
 
 def _outcome(run: Any) -> Any:
-    """What `run` gives, or the kind of error that it raises."""
+    """Return the result of `run` as a NumPy array, or the kind of error that it raises."""
     try:
         return onp.asarray(run())
     except IndexError:

@@ -333,7 +333,7 @@ LOOPS = ["foreach", "while_loop", "cond", "cond, else"]
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_derivative_that_a_body_hides_is_never_that_of_the_loop_before(loop, monkeypatch):
-    """What a helper's custom_vjp closes over stands neither in the text of a trace nor in the body's own code."""
+    """The values that a helper's custom_vjp closes over are neither in a trace's text nor in the body's own code."""
     run = _each_loop(loop, _through)
     values = []
     for slope in (3.0, 5.0, 3.0):

@@ -973,7 +973,7 @@ def test_a_closure_may_name_what_changes_at_every_step(optimizer):
 
 
 def test_a_state_is_free_to_follow_its_weight():
-    """What lives on the default device because nobody said where is not pinned to it by a step."""
+    """An array that is on the default device by default is not pinned to it by a step."""
     net = made()
     trainer = Trainer(net.collect_params(), "adam")
     run(net, trainer, [0], None)
