@@ -8,6 +8,7 @@ import gluonx as mx
 from gluonx import autograd, engine, gluon, np, npx
 from gluonx.errors import TracedValueError
 from gluonx.gluon import nn
+from lib.derivatives import doubling
 
 
 class Keeps(nn.HybridBlock):
@@ -274,17 +275,6 @@ def test_a_block_made_in_the_forward_may_go():
 _hidden = None
 
 
-def _doubling(slope):
-    """Twice its input, with a derivative of its own that the text of a trace does not show."""
-
-    @jax.custom_vjp
-    def double(x):
-        return 2 * x
-
-    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
-    return mx.from_jax(double)
-
-
 def test_a_new_trace_that_reads_like_the_old_one_keeps_its_own_derivative(monkeypatch):
     class Holds(nn.HybridBlock):
         def forward(self, x):
@@ -295,7 +285,7 @@ def test_a_new_trace_that_reads_like_the_old_one_keeps_its_own_derivative(monkey
     x = np.ones((2,))
     x.attach_grad()
     for slope, kind in ((3.0, list), (5.0, tuple)):
-        monkeypatch.setitem(globals(), "_hidden", _doubling(slope))
+        monkeypatch.setitem(globals(), "_hidden", doubling(slope))
         net.held = kind([np.ones((2,))])
         with autograd.record():
             y = net(x)

@@ -7,6 +7,7 @@ import pytest
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.errors import TracedValueError
+from lib.derivatives import doubling
 
 
 @pytest.fixture(params=["deferred", "naive", "hybrid"])
@@ -301,17 +302,6 @@ def test_a_steady_loop_of_loops_compiles_once(loop):
 _hidden = None
 
 
-def _doubling(slope):
-    """Twice its input, with a derivative of its own that the text of a trace does not show."""
-
-    @jax.custom_vjp
-    def double(x):
-        return 2 * x
-
-    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
-    return gluonx.from_jax(double)
-
-
 def _through(x, *_):
     return _hidden(x)
 
@@ -337,7 +327,7 @@ def test_a_derivative_that_a_body_hides_is_never_that_of_the_loop_before(loop, m
     run = _each_loop(loop, _through)
     values = []
     for slope in (3.0, 5.0, 3.0):
-        monkeypatch.setitem(globals(), "_hidden", _doubling(slope))
+        monkeypatch.setitem(globals(), "_hidden", doubling(slope))
         value, (grad,) = gradients(run, [1.0])
         assert grad.tolist() == [slope]
         values.append(value.item())
@@ -346,7 +336,7 @@ def test_a_derivative_that_a_body_hides_is_never_that_of_the_loop_before(loop, m
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_body_that_names_a_list_compiles_once(loop, monkeypatch):
-    monkeypatch.setitem(globals(), "_hidden", _doubling(3.0))
+    monkeypatch.setitem(globals(), "_hidden", doubling(3.0))
     run = _each_loop(loop, lambda x, named: npx.relu(_through(x)) * named[1], [2.0, 1.0])
     for _ in range(2):
         assert gradients(run, [1.0])[1][0].tolist() == [3.0]
@@ -388,8 +378,6 @@ def test_second_derivatives_through_foreach():
         (g,) = autograd.grad(y, x, create_graph=True)
         total = (g * g).sum()
     total.backward()
-
-    import jax
 
     def f(x):
         s = 1.0
