@@ -51,7 +51,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the target is reached."""
+        """Return 'yes' if the target is reached, else 'NO'."""
         return "yes" if self.value <= self.limit else "NO"
 
 
@@ -127,7 +127,7 @@ def startup_rows() -> Iterator[Row]:
 
 
 def header(tuning: str) -> str:
-    """Where and with what this was measured."""
+    """Return the machine and the versions of the measurement."""
     device = jax.local_devices()[0]
     return (
         f"Measured {datetime.date.today()} on {platform.machine()}, {os.cpu_count()} cores, {device.device_kind}; "

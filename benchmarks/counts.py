@@ -1,4 +1,4 @@
-"""What is counted rather than timed: dispatches, compilations, live memory. No machine changes these numbers."""
+"""Counts in place of times: dispatches, compilations, live memory. No machine changes these numbers."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ SCALED = {
 
 
 class _Server:
-    """What the orders do: open a loader, and read an epoch of it."""
+    """Orders of a side: open a loader, and read an epoch of it."""
 
     def open(self, kind: str, path: str, batch: int) -> None:
         """Make the loader."""
         self.batches: Any = getattr(self, kind.split(",")[0].lower())(path, batch, **self.options(kind))
 
     def options(self, kind: str) -> dict[str, Any]:
-        """What is said behind the comma."""
+        """Return the options that a kind names behind its comma."""
         return {"thread_pool": True} if kind.endswith("threads") else {}
 
     def epoch(self) -> tuple[float, int]:
@@ -46,7 +46,7 @@ class _Server:
         return time.perf_counter() - start, images
 
     def count(self, batch: Any) -> int:
-        """How many images a batch has, once it is computed."""
+        """Return the number of images of a batch, once it is computed."""
         raise NotImplementedError
 
 
@@ -79,7 +79,7 @@ class _Gluon(_Server):
         )
 
     def count(self, batch: Any) -> int:
-        """How many images a batch has, once it is computed."""
+        """Return the number of images of a batch, once it is computed."""
         data = batch.data[0] if hasattr(batch, "data") else batch[0]
         data.wait_to_read()
         assert data.shape[1:] == (3, SIZE, SIZE)
@@ -152,7 +152,7 @@ class Torch(_Server):
         )
 
     def count(self, batch: Any) -> int:
-        """How many images a batch has."""
+        """Return the number of images of a batch."""
         assert tuple(batch[0].shape[1:]) == (3, SIZE, SIZE)
         return len(batch[0])
 

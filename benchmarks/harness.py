@@ -1,4 +1,4 @@
-"""How everything here is timed: sides in turns, medians with quartiles, wall and processor time side by side.
+"""Timing of all benchmarks: sides in turns, medians with quartiles, wall and processor time side by side.
 
 A shared machine changes its speed within seconds, so two sides are only ever compared within one round: a round times
 a block of calls of each side, the order reversed every other round, and the ratio of the round is taken. What is
@@ -72,7 +72,7 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 
 def block_size(side: Side, seconds: float) -> int:
-    """How many calls make a block of about `seconds`; runs the side until it is warm."""
+    """Return the number of calls that take about `seconds`; runs the side until it is warm."""
     side.run(3)
     count = 1
     while True:

@@ -36,7 +36,7 @@ TOLERANCE = 0.01
 
 @dataclasses.dataclass
 class Row:
-    """What was measured of a case: seconds of a call of each side in each round."""
+    """Measurements of a case: seconds of a call of each side in each round."""
 
     name: str
     gradient: bool
@@ -60,7 +60,7 @@ class Row:
 
 
 def differ(own: list[float], other: list[float]) -> bool:
-    """Whether the sizes of two results, or of their gradients, say that they are not the same."""
+    """Return whether two results, or their gradients, differ by their sizes."""
     return any(abs(a - b) > TOLERANCE * max(abs(a), abs(b)) for a, b in zip(own, other, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What it costs to record one operator: a chain of 500, over and over, without computing it."""
+"""Cost of recording one operator: a chain of 500, over and over, without computing it."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ class Missing(Exception):
 
 
 def cores() -> int:
-    """How many cores this process may use, and so all that it starts."""
+    """Return the number of cores that this process and its children may use."""
     return len(os.sched_getaffinity(0))
 
 
 def one_thread_a_core() -> dict[str, str]:
-    """What a process needs in its environment to use as many threads as cores."""
+    """Return the environment variables that make a process use as many threads as cores."""
     return {name: str(cores()) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
@@ -126,7 +126,7 @@ class RemoteSide(Side):
         self.cpu.append(cpu / count)
 
     def calls(self, block: float) -> int:
-        """How many calls take about `block` seconds."""
+        """Return the number of calls that take about `block` seconds."""
         count, wall = 1, self.ask(1)[0]
         while wall < block / 8 and count < 1 << 14:
             count *= 4

@@ -14,7 +14,7 @@ __all__ = ["Server"]
 
 
 class Server:
-    """What the orders do; each returns what is answered."""
+    """Orders of MXNet's side; each method returns the answer."""
 
     def __init__(self) -> None:
         mx.npx.set_np()

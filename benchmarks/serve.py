@@ -1,4 +1,4 @@
-"""What runs in a side's own process: it answers the orders of `benchmarks.remote.Worker`, both as lines of JSON.
+"""Main loop of a side's own process: it answers the orders of `benchmarks.remote.Worker`, both as lines of JSON.
 
 It runs on the older Pythons that MXNet needs, and imports no framework.
 """

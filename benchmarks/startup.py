@@ -1,4 +1,4 @@
-"""What starting costs: ``import gluonx``, and the way from the start of a process to its first step or prediction.
+"""Cost of starting: ``import gluonx``, and the way from the start of a process to its first step or prediction.
 
 Everything runs in fresh processes taken in turns. What is compared:
 

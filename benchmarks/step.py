@@ -65,7 +65,7 @@ def measure(case: Case, rounds: int, block: float) -> list[Result]:
 
 
 def agree(case: Case, steps: int = 3) -> float:
-    """How far the two sides are apart after `steps`, over how far they came: proof that both do the same work.
+    """Return the distance of the two sides after `steps` over the way that they came: proof that both do the same work.
 
     It is no rounding error alone: optax adds Adam's epsilon after the bias correction and Gluon before it, which tells
     where gradients are below a millionth.

@@ -29,7 +29,7 @@ from gluonx.gluon import nn
 __all__ = ["BASE", "BERT", "Settings", "evaluate", "main", "masked", "train"]
 
 BOUND = 60.0
-"""What the perplexity of the masked words of the held-out text must fall below."""
+"""Bound on the perplexity of the masked words of the held-out text."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def pieces(numbers: Any, settings: Settings, rng: onp.random.Generator | None = 
 
 
 def masked(text: Any, words: int, rng: onp.random.Generator) -> tuple[Any, Any]:
-    """What the net sees of a text, and which places it is asked for.
+    """Mask words of a text; return what the net sees, and the places that it is asked for.
 
     Parameters
     ----------

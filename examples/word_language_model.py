@@ -32,12 +32,12 @@ from gluonx.gluon import nn, rnn
 __all__ = ["Corpus", "LanguageModel", "Settings", "evaluate", "main", "read_corpus", "train"]
 
 BOUND = 40.0
-"""What the perplexity on the held-out text must fall below."""
+"""Bound on the perplexity on the held-out text."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What can be chosen: the net, the cut of the text, and the training."""
+    """Settings of the net, the cut of the text, and the training."""
 
     size: int = 200
     layers: int = 2

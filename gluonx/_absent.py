@@ -1,4 +1,4 @@
-"""What MXNet has and gluonx has not, why, and what to use instead: the one table of it.
+"""Table of what MXNet has and gluonx has not, why, and what to use instead.
 
 Error messages of ``gluonx`` and of the ``mxnet`` module say what to use instead; the parity pages (`tools.parity`)
 give the reasons, and a name that is missing without a reason is a gap, which the tests count. Whoever adds a name

@@ -140,7 +140,7 @@ def test_mxnet_1_is_asked_for_by_nobody(path):
 
 @every_source
 def test_mxnet_1_writes_to_nothing_of_the_core(path):
-    """What `compat` changes in the core, it changes through what `gluonx.extensions` lists: points and functions."""
+    """`compat` changes the core only through the points and functions that `gluonx.extensions` lists."""
     if room_of(module_name(path)) != "compat":
         return
     core = {name for _, parts, name in own_imports(path) if room_of(parts) != "compat"}
@@ -177,7 +177,7 @@ def test_no_handle_changes_its_class(path):
 
 
 def strings_and_imports(path):
-    """What a module imports, and the texts in it that are no docstrings."""
+    """Return the imports of a module, and its strings that are no docstrings."""
     docs = {id(node.body[0].value) for node in ast.walk(parse(path)) if ast_has_docstring(node)}
     texts = [
         node.value
@@ -334,7 +334,7 @@ def modules_after(code):
 
 @pytest.mark.parametrize("code", ["import gluonx", "from gluonx import gluon, np, npx, autograd, init"])
 def test_import_is_light(code):
-    """What `import gluonx` brings in beyond jax: a count, for a time would flicker (`make bench` measures the time)."""
+    """Count the modules that `import gluonx` loads beyond jax; `make bench` measures the time."""
     extra = modules_after(code) - modules_after("import jax, jax.numpy")
     assert not [m for m in extra if m.split(".")[0] in OPTIONAL]
     assert not [m for m in extra if m in LAZY]

@@ -17,7 +17,7 @@ WITHOUT = {  # what JAX alone has no short form of
 
 
 def small(case):
-    """Whether a case is quick enough to be run by the tests."""
+    """Return whether a case is quick enough to be run by the tests."""
     sizes = [np.prod([int(n) for n in text.split()[0].split("x")]) for text in case.inputs if text[0] != "#"]
     return sum(sizes) < 2e5 and case.op not in ("convolution", "deconvolution", "rnn")
 

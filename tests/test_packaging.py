@@ -1,4 +1,4 @@
-"""What is shipped: metadata, the built wheel in an empty folder, the Makefile's promises, the links of the pages."""
+"""The distribution: metadata, the built wheel in an empty folder, the Makefile's promises, the links of the pages."""
 
 import importlib.metadata
 import re

@@ -387,7 +387,7 @@ def test_no_verification_warns(server, tmp_path):
 
 
 class Reply:
-    """What a program's own ``requests.get`` gives: MXNet asks no more of it."""
+    """Response of a program's own ``requests.get``, with no more than MXNet asks of it."""
 
     def __init__(self, status_code, content, headers=()):
         self.status_code, self.content, self.headers, self.reason = status_code, content, dict(headers), "Because"

@@ -173,7 +173,7 @@ _GRADIENTS: Mapping[str, str] = {
     "svm_output": "to `x` that of the hinge loss, whatever comes from above",
     "make_loss": "to `x` grad_scale, whatever comes from above",
 }
-"""What is particular about a gradient; elsewhere it flows through all inputs but those of `_WHOLE`."""
+"""Particulars of gradients; elsewhere a gradient flows through all inputs but those of `_WHOLE`."""
 
 _WHOLE = frozenset(
     ["indices", "index", "ind", "condition", "mask", "length", "sequence_length", "pred_lengths", "label_lengths",

@@ -1,4 +1,4 @@
-"""What is measured: operators, their attributes, and inputs of the shapes that real networks have."""
+"""Cases of the benchmark: operators, their attributes, and inputs of the shapes that real networks have."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def arrays(case: Case) -> list[Any]:
 
 
 def trained(case: Case) -> list[int]:
-    """Which inputs have gradients."""
+    """Return the positions of the inputs that have gradients."""
     return [i for i, text in enumerate(case.inputs) if re.match(r"[\dx]+( positive| small)?$", text)]
 
 

@@ -53,7 +53,7 @@ class Job:
         npx.waitall()
 
     def results(self) -> list[list[Any]]:
-        """What came out, as NumPy arrays: the result's, and the gradients."""
+        """Return as NumPy arrays the result's parts, and the gradients."""
         y = self.y if isinstance(self.y, (tuple, list)) else [self.y]
         found = [[part.asnumpy() for part in y]]
         return [*found, [x.grad.asnumpy() for x in self.wanted]] if self.wanted else found

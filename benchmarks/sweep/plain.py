@@ -39,7 +39,7 @@ class Job:
         jax.block_until_ready(self.out)
 
     def results(self) -> list[list[Any]]:
-        """What came out, as NumPy arrays: the result's, and the gradients."""
+        """Return as NumPy arrays the result's parts, and the gradients."""
         groups: Any = self.out if self.gradient else (self.out,)
         return [[np.asarray(x) for x in jax.tree.leaves(group)] for group in groups]
 

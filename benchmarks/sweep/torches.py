@@ -46,7 +46,7 @@ class Job:
         """Nothing is left to wait for."""
 
     def results(self) -> list[list[Any]]:
-        """What came out, as NumPy arrays: the result's, and the gradients."""
+        """Return as NumPy arrays the result's parts, and the gradients."""
         y = self.y if isinstance(self.y, (tuple, list)) else [self.y]
         found = [[part.detach().numpy() for part in y]]
         return [*found, [g.numpy() for g in self.grads if g is not None]] if self.wanted else found

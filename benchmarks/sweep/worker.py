@@ -15,7 +15,7 @@ __all__ = ["Server"]
 
 
 class Server:
-    """What the orders do; each returns what is answered."""
+    """Orders of a side; each method returns the answer."""
 
     def __init__(self, side: str) -> None:
         self.module = importlib.import_module("benchmarks.sweep." + side)

@@ -25,7 +25,7 @@ NAMES = ("NCHW", "OIHW", "NCHW")
 
 
 def versions(side: str) -> dict[str, str]:
-    """What this runs with; the backend is ready afterwards."""
+    """Return the versions of the libraries, and the device; the backend is ready afterwards."""
     jax.block_until_ready(jnp.ones(2) + 1)
     found = {"jax": jax.__version__, "optax": optax.__version__, "Python": platform.python_version()}
     return found | {"device": jax.devices()[0].device_kind}

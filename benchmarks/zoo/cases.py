@@ -1,4 +1,4 @@
-"""What is measured: models, their data, their optimizers, and the bounds of the table. No framework is imported."""
+"""Cases of the benchmark: models, their data, their optimizers, the bounds of the table. It imports no framework."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def library(side: str) -> Any:
 
 
 def versions(side: str) -> dict[str, str]:
-    """What this runs with; the backend is ready afterwards."""
+    """Return the versions of the libraries; the backend is ready afterwards."""
     mx = library(side)
     (mx.np.ones(2) + 1).asnumpy()
     return {mx.__name__: mx.__version__, "Python": platform.python_version(), "numpy": onp.__version__}

@@ -24,11 +24,11 @@ SIDES = {
 }
 
 APART = {"float32": 0.02, "bfloat16": 0.5}
-"""How far the sides' losses may be apart, as a share of how far the first steps changed the loss."""
+"""Bound on the distance of the sides' losses, as a share of the change of the loss in the first steps."""
 
 
 class Timing(NamedTuple):
-    """How to time: rounds, seconds of a block of steps, and the dtype.
+    """Settings of the timing: rounds, seconds of a block of steps, and the dtype.
 
     Where a single step takes more than a block, there are half as many rounds, but three. `gpu` says whether JAX and
     PyTorch run on one: MXNet 2.0, as PyPI has it, does not, nor is it compared in bfloat16.
@@ -42,7 +42,7 @@ class Timing(NamedTuple):
 
 @dataclass
 class Measured:
-    """What was found of a workload; a side that did not run has a word in `absent`.
+    """Measurements of a workload; a side that did not run has a word in `absent`.
 
     `heats` are runs of sides that were there together: ``{"wall": {side: seconds a step of each round}, "cpu": ...}``.
     """
@@ -104,7 +104,7 @@ def together(workers: dict[str, Worker], found: Measured, **order: Any) -> dict[
 
 
 def apart(own: list[float], other: list[float], dtype: str) -> float:
-    """How far two sides' first losses are from each other, over how far they moved; of predictions, over their size.
+    """Return the distance of two sides' first losses over their change; of predictions, over their size.
 
     Losses in bfloat16 have 8 bits, and sums on the way to them too: what they move by less than a sixteenth is noise.
     """
@@ -191,7 +191,7 @@ def measure(case: Case, sides: list[str], pythons: dict[str, str], timing: Timin
 
 
 def machine(dtype: str, folder: pathlib.Path) -> dict[str, float]:
-    """What the device can do at best, measured in a process of its own: see `roofline.machine`."""
+    """Measure the peak rates of the device in a process of its own: see `roofline.machine`."""
     worker = Worker(
         "jax", [sys.executable, "-m", "benchmarks.zoo.worker", "jax"], folder / "machine.log", environment()
     )

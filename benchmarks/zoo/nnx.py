@@ -27,7 +27,7 @@ RNGS = nnx.Rngs(0)
 
 
 def versions(side: str) -> dict[str, str]:
-    """What this runs with; the backend is ready afterwards."""
+    """Return the versions of the libraries; the backend is ready afterwards."""
     return {"flax": flax.__version__, **byhand.versions(side)}
 
 

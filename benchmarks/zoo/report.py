@@ -88,12 +88,12 @@ def rows(case: Case, found: Measured, dtype: str, machine: dict[str, float]) -> 
 
 
 def missed(lines: list[str]) -> int:
-    """How many bounds are not reached."""
+    """Count the bounds that are not reached."""
     return sum(line.count("| NO") for line in lines)
 
 
 def cpu_model() -> str:
-    """What /proc calls this processor."""
+    """Return the processor's name in /proc, or the machine's type."""
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What the device does at best, and what a step needs of it at least.
+"""Roofline model: the peak rates of the device, and the least time that a step needs by them.
 
 The matrix rate is that of a large product in the dtype of the run, the bandwidth that of adding two arrays that fit no
 cache. A step needs at least the larger of its FLOPs over the one and its bytes over the other. The FLOPs are XLA's

@@ -19,7 +19,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def versions(side: str) -> dict[str, str]:
-    """What this runs with; as many threads as cores."""
+    """Return the versions of the libraries; PyTorch uses as many threads as cores afterwards."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.set_float32_matmul_precision("high")  # on a GPU as XLA does it, by TF32; a CPU heeds only "medium"
     torch.ones(2, device=DEVICE) + 1

@@ -50,7 +50,7 @@ def trim() -> None:
 
 
 class Server:
-    """What the orders do; each returns what is answered."""
+    """Orders of a side; each method returns the answer."""
 
     def __init__(self, side: str) -> None:
         self.side = side
@@ -110,11 +110,11 @@ class Server:
         return timed(steps)
 
     def machine(self, dtype: str) -> Any:
-        """What the device can do; of the side that has JAX."""
+        """Measure the rates of the device; only the side that has JAX can."""
         return importlib.import_module("benchmarks.zoo.roofline").machine(dtype)
 
     def ask(self, what: str) -> Any:
-        """What only some sides know, such as the FLOPs of a step."""
+        """Call a function of the side's module that not all have, such as the FLOPs of a step."""
         return getattr(self.module, what)(self.job)
 
 

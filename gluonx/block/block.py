@@ -563,7 +563,7 @@ class Block(Checked):
 
     @property
     def is_fused(self) -> bool:
-        """Whether this block or one below it has a fused parameter now."""
+        """Return whether this block or one below it has a fused parameter now."""
         return fusion.is_fused(self)
 
     def fuse(self) -> fusion.FusionReport:

@@ -171,7 +171,7 @@ class _NumpyView(View, _Numpy):
 
 
 class _NumpyDetached(Detached, _Numpy):
-    """What ``detach()`` of one gives."""
+    """Result of ``detach()`` of one."""
 
     __slots__ = ()
 

@@ -107,7 +107,7 @@ def host_item(dataset: Any, index: Any) -> Any:
 
 
 def call_on_host(fn: Any, *args: Any) -> Any:
-    """What `fn` gives for parts of a sample, by its ``on_host`` where it has one; arrays in the result are marked."""
+    """Call `fn` on parts of a sample, by its ``on_host`` where it has one; arrays in the result are marked."""
     if _is_chain(fn):
         return chain_on_host(fn, args)
     run = _on_host(fn)
@@ -115,7 +115,7 @@ def call_on_host(fn: Any, *args: Any) -> Any:
 
 
 def chain_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> Any:
-    """What blocks give of which each is given what the one before it gave, as `call_on_host` calls them."""
+    """Call blocks in turn by `call_on_host`, each on the result of the one before."""
     sample = tuple(args)
     for block in blocks:
         out = call_on_host(block, *sample)
@@ -133,7 +133,7 @@ def _on_host(fn: Any) -> Any:
 
 
 def _is_chain(fn: Any) -> bool:
-    """Whether `fn` is a plain Sequential in which a block has a host form."""
+    """Return whether `fn` is a plain Sequential in which a block has a host form."""
     containers: Any = sys.modules.get("gluonx.nn.containers")  # if it is not imported, nothing is one
     if containers is None or type(fn) not in (containers.Sequential, containers.HybridSequential):
         return False

@@ -257,7 +257,7 @@ class _Epoch:
 
 
 def _epoch_seed() -> int:
-    """What an epoch's batches seed their streams from; spawned, so that the stream of the shuffles stays as it is."""
+    """Return the seed of the streams of an epoch's batches; spawned, so that the stream of shuffles is unchanged."""
     return int(host_rng().spawn(1)[0].integers(1 << 62))
 
 

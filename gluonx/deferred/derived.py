@@ -171,7 +171,7 @@ def _function(op: Any) -> Callable[..., Any]:
 
 
 def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
-    """What `op` gives for these values, by a program of its own; JAX caches it by their avals.
+    """Run `op` on these values by a program of its own; JAX caches it by their avals.
 
     ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
     """

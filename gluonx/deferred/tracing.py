@@ -51,8 +51,6 @@ __all__ = [
     "Trace",
     "Traced",
     "TracedCall",
-    "code_of",
-    "gradient_text",
     "hides_code",
     "infer",
     "is_handle",
@@ -218,30 +216,39 @@ class Traced:
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
     those of blocks' ``attributes``, then those of handles from outside (``writes``), then booleans ``required``
     to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
+    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives.
     """
 
     __slots__ = (
+        "_gradient",
         "attributes",
         "changed",
         "handles",
+        "inputs",
         "lost",
         "n_out",
         "n_random",
         "on_tape",
         "op",
         "out_tree",
+        "outputs",
         "required",
         "writes",
     )
 
-    def __init__(self, op: DerivedOp, handles: list[Handle], box: dict[str, Any], n_out: int) -> None:
-        self.op, self.handles, self.n_out = op, handles, n_out
+    def __init__(
+        self, op: DerivedOp, handles: list[Handle], structs: list[Any], outputs: list[Any], box: dict[str, Any]
+    ) -> None:
+        self.op, self.handles, self.n_out = op, handles, box["tree"].num_leaves
+        head = KEY if box["random"] else ()
+        self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
+        self._gradient: tuple[str | None] | None = None
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
         self.on_tape: list[int] = box["on_tape"]  # those of `changed` that were written to while recording
         self.attributes: list[Attribute] = box["stored"]
         self.lost: list[Attribute] = box["lost"]
         self.required: list[str] = box["required"]
-        self.out_tree = None if n_out == 1 and box["tree"] == LEAF else box["tree"]
+        self.out_tree = None if box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
         """Use the traced code on flat inputs."""
@@ -266,6 +273,27 @@ class Traced:
             handle._put(new)  # type: ignore[attr-defined]
         for flag, message in zip(flags, self.required, strict=True):
             require(flag, message)
+
+    @property
+    def gradient(self) -> str | None:
+        """The text of the gradient where the trace hides code; empty where its own text shows all, None if both hide.
+
+        It tells apart functions whose own texts read alike, since a text does not show derivatives that were written
+        by hand, such as those of a ``jax.custom_vjp``.
+        """
+        if self._gradient is None:
+            text = self.op.extra
+            hides = text is None or text[1]
+            self._gradient = (_gradient_text(self.op, self.inputs, self.outputs) if hides else "",)
+        return self._gradient[0]
+
+    def hidden(self, fn: Callable[..., Any]) -> Any:
+        """Return a key of what the text of the trace of `fn` does not show: its gradient, else the code of `fn`.
+
+        So a function may name lists and numbers that change at every call, which the code alone would tell apart.
+        """
+        gradient = self.gradient
+        return _code_of(fn) if gradient is None else gradient
 
     def give_up(self, within: str) -> None:
         """Let nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
@@ -361,7 +389,8 @@ def _trace_once(
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
     op.wide = box["wide"]
-    return Traced(op, [handles[i] for i in kept], box, box["tree"].num_leaves), []
+    outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+    return Traced(op, [handles[i] for i in kept], structs, outputs, box), []
 
 
 def _output(leaf: Any, trace: Trace, name: str) -> Any:
@@ -399,26 +428,28 @@ def _hides(eqn: Any, derivatives: bool) -> bool:
     return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
 
 
-def gradient_text(forward: Callable[..., Any], inputs: Sequence[Any], out: Any) -> str | None:
-    """Return the text of the gradient of ``forward(*inputs)``, an array like `out`; None where it hides code as well.
+def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
+    """Return the text of the gradient of ``op(*inputs)``, from all outputs to all inputs; None where it hides code."""
+    moving, heads = ([i for i, s in enumerate(some) if _is_inexact(s)] for some in (inputs, outputs))
 
-    It tells apart functions whose own texts read alike, since a text does not show derivatives that were written by
-    hand.
-    """
-    moving = [i for i, s in enumerate(inputs) if jax.numpy.issubdtype(s.dtype, jax.numpy.inexact)]
-
-    def back(cotangent: Any, *values: Any) -> Any:
+    def back(cotangents: Any, *values: Any) -> Any:
         def moved(*some: Any) -> Any:
             full = dict(enumerate(values)) | dict(zip(moving, some, strict=True))
-            return forward(*full.values())
+            out = op.fn(*full.values())
+            return [out[i] for i in heads]
 
-        return jax.vjp(moved, *[values[i] for i in moving])[1](cotangent)
+        return jax.vjp(moved, *[values[i] for i in moving])[1](cotangents)
 
-    closed = jax.make_jaxpr(back)(out, *inputs)
+    with keeping_64_bits(needs_64_bits(op, inputs)):
+        closed = jax.make_jaxpr(back)([outputs[i] for i in heads], *inputs)
     return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
 
 
-def code_of(fn: Any) -> Any:
+def _is_inexact(struct: Any) -> bool:
+    return jax.numpy.issubdtype(struct.dtype, jax.numpy.inexact)
+
+
+def _code_of(fn: Any) -> Any:
     """Return a key of a function whose trace hides code: its code, what it closes over, and the globals that it names.
 
     Arrays do not count, since they are inputs of the trace.
@@ -613,7 +644,7 @@ class TracedCall:
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         variants = self.entries.setdefault(key, [])
         for old in variants:
-            if old.op.extra == traced.op.extra is not None and len(old.handles) == len(traced.handles):
+            if _read_alike(old, traced):
                 traced.op = old.op  # what changed about an attribute plays no part: nothing recompiles
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
@@ -627,6 +658,12 @@ class TracedCall:
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",
             )
+
+
+def _read_alike(one: Traced, two: Traced) -> bool:
+    if one.op.extra is None or one.op.extra != two.op.extra or len(one.handles) != len(two.handles):
+        return False
+    return one.gradient is not None and one.gradient == two.gradient
 
 
 def _waits(handle: Handle) -> bool:

@@ -236,7 +236,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         return sorted(of[".resume"] or of[".params"])
 
     def _of_mxnet(self) -> Progress:
-        """How far a training was of whose checkpoint only the name tells."""
+        """Return the progress of a training of whose checkpoint only the name tells."""
         if self.epoch_period and not self.batch_period:
             return Progress(self.trained_epoch + 1, self.trained_batch)
         if self.batch_period and not self.epoch_period:

@@ -48,7 +48,7 @@ _TRAINING, _VALIDATION = "training", "validation"
 
 @dataclass
 class Progress:
-    """How far a training is."""
+    """Progress of a training: epochs and batches done."""
 
     epoch: int = 0  # complete ones
     batch: int = 0  # in all

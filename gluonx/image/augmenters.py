@@ -89,7 +89,7 @@ class Augmenter(Described):
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         """The changed image, from and to NumPy arrays."""
-        raise NotImplementedError("Must override implementation.")
+        raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image")
 
 
 def augmented(augmenter: Any, image: Any) -> Any:

@@ -57,7 +57,7 @@ class DetAugmenter(Described):
 
     def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
         """The changed image and label, from and to NumPy arrays."""
-        raise NotImplementedError("Must override implementation.")
+        raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image and its label")
 
 
 def augmented_with_label(augmenter: Any, image: Any, label: Any) -> tuple[Any, Any]:

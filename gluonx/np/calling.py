@@ -255,7 +255,7 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
 
 
 def _spelling(statics: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """What a front remembers statics by: ``1``, ``1.0`` and ``True`` are spelled differently, though they are equal.
+    """Return the key of static arguments, in which ``1``, ``1.0`` and ``True`` differ although they are equal.
 
     Inside of a tuple they are not.
     """

@@ -169,9 +169,9 @@ def region_write(region: Region) -> DerivedOp:
     dims, shape = region.dims, region.shape
 
     def write(x: Any, value: Any, *starts: Any) -> Any:
+        value = _fit(value, shape, x.dtype)
         if 0 in shape:
             return x
-        value = _fit(value, shape, x.dtype)
         value = value.reshape([1 if n is None else n for n, _ in dims])
         if any(step != 1 for _, step in dims):
             window, begins = _window(x, starts, dims)

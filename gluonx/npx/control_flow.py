@@ -15,10 +15,9 @@ import numpy as np
 
 from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
-from gluonx.deferred.derived import DerivedOp, needs_64_bits
+from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import KEY, Traced, aval_or_unknown, code_of, gradient_text, is_handle, trace_function
-from gluonx.dtype import keeping_64_bits
+from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 
@@ -70,7 +69,7 @@ def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, .
     texts = [b.op.extra for b in bodies]
     if current_state().trace is not None or any(t is None for t in texts):
         return None
-    hidden = tuple(map(code_of, functions)) if any(hides for _, hides in texts) else ()
+    hidden = tuple([b.hidden(fn) for b, fn in zip(bodies, functions, strict=True)])
     found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
     try:
         hash(found)
@@ -370,7 +369,7 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
             return layer(x, *[next(rest) if isinstance(a, Handle) else a for a in args])
 
         traced = trace_function(flat, "layer", structs, params)
-        text = _meaning(traced, structs)
+        text = _meaning(traced, structs[0])
         if text is None or (group and text != wanted):
             break
         wanted = text
@@ -378,24 +377,14 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
     return group
 
 
-def _meaning(traced: Traced, structs: list[Any]) -> Any:
+def _meaning(traced: Traced, struct: Any) -> Any:
     """All that a traced layer does, as text; None if a text cannot tell, or if it cannot be part of a loop."""
     if traced.op.extra is None or traced.writes or traced.lost or traced.out_tree is not None:
         return None
-    text, hides = traced.op.extra
-    n = len(traced.handles)
-    inputs = [*KEY, *[aval_or_unknown(h) for h in traced.handles], *structs]
-
-    def forward(root: Any, index: Any, *values: Any) -> Any:
-        return _parts(traced, values[:n])(root, index, *values[n:])[0]
-
-    with keeping_64_bits(needs_64_bits(traced.op, inputs)):
-        out = jax.eval_shape(forward, *inputs)
-    if (out.shape, out.dtype) != (structs[0].shape, structs[0].dtype):
+    (out,) = traced.outputs
+    if (out.shape, out.dtype) != (struct.shape, struct.dtype) or traced.gradient is None:
         return None
-    with keeping_64_bits(needs_64_bits(traced.op, inputs)):
-        gradient = gradient_text(forward, inputs, out) if hides else ""
-    return None if gradient is None else (text, gradient)
+    return traced.op.extra[0], traced.gradient
 
 
 def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:

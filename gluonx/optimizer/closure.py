@@ -15,10 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
-from gluonx.deferred.derived import DerivedOp, needs_64_bits
+from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import random_inputs
-from gluonx.deferred.tracing import KEY, Traced, aval_or_unknown, code_of, gradient_text, trace_function
-from gluonx.dtype import keeping_64_bits
+from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
 
@@ -125,28 +124,12 @@ class ClosedStep:
         text = self.traced.op.extra
         if text is None:
             return None
-        hidden = (self._gradient() or code_of(closure)) if text[1] else None
-        found = (key, text, tuple(self.places), self.traced.n_random, hidden)
+        found = (key, text, tuple(self.places), self.traced.n_random, self.traced.hidden(closure))
         try:
             hash(found)
         except TypeError:
             return None
         return found
-
-    def _gradient(self) -> str | None:
-        """Return the text of the closure's gradient; what its own does not show of derivatives stands there.
-
-        So a closure may name lists and numbers that change at every step, which the code alone would tell apart.
-        """
-        op, head = self.traced.op, KEY if self.traced.n_random else ()
-        inputs = [*head, *map(aval_or_unknown, self.traced.handles)]
-
-        def loss(*values: Any) -> Any:
-            return _inexact(op.fn(*values)[0])
-
-        with keeping_64_bits(needs_64_bits(op, inputs)):
-            out = jax.eval_shape(loss, *inputs)
-            return gradient_text(loss, inputs, out)
 
     def arguments(self, hyper: Any) -> list[Any]:
         """Return the operator's arguments: weights, states, numbers of the step, random words, and others."""

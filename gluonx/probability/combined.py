@@ -78,7 +78,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def _lifted(self) -> int:
-        """How many batch axes of the base belong to one event."""
+        """Number of batch axes of the base that belong to one event."""
         return (self.event_dim or 0) - (self._base_dist.event_dim or 0)
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:
@@ -309,7 +309,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def _bounded_by_components(self) -> bool:
-        """Whether each component has bounds of its own."""
+        """Return whether the bounds of the components' support are arrays, so that they may differ."""
         support = self.component_distribution.support
         bounds = (getattr(support, "lower_bound", None), getattr(support, "upper_bound", None))
         return any(isinstance(bound, np.ndarray) for bound in bounds)

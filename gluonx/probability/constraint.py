@@ -72,7 +72,7 @@ class Constraint:
     text = "be of another kind"
 
     def holds(self, value: Any) -> Any:
-        """Which elements (of a set of vectors or matrices: which of those) lie in the set, as booleans."""
+        """Return as booleans which elements lie in the set; of a set of vectors or matrices, which of those."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it holds.")
 
     def check(self, value: Any) -> Any:
@@ -118,7 +118,7 @@ class Real(Constraint):
     text = "be real numbers"
 
     def holds(self, value: Any) -> Any:
-        """Whether an element is a number."""
+        """Return which elements are numbers: not NaN."""
         return value == value
 
 
@@ -129,7 +129,7 @@ class Boolean(Constraint):
     text = "be either 0 or 1"
 
     def holds(self, value: Any) -> Any:
-        """Whether an element is 0 or 1."""
+        """Return which elements are 0 or 1."""
         return value * (1 - value) == 0
 
 
@@ -154,7 +154,7 @@ class _Range(Constraint):
         return " and ".join(said)
 
     def holds(self, value: Any) -> Any:
-        """Whether an element lies between the bounds."""
+        """Return which elements lie between the bounds."""
         held: Any = _whole(value) if self._integer else True
         if self.lower_bound is not None:
             held = _both(held, value >= self.lower_bound if self._closed[0] else value > self.lower_bound)
@@ -297,7 +297,7 @@ class Simplex(Constraint):
     text = "be >= 0 and sum to 1 along the last axis"
 
     def holds(self, value: Any) -> Any:
-        """Whether a vector does."""
+        """Return which vectors along the last axis are >= 0 and sum to 1."""
         return np.logical_and(np.all(value >= 0, axis=-1), np.abs(value.sum(-1) - 1) < _TOLERANCE)
 
 
@@ -307,7 +307,7 @@ class LowerTriangular(Constraint):
     text = "be lower triangular matrices"
 
     def holds(self, value: Any) -> Any:
-        """Whether a matrix has them."""
+        """Return which matrices have zeros above the diagonal."""
         return np.all(np.triu(value, 1) == 0, axis=(-2, -1))
 
 
@@ -317,7 +317,7 @@ class LowerCholesky(LowerTriangular):
     text = "be lower triangular matrices with a positive diagonal"
 
     def holds(self, value: Any) -> Any:
-        """Whether a matrix is one."""
+        """Return which matrices are lower triangular with a positive diagonal."""
         diagonal = np.diagonal(value, axis1=-2, axis2=-1)
         return np.logical_and(super().holds(value), np.all(diagonal > 0, axis=-1))
 
@@ -328,7 +328,7 @@ class PositiveDefinite(Constraint):
     text = "be positive definite matrices"
 
     def holds(self, value: Any) -> Any:
-        """Whether a matrix is one."""
+        """Return which matrices are symmetric with positive eigenvalues."""
         mirrored = np.abs(value - np.swapaxes(value, -1, -2))
         symmetric = np.all(mirrored <= _TOLERANCE * np.max(np.abs(value), axis=(-2, -1), keepdims=True), axis=(-2, -1))
         return np.logical_and(symmetric, np.all(np.linalg.eigvalsh(value) > 0, axis=-1))
@@ -434,7 +434,7 @@ dependent = _Dependent()
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a set depends on other values.
+    """Return whether a set depends on other values.
 
     Examples
     --------

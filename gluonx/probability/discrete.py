@@ -143,7 +143,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
 
 
 class Geometric(ProbOrLogit):
-    """How many trials of probability `prob` fail before one succeeds: 0, 1, 2, ...
+    """Geometric distribution: the number of trials of probability `prob` that fail before one succeeds, from 0.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _log_binomial(n: Any, k: Any) -> Any:
 
 
 class Binomial(ProbOrLogit):
-    """How many of `n` trials of probability `prob` succeed.
+    """Binomial distribution: the number of `n` trials of probability `prob` that succeed.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Binomial(ProbOrLogit):
 
 
 class NegativeBinomial(ProbOrLogit):
-    """How many trials of probability `prob` succeed before `n` of them fail.
+    """Negative binomial distribution: the number of trials of probability `prob` that succeed before `n` fail.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class NegativeBinomial(ProbOrLogit):
 
 
 class Poisson(ExponentialFamily):
-    """How many events happen that are independent of each other, `rate` of them on average.
+    """Poisson distribution: the number of independent events of which `rate` happen on average.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ class Categorical(Classes):
         return self._drawn(size)
 
     def _at(self, weights: Any, value: Any) -> Any:
-        """What the classes `value` have in `weights`."""
+        """Return the entries of `weights`, whose last axis is that of the classes, at the classes `value`."""
         shape = onp.broadcast_shapes(shape_of(value), self.batch_shape)
         index = np.broadcast_to(value, shape).astype("int32")
         return npx.pick(np.broadcast_to(weights, (*shape, self.num_events)), index, axis=-1)
@@ -489,7 +489,7 @@ class OneHotCategorical(Classes):
 
 
 class Multinomial(Classes):
-    """How often each class comes up in `total_count` draws.
+    """Multinomial distribution: the count of each class in `total_count` draws.
 
     Parameters
     ----------

@@ -281,7 +281,7 @@ class Distribution:
         return self._icdf(value if isinstance(value, (np.ndarray, *NUMBERS)) else np.asarray(value))
 
     def _sorted(self, value: Any) -> tuple[Any, Any, Any]:
-        """Whether values lie below the support or above it (None: none can), and values with some inside for those.
+        """Return masks of values below and above the support (None: none can be), and values with those replaced.
 
         What stands in for a value outside is away from the bounds: there the formulas, and their gradients, are finite,
         and a NaN times zero would be a NaN.

@@ -271,7 +271,7 @@ class _LogRelaxedOneHotCategorical(Classes):
 
 
 class _Relaxed(TransformedDistribution):
-    """What the relaxed distributions share: their parameters are those of the base."""
+    """Base of the relaxed distributions, whose parameters are those of the base distribution."""
 
     has_grad = True  # type: ignore[assignment]
     _base_dist: Any

@@ -1,4 +1,4 @@
-"""What distributions compute with: logits and probabilities, and functions of statistics that NumPy does not have.
+"""Helpers of distributions: logits and probabilities, and functions of statistics that NumPy does not have.
 
 The functions without arguments (:func:`digamma`, :func:`erf` ...) are MXNet's, which gave a function that takes numbers
 as well as arrays.

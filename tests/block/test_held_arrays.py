@@ -8,6 +8,7 @@ import gluonx as mx
 from gluonx import autograd, engine, gluon, np, npx
 from gluonx.errors import TracedValueError
 from gluonx.gluon import nn
+from lib.derivatives import doubling
 
 
 class Keeps(nn.HybridBlock):
@@ -269,3 +270,24 @@ def test_a_block_made_in_the_forward_may_go():
     net = Makes()
     net.hybridize()
     assert_close(net(np.ones((1,))), onp.array([3.0**20], "float32"))
+
+
+_hidden = None
+
+
+def test_a_new_trace_that_reads_like_the_old_one_keeps_its_own_derivative(monkeypatch):
+    class Holds(nn.HybridBlock):
+        def forward(self, x):
+            return _hidden(x) * self.held[0]
+
+    net = Holds()
+    net.hybridize()
+    x = np.ones((2,))
+    x.attach_grad()
+    for slope, kind in ((3.0, list), (5.0, tuple)):
+        monkeypatch.setitem(globals(), "_hidden", doubling(slope))
+        net.held = kind([np.ones((2,))])
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert y.tolist() == [2.0, 2.0] and x.grad.tolist() == [slope] * 2

@@ -107,7 +107,7 @@ def test_numbers_are_those_of_the_layers_one_by_one(kind):
 
 
 def loops(kind):
-    """How many scans the forward holds, and the products outside and inside of them."""
+    """Count the scans of the forward, and the products outside and inside of them."""
     make, shape = NETS[kind]
     net = make()
     net.initialize()

@@ -56,7 +56,7 @@ def sources(records, files):
 
 @pytest.mark.parametrize("source", ["records", "index", "list", "entries"])
 def test_epochs(records, files, source):
-    """What the oracle gives, but that a batch which the next epoch completes is not padded (MXNet says 2)."""
+    """Batches are the oracle's, but one that the next epoch completes is not padded (MXNet says 2)."""
     given = sources(records, files)[source]
     wanted = {
         "pad": [[([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)]] * 2,
@@ -282,3 +282,16 @@ def test_names():
         _ = mx.image.imwrite
     with pytest.raises(AttributeError, match=r"gluonx\.contrib\.data"):
         _ = gluon.contrib.data.text
+
+
+def test_an_augmenter_without_a_call_names_its_class():
+    class Mine(image.Augmenter):
+        pass
+
+    class Boxed(image.DetAugmenter):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine must define __call__"):
+        Mine()(IMAGES[0])
+    with pytest.raises(NotImplementedError, match="Boxed must define __call__"):
+        Boxed()(IMAGES[0], onp.zeros((1, 5)))

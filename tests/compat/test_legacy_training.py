@@ -45,7 +45,7 @@ def test_metrics(mx, case):
 
 
 def test_the_trainer_takes_them(mx):
-    """What `Trainer` computes in one program is what the optimizer does to one array."""
+    """`Trainer` computes in one program the updates that the optimizer makes array by array."""
     net = mx.gluon.nn.Dense(1, in_units=3, use_bias=False)
     net.initialize(mx.init.One())
     weight = mx.nd.ones((1, 3))

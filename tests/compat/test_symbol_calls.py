@@ -27,7 +27,7 @@ class Residual(HybridBlock):
 
 
 class Scales(HybridBlock):
-    """What an SSD does: maps of several scales, with a list among what comes out."""
+    """Feature maps of several scales, as in an SSD, with a list among the outputs."""
 
     def __init__(self):
         super().__init__()

@@ -130,6 +130,15 @@ def test_bad_use():
         cell = rnn.LSTMCell(3)
         rnn.ResidualCell(cell)
         cell.begin_state()
+    shared, plain = rnn.LSTMCell(3, params=rnn.RNNParams()), rnn.LSTMCell(3)
+    with pytest.raises(AssertionError, match="either to the BidirectionalCell or to its cells"):
+        rnn.BidirectionalCell(shared, plain, rnn.RNNParams())
+    with pytest.raises(AssertionError, match="either to the SequentialRNNCell or to its cells"):
+        rnn.SequentialRNNCell(params=rnn.RNNParams()).add(shared)
+    with pytest.raises(AssertionError, match="modified by another"):
+        both = rnn.BidirectionalCell(rnn.LSTMCell(3, "l_"), rnn.LSTMCell(3, "r_"))
+        rnn.ResidualCell(both)
+        both.begin_state()
     with pytest.raises(AssertionError, match="takes no single steps"):
         rnn.ZoneoutCell(rnn.FusedRNNCell(3))
     with pytest.raises(ValueError, match="mode must be"):

@@ -1,3 +1,3 @@
-"""What lies below are files that other versions wrote, and the scripts that made them: nothing to collect."""
+"""Files below were written by other versions, or are the scripts that made them: nothing to collect."""
 
 collect_ignore_glob = ["*/*.py"]

@@ -1,4 +1,4 @@
-"""What runs, when, and how often: one program a step, nothing compiled in a steady loop, and the explanation of it."""
+"""Programs of the engine: one a step, nothing compiled in a steady loop, and the explanation of it."""
 
 import os
 import subprocess

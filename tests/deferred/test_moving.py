@@ -65,7 +65,7 @@ def numbers(op):
 
 
 def own(name):
-    """Whether it is an operator of this issue; those of updates have their own rows."""
+    """Return whether an operator is no update of an optimizer; those have their own rows."""
     return not name.endswith(("_update", "_update_phase1", "_update_phase2")) and "lars" not in name
 
 

@@ -1,4 +1,4 @@
-"""What a process compiles before its first step is done: counted, in fresh processes and with a cache between them."""
+"""Programs compiled before the first step is done: counted, in fresh processes and with a cache between them."""
 
 import functools
 import json

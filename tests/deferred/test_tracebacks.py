@@ -141,7 +141,7 @@ def without_marks(text):
 
 
 def blocks(text):
-    """What the runs of the cases wrote, by case."""
+    """Split the output of the runs by case."""
     parts = re.split(r"^===== (.*)$\n", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 

@@ -1,4 +1,4 @@
-"""How many random programs a test runs, and from which seeds.
+"""Numbers and seeds of the random programs that a test runs.
 
 ``GLUONX_TEST_SEED`` chooses other programs than the usual ones, ``GLUONX_FUZZ`` another number of them. A failure names
 the seed of its program: ``replay(check, seed)`` runs that one alone.

@@ -1,4 +1,4 @@
-"""What several test files use: tables of layers and operators, sweeps over them, samples, golden numbers."""
+"""Helpers of several test files: tables of layers and operators, sweeps over them, samples, golden numbers."""
 
 import pathlib
 

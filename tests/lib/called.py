@@ -1,4 +1,4 @@
-"""How the tests run a row of tests/oracle/vision_ops/cases.py: as a user calls it, in one mode, against the oracle."""
+"""Run a row of tests/oracle/vision_ops/cases.py as a user calls it, in one mode, and compare with the oracle."""
 
 from __future__ import annotations
 

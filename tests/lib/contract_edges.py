@@ -342,7 +342,7 @@ _OBJECTS = [
 
 
 def helpers(np):
-    """What the expressions call further: a layer with known weights, and a metric's value after two updates."""
+    """Return functions for the expressions: a layer with known weights, and a metric's value after two updates."""
 
     def layer(block, x):
         block.initialize("ones")

@@ -267,4 +267,4 @@ BRACKETS = {
     "put(x, slice(1, None), x[:2])": 1, "put(x, (slice(None), slice(None, None, 2)), -1.0)": 1, "put(x, i, 0.5)": 2,
     "put(x, (i, i), 0.5)": 2, "put(x, x > 0, 0.0)": 1, "x ** 3 + 2 ** x - x ** -1": 1, "x.astype('int32')": 1,
 }  # fmt: skip
-"""What stands between brackets, on x of shape (3, 3, 4) and i of indices; the number says how many are inputs."""
+"""Expressions of brackets and numbers, on x of shape (3, 3, 4) and i of indices; the number is that of the inputs."""

@@ -1,4 +1,4 @@
-"""What the tests of ONNX share: blocks of functions, and how a model is exported, run by onnxruntime and compared."""
+"""Helpers of the ONNX tests: blocks of functions; export, run by onnxruntime, compare."""
 
 import numpy as np
 import onnx
@@ -26,7 +26,7 @@ def handles(arrays):
 
 
 def served(path, arrays):
-    """What onnxruntime computes; the inputs are given in order."""
+    """Run a file by onnxruntime on inputs in order; return the outputs."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

@@ -441,7 +441,7 @@ class _Machine:
         self.new(c - self.reg(a))
 
     def may_write(self, x: Any) -> Any:
-        """Where a leaf would be written to while recording: pause, and it goes on as a leaf."""
+        """Return a pause where a leaf would be written to while recording, so that it goes on as a leaf."""
         self.written(x)
         leaf = self.owner.get(id(x), id(x)) in self.reqs
         return self.world.pause() if leaf and self.scope is not None else contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""How the tests run a row of the contract table: in one mode, to a dict of arrays named as in the golden files."""
+"""Run a row of the contract table in one mode, to a dict of arrays named as in the golden files."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ EVERY = [
 
 
 def weights(net):
-    """What the golden run gave to the parameters, from a net that knows its shapes."""
+    """Return the parameters' values in the golden run, for a net that knows its shapes."""
     found = {}
     for name, param in net.collect_params().items():
         shape = param.shape

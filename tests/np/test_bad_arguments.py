@@ -217,7 +217,7 @@ def test_shares_out_of_range(name):
     ],
 )
 def test_errors_speak_of_arrays(call, said):
-    """What JAX says of primitives and tracers is put into the words of NumPy."""
+    """JAX's messages about primitives and tracers are put into the words of NumPy."""
     with autograd.record(), pytest.raises(ValueError, match=said) as caught:
         call(np.ones((2, 3)))
     assert not isinstance(caught.value, IndexError)

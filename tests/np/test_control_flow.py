@@ -1,11 +1,13 @@
 """foreach, while_loop and cond against the Python loops that they stand for: values, gradients, programs."""
 
+import jax
 import numpy as onp
 import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.errors import TracedValueError
+from lib.derivatives import doubling
 
 
 @pytest.fixture(params=["deferred", "naive", "hybrid"])
@@ -297,6 +299,53 @@ def test_a_steady_loop_of_loops_compiles_once(loop):
     assert engine.stats()["programs_compiled"] == 0
 
 
+_hidden = None
+
+
+def _through(x, *_):
+    return _hidden(x)
+
+
+def _each_loop(loop, fn, named=()):
+    """``fn(x, named)`` where `loop` runs it once, on an array of one element; its function names both."""
+    if loop == "foreach":
+        return lambda x: npx.foreach(lambda row, s: (fn(row, named), s), x, [])[0].sum()
+    if loop == "while_loop":
+        return lambda x: npx.while_loop(lambda x: (x < 5).all(), lambda x: ([], [fn(x, named) + 6]), [x], 3)[1][0].sum()
+    then, other = (lambda x: fn(x, named)), (lambda x: x * 1)
+    if loop == "cond, else":
+        then, other = other, then
+    return lambda x: npx.cond(np.array(loop == "cond"), then, other, [x]).sum()
+
+
+LOOPS = ["foreach", "while_loop", "cond", "cond, else"]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_derivative_that_a_body_hides_is_never_that_of_the_loop_before(loop, monkeypatch):
+    """The values that a helper's custom_vjp closes over are neither in a trace's text nor in the body's own code."""
+    run = _each_loop(loop, _through)
+    values = []
+    for slope in (3.0, 5.0, 3.0):
+        monkeypatch.setitem(globals(), "_hidden", doubling(slope))
+        value, (grad,) = gradients(run, [1.0])
+        assert grad.tolist() == [slope]
+        values.append(value.item())
+    assert len(set(values)) == 1, "the loops differ in their derivatives alone"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_body_that_names_a_list_compiles_once(loop, monkeypatch):
+    monkeypatch.setitem(globals(), "_hidden", doubling(3.0))
+    run = _each_loop(loop, lambda x, named: npx.relu(_through(x)) * named[1], [2.0, 1.0])
+    for _ in range(2):
+        assert gradients(run, [1.0])[1][0].tolist() == [3.0]
+    engine.reset_stats()
+    for _ in range(3):
+        assert gradients(run, [1.0])[1][0].tolist() == [3.0]
+    assert engine.stats()["programs_compiled"] == 0
+
+
 def test_loops_in_loops(mode):
     def f(x):
         def outer(row, s):
@@ -329,8 +378,6 @@ def test_second_derivatives_through_foreach():
         (g,) = autograd.grad(y, x, create_graph=True)
         total = (g * g).sum()
     total.backward()
-
-    import jax
 
     def f(x):
         s = 1.0

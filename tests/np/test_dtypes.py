@@ -27,7 +27,7 @@ FLOATS = ("float16", "float32", "float64")
 
 
 def expected(name, key, mxnet):
-    """What gluonx gives where MXNet gives `mxnet`: the same, but for these rules (docs/dtypes.md has them in words)."""
+    """Return gluonx's dtype where MXNet's is `mxnet`: the same, but for the rules in docs/dtypes.md."""
     kinds = key.split()
     floating = "2.5" in kinds and not set(kinds) & set(FLOATS)
     if floating and mxnet == "float64":

@@ -114,6 +114,42 @@ def test_a_value_of_another_shape_is_refused():
     assert x.tolist() == X.tolist()
 
 
+NOTHING = {
+    "rows": slice(0, 0),
+    "backwards": slice(0, 2, -1),
+    "columns": (slice(None), slice(2, 2)),
+    "one row": (1, slice(4, 9)),
+    "newaxis": (None, slice(3, 1)),
+    "array": onp.zeros(0, int),
+    "mask": onp.zeros(3, bool),
+}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_value_written_to_no_elements_has_to_fit(name, hybrid):
+    key = NOTHING[name]
+    wanted = X[key].shape
+    write = Act(lambda x, v: x.__setitem__(key, v) or x * 1)
+    if hybrid:
+        write.hybridize()
+    refused = 0
+    any_shape = name in ("array", "mask")  # in which NumPy takes a value of no elements there
+    for shape in [(7,), (2,), (0,), (1,), (4,), (0, 4), (0, 7), (3, 0), (2, 0, 4), (7, 4), wanted]:
+        if any_shape and 0 in shape and shape != wanted:
+            continue
+        host = X.copy()
+        try:
+            host[key] = onp.ones(shape)
+        except ValueError:
+            with pytest.raises(ShapeError, match="broadcast"):
+                write(array(), np.ones(shape))
+            refused += 1
+        else:
+            assert write(array(), np.ones(shape)).tolist() == X.tolist()
+    assert refused >= 3
+
+
 def test_gradients_pass_masks():
     x, v = array(), np.array([1.0, 2.0, 3.0, 4.0])
     x.attach_grad(), v.attach_grad()

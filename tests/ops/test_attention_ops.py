@@ -41,7 +41,7 @@ def test_a_window_over_everything_is_plain_attention(symmetric):
 
 
 def test_long_windows_keep_one_shifted_copy():
-    """What forward and backward hold grows with the scores, not with length * window * width."""
+    """The memory of forward and backward grows with the scores, not with length * window * width."""
     length, w, width = 64, 16, 32
     shape = (1, length, 2, width)
 

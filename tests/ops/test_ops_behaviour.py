@@ -1,4 +1,4 @@
-"""What the oracle cannot show: layouts, element types, robustness, randomness."""
+"""Behaviour of operators beyond the oracle's cases: layouts, element types, robustness, randomness."""
 
 import jax
 import jax.numpy as jnp

@@ -81,7 +81,7 @@ FORMS = [
 
 
 def use_form(monkeypatch, columns):
-    """How the arrays of a step lie, whatever the shapes."""
+    """Fix the layout of a step's arrays, whatever the shapes."""
     monkeypatch.setattr("gluonx.ops.rnn.form_of", lambda batch, size: Form(columns))
 
 
@@ -213,7 +213,7 @@ def test_mistakes(arrays, attrs, error, words):
 
 @pytest.mark.parametrize(("layers", "both"), [(1, False), (2, True)])
 def test_the_flat_vector_is_cudnns(layers, both):
-    """What jax.experimental.rnn, the door to cuDNN, makes of the same flat vector is the same LSTM."""
+    """The same flat vector is the same LSTM in jax.experimental.rnn, the door to cuDNN."""
     from jax.experimental import rnn as cudnn
 
     size = sum(math.prod(shape) for _, shape in packing("lstm", INPUTS, SIZE, layers, both))
@@ -233,7 +233,7 @@ def test_the_flat_vector_is_cudnns(layers, both):
 
 
 def stand_in(x, h, c, flat, lengths, inputs, size, layers, dropout, both):
-    """What `jax.experimental.rnn.lstm` computes, by its own reference; the sign marks it in a program."""
+    """Compute `jax.experimental.rnn.lstm` by its own reference; the sinh of an arcsinh marks it in a program."""
     from jax.experimental import rnn as cudnn
 
     assert dropout == 0 and lengths.dtype == "int32" and x.dtype == flat.dtype == "float32"

@@ -17,6 +17,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.deferred import flushing, program
 from gluonx.errors import FormatError, GluonxError, StaleGradientError
 from gluonx.optimizer import packed
+from lib.derivatives import doubling
 
 MODES = pytest.mark.parametrize("mode", ["plain", "hybrid", "naive"])
 SIZES = (4, 2, 4, 3, 1)
@@ -899,17 +900,6 @@ def test_held_weights_are_copied_and_counted():
 _by_global = None
 
 
-def _doubling(slope):
-    """Twice its input, with a derivative of its own that the text of a trace does not show."""
-
-    @jax.custom_vjp
-    def double(x):
-        return 2 * x
-
-    double.defvjp(lambda x: (2 * x, None), lambda _, cotangent: (slope * cotangent,))
-    return gluonx.from_jax(double)
-
-
 def _through_global(x):
     return _by_global(x)
 
@@ -935,7 +925,7 @@ def test_a_closure_by_another_function_is_another_step(scope, monkeypatch):
     closure = {"cell": by_cell, "global": by_global}.get(scope, by_function)
     weights = [0.0]
     for slope in (3.0, 5.0):
-        cell = _doubling(slope)
+        cell = doubling(slope)
         monkeypatch.setitem(globals(), "_by_global", cell)
         trainer.step(1, closure=closure)
         weights.append(net.weight.data().item())
@@ -973,7 +963,7 @@ def test_a_closure_may_name_what_changes_at_every_step(optimizer):
 
 
 def test_a_state_is_free_to_follow_its_weight():
-    """What lives on the default device because nobody said where is not pinned to it by a step."""
+    """An array that is on the default device by default is not pinned to it by a step."""
     net = made()
     trainer = Trainer(net.collect_params(), "adam")
     run(net, trainer, [0], None)

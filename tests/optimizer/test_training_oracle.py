@@ -47,7 +47,7 @@ def test_a_training_equals_mxnet(name, mode, golden):
 
 
 def test_parameters_go_back_to_mxnets_file(tmp_path):
-    """What gluonx writes holds the names and numbers of what MXNet wrote."""
+    """Files that gluonx writes hold the names and numbers of those that MXNet wrote."""
     for name, (make, *_) in training.CASES.items():
         net = make(nn)
         net.load_parameters(str(ORACLE / f"{name}.params"))

@@ -1,4 +1,4 @@
-"""What libraries of models import from MXNet 1 at the top of their modules, public or not, and what they do with it."""
+"""Imports from MXNet 1 at the top of modules of model libraries, public names or not, and their use."""
 
 import os
 import warnings

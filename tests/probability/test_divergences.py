@@ -133,7 +133,7 @@ def test_what_is_not_held_is_infinite():
 
 
 def test_other_numbers_of_trials():
-    """What has no formula is refused, in a hybridized block too, and not a NaN."""
+    """A divergence without a formula is refused, in a hybridized block too, and not a NaN."""
     trials = np.array([2.0, 3.0])
     close(P.kl_divergence(P.Binomial(trials, 0.3), P.Binomial(np.array([1.0, 3.0]), 0.3)), [onp.inf, 0], atol=1e-6)
     sure = P.kl_divergence(P.Binomial(2, np.array([0.3, 0.0])), P.Binomial(3, np.array([0.4, 0.5])))

@@ -33,7 +33,7 @@ LEFT_OUT = {"cached_property"}
 
 
 def costly(call):
-    """Whether a call takes a program for every distribution that is dear to compile."""
+    """Return the slow marker for a call that compiles a costly program for every distribution."""
     return [pytest.mark.slow] if "sample" in call or "cdf" in call else []
 
 
@@ -48,7 +48,7 @@ EXPRESSIONS = [
 @pytest.mark.parametrize("expressions", EXPRESSIONS, ids=lambda e: e if isinstance(e, str) else "")
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 def test_results(expressions):
-    """Where MXNet gives a result it is ours (statistics in the full batch shape), and its errors of arguments too."""
+    """Results are MXNet's where it gives one (statistics in the full batch shape), and so are errors of arguments."""
     if isinstance(expressions, str):
         expressions = [expressions.format(MADE[n], cases.VALUES.get(n, "np.array([0.6, 0.9])")) for n in MADE]
     for expression in expressions:

@@ -88,7 +88,7 @@ def test_no_draw_is_shared():
 
 
 def test_made_of_vectors():
-    """What is made of an Independent draws as that does."""
+    """Distributions made of an Independent draw as that does."""
     vectors = P.Independent(P.Normal(np.zeros((3, 2, 4)), 1.0), 1)
     moved = P.TransformedDistribution(vectors, P.AffineTransform(5.0, 1.0, event_dim=1))
     assert moved.sample_n(5).shape == (5, 3, 2, 4)

@@ -1,4 +1,4 @@
-"""What golden numbers cannot say of recurrent layers and cells: programs, masks, fusion, files, copies and mistakes."""
+"""Recurrent layers and cells beyond golden numbers: programs, masks, fusion, files, copies and mistakes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Unrolled(nn.HybridBlock):
 
 
 def primitives(jaxpr, found=None):
-    """How often each primitive stands in a jaxpr, inner ones included."""
+    """Count the primitives of a jaxpr, inner ones included."""
     found = {} if found is None else found
     for eqn in jaxpr.eqns:
         found[eqn.primitive.name] = found.get(eqn.primitive.name, 0) + 1

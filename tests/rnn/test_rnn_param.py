@@ -117,7 +117,7 @@ def test_values_may_come_before_the_first_call():
 
 
 def test_one_of_two_that_wait():
-    """What has its values is fused when it is asked for, and the rest waits on."""
+    """A parameter whose pieces have values is fused when it is asked for, and the rest waits on."""
     heads = nn.MultiHeadAttention(4, 2, in_units=4)
     params = heads.collect_params()
     params["qkv_weight"].initialize()

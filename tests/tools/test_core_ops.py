@@ -72,7 +72,7 @@ def test_reduced_shapes(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in FIRST if len(describe.gradient(ops.get(n))) < 90])
 def test_gradients_are_as_told(name):
-    """What is told to be zero or none is so; what is told to flow does, through every float input."""
+    """Gradients told to be zero or none are so; those told to flow do, through every float input."""
     bound, key, arrays = sample(name)
     told = describe.gradient(ops.get(name))
     places = [i for i, x in enumerate(arrays) if x is not None and jnp.issubdtype(x.dtype, jnp.floating)]

@@ -1,4 +1,4 @@
-"""What MXNet 2.0 offers, and what of it gluonx has: one `Row` for each name."""
+"""Inventory of MXNet 2.0's names and of those that gluonx has: one `Row` for each."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "mxnet.npx.random": ("**/test_np_random.py", "**/test_np.py", "**/test_random*.py"),
     "mxnet.npx.image": _NPX,
 }
-"""Where the tests keep the tables with a row for each name of a module."""
+"""Test files that hold the tables with a row for each name of a module."""
 
 
 _OF_A_KIND = (

@@ -1,4 +1,4 @@
-"""Whether a call that MXNet's signature allows means the same to ours.
+"""Comparison of signatures: does a call that MXNet's allows mean the same to ours?
 
 Ours may be wider: further parameters with defaults, a default where MXNet wants a value, ``*args``. What must agree is
 what a caller can rely on: which argument a position stands for, which names there are, and what is taken where nothing
@@ -92,7 +92,7 @@ def parameters_of(thing: Callable[..., Any]) -> list[Parameter]:
 
 
 def difference(theirs: Sequence[Parameter], ours: Sequence[Parameter]) -> str:
-    """What a caller would notice first, or an empty string.
+    """Return the difference that a caller would notice first, or an empty string.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def difference(theirs: Sequence[Parameter], ours: Sequence[Parameter]) -> str:
 
 
 def _generated(parameters: Sequence[Parameter]) -> bool:
-    """Whether MXNet made the function from an operator's description."""
+    """Return whether MXNet made the function from an operator's description."""
     return any(p.default == "_Null" for p in parameters) or any(p.name == "name" for p in parameters)
 
 

@@ -1,4 +1,4 @@
-"""What a block has to do with fusion: :class:`Fusions`, a part that it gets when it first declares or asks for one.
+"""Fusion in a block: :class:`Fusions`, a part that it gets when it first declares or asks for one.
 
 A block declares how parameters of its own, or of its children, are kept as one (``Block.declare_fusion``, or a pair of
 functions that override ``Block.fuse_parameters`` and ``Block.unfuse_parameters``). Nothing is fused until somebody
@@ -67,13 +67,13 @@ class _Group(NamedTuple):
 
 
 def _path_of(piece: Parameter, name: str, block: Any) -> str:
-    """What stands before a block's parameter names in messages: ``'Net.encoder.'``."""
+    """Return the prefix of a block's parameter names in messages: ``'Net.encoder.'``."""
     path = piece._path
     return path[: -len(name)] if path.endswith("." + name) else f"{type(block).__name__}."
 
 
 class FusionReport:
-    """What ``fuse`` did.
+    """Report of ``fuse``: the fused parameters, those that wait, and the number of arrays.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class FusionReport:
 
 
 class Fusions:
-    """What one block declares and has of fused parameters.
+    """Declarations and fused parameters of one block.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Fusions:
 
     @property
     def by_functions(self) -> bool:
-        """Whether the block has functions of its own in place of declarations."""
+        """Return whether the block has functions of its own in place of declarations."""
         return self.block._fuses_by_functions
 
     def fuse_tree(self, tree: Tree) -> Tree:
@@ -282,7 +282,7 @@ class Fusions:
     # ---------------------------------------------------------------- what can be fused
 
     def groups(self) -> list[_Group] | None:
-        """What this block can fuse beyond what is fused; None while a piece has no value."""
+        """Return the groups of parameters still to be fused; None while a piece has no value."""
         done = self.current()
         tree = self.tree()
         wanted = self._wanted(tree)
@@ -370,7 +370,7 @@ class Fusions:
         self._review()  # what waits no longer
 
     def _group(self, name: str) -> _Group:
-        """What waits under this name, whose pieces have values."""
+        """Return the group that waits under this name, whose pieces have values."""
         plan = self.plans[name]
         layout = plan._declared.layout([p.shape for p in plan.pieces])
         return _Group(self, name, plan.names, plan.pieces, layout)
@@ -378,7 +378,7 @@ class Fusions:
     # ---------------------------------------------------------------- copies
 
     def kept(self) -> dict[str, Any]:
-        """What copies and pickles of the block keep: pieces are apart in them, and which were fused is remembered."""
+        """Return the state for copies and pickles of the block, in which pieces are apart and fused ones are named."""
         return {
             "_fusion_declared": self.declared,
             "_file_forms": self.forms,
@@ -428,7 +428,7 @@ def _parts(block: Any) -> dict[Fusions, str]:
 
 
 def is_fused(block: Any) -> bool:
-    """Whether the block or one below it has a fused parameter now."""
+    """Return whether the block or one below it has a fused parameter now."""
     return any(part.current() for part in _parts(block))
 
 
@@ -469,7 +469,7 @@ def fuse_waiting(block: Any, report: bool = False) -> None:
 
 
 def is_waiting(block: Any) -> bool:
-    """Whether something waits to be fused in the block or below it."""
+    """Return whether something waits to be fused in the block or below it."""
     return any(part.waiting for part in _parts(block))
 
 
@@ -506,7 +506,7 @@ def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Paramet
 
 
 def _replaced(fused: FusedParameter, tree: dict[str, Parameter]) -> bool:
-    """Whether pieces are no longer the block's."""
+    """Return whether pieces are no longer the block's."""
     return any(tree.get(name) is not piece for name, piece in zip(fused.names, fused.pieces, strict=True))
 
 

@@ -45,7 +45,7 @@ _SHARED_IN_PART = (
 
 
 class FileForm(NamedTuple):
-    """How a kind of file keeps some parameters: as one array, `fused`. See ``Block.declare_file_form``."""
+    """Declaration that a file format keeps some parameters as one array, `fused`. See ``Block.declare_file_form``."""
 
     format: str
     fused: Fused
@@ -120,7 +120,7 @@ class _Whole:
 def joined(
     hosts: Mapping[Parameter, np.ndarray], dtypes: Mapping[Parameter, Any]
 ) -> tuple[dict[Parameter, np.ndarray], dict[Parameter, Any]]:
-    """What parameters are to hold, with fused parameters in place of pieces that are all there."""
+    """Replace pieces that are all there by their fused parameters; return arrays and dtypes by parameter."""
     hosts, dtypes = dict(hosts), dict(dtypes)
     for home in dict.fromkeys(p._home for p in hosts if p._home is not None):
         if all(piece in hosts for piece in home.pieces):

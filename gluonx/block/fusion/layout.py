@@ -48,7 +48,7 @@ _KINDS = ("concat", "stack", "flat")
 
 @dataclass(frozen=True)
 class Fused:
-    """How one array is made of several parameters.
+    """Declaration that several parameters are kept as one array.
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ _NO_PLACEMENT = (
 
 
 def changed(fuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: str) -> dict[str, list[str]]:
-    """Which arrays `fuse` makes, and of which pieces each: found by sending the numbers of the elements through it.
+    """Return the arrays that `fuse` makes and the pieces of each, found by sending numbered elements through it.
 
     Parameters
     ----------

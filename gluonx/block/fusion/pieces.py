@@ -61,7 +61,7 @@ _set: Any = Handle.value.__set__  # type: ignore[attr-defined]
 
 
 class _Link:
-    """What a Piece keeps in the slot of its value: where it looks, and what it saw there last."""
+    """Value slot of a Piece: the fused array that it is cut from, and the value seen there last."""
 
     __slots__ = ("base", "cached", "layout", "number", "owner", "seen", "seen_in")
 
@@ -80,7 +80,7 @@ class Piece(ndarray):
     derived = True
 
     def is_current(self) -> bool:
-        """Whether the value taken last still is the fused array's, and was taped if it must be now."""
+        """Return whether the value taken last still is the fused array's, and was taped if it must be now."""
         link = _get(self)
         state = current_state()
         if state.trace is not None or (state.recording and link.seen_in is not record_scope.get()):
@@ -325,7 +325,7 @@ class FusedParameter(Parameter):
             piece._plan = None
 
     def is_plan(self, declared: Fused, pieces: Sequence[Any]) -> bool:
-        """Whether it waits to become what `declared` makes of `pieces`."""
+        """Return whether it waits to become what `declared` makes of `pieces`."""
         own = self._declared
         kinds = (own.how, own.axis, own.transposed) == (declared.how, declared.axis, declared.transposed)
         return self._waits and kinds and list(self.pieces) == list(pieces)
@@ -604,7 +604,7 @@ def dissolve(fused: FusedParameter) -> None:
 
 
 def is_in_use(param: Parameter) -> bool:
-    """Whether what is being recorded has taken the parameter in, and its gradient is still to come."""
+    """Return whether the scope being recorded has used the parameter, and its gradient is still to come."""
     variable, graph = param._handle.variable, current_graph()
     if variable is None or graph.backward_pending:
         return False

@@ -121,7 +121,7 @@ class MXDataIter(DataIter):
         return self._present(1)
 
     def getpad(self) -> int:
-        """How many of the last rows only fill the present batch up."""
+        """Return the number of rows at the end of the present batch that are padding."""
         return self._present(2)
 
     def getindex(self) -> onp.ndarray:
@@ -252,8 +252,8 @@ class Streaming(MXDataIter):
         return found
 
     def _where(self) -> str:
-        """The files, for messages."""
-        raise NotImplementedError
+        """Return the names of the files, for messages."""
+        raise NotImplementedError(f"{type(self).__name__} must define _where()")
 
 
 def _finish(batch: HostBatch | None) -> None:

@@ -210,7 +210,7 @@ def _labels_of_list(path: str, width: int) -> dict[int, onp.ndarray]:
 
 
 class ImageRecords(Streaming):
-    """What iterators over record files of images share: reading, decoding in threads, labels, and what chance draws.
+    """Base of iterators over record files of images: reading, decoding in threads, labels, random numbers.
 
     A subclass makes of a decoded image a row of a batch.
     """
@@ -279,7 +279,8 @@ class ImageRecords(Streaming):
         return found
 
     def _transform(self, image: Any, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any) -> None:
-        raise NotImplementedError
+        """Write a decoded image and its labels to their row of a batch."""
+        raise NotImplementedError(f"{type(self).__name__} must define _transform(image, labels, data, label, rng)")
 
 
 class ImageRecordIter(ImageRecords):

@@ -368,7 +368,7 @@ def _dense(rows: list[_Sparse], width: int) -> onp.ndarray:
 
 
 def _lines_of_part(file: Any, parts: int, part: int) -> tuple[int, int]:
-    """Where a part of a file of lines begins and ends: equal counts of bytes, up to the end of a line."""
+    """Return the bounds in bytes of a part of a file of lines: equal counts, each up to the end of a line."""
     size = os.fstat(file.fileno()).st_size
     step = -(-size // parts)
 

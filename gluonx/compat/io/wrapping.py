@@ -30,7 +30,7 @@ class _OfOthers(DataIter):
         return self.current_batch.index
 
     def getpad(self) -> Any:
-        """How many of the last rows only fill the present batch up."""
+        """Return the number of rows at the end of the present batch that are padding."""
         return self.current_batch.pad
 
 
@@ -130,12 +130,12 @@ class PrefetchingIter(_OfOthers):
 
     @property
     def provide_data(self) -> list[Any]:  # type: ignore[override]
-        """What a batch holds as data."""
+        """Descriptions of the data arrays of a batch."""
         return self._described([one.provide_data for one in self.iters], self.rename_data)
 
     @property
     def provide_label(self) -> list[Any]:  # type: ignore[override]
-        """What a batch holds as labels."""
+        """Descriptions of the label arrays of a batch."""
         return self._described([one.provide_label for one in self.iters], self.rename_label)
 
     def _described(self, found: list[Any], names: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as onp
@@ -28,6 +28,9 @@ __all__ = [
     "SequentialRNNCell",
     "ZoneoutCell",
 ]
+
+
+_MODIFIED = "this cell is modified by another: call begin_state of that one"
 
 
 class RNNParams:
@@ -111,7 +114,7 @@ class BaseRNNCell:
             For `func`.
         """
         if self._modified:
-            raise AssertionError("this cell is modified by another: call begin_state of that one")
+            raise AssertionError(_MODIFIED)
         func = func or sym.zeros
         assert func is not None, "a function"
         states = []
@@ -493,26 +496,24 @@ class FusedRNNCell(BaseRNNCell):
         return stack
 
 
-def _chained(cells: Sequence[Any], method: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    return functools.reduce(lambda found, cell: getattr(cell, method)(found), cells, dict(args))
-
-
-class SequentialRNNCell(BaseRNNCell):
-    """Cells one upon the other, in the order in which they were added."""
+class _Container(BaseRNNCell):
+    """A cell that is made of others, whose variables and states are its own."""
 
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__("", params)
-        self._override_cell_params = params is not None
+        self._shares_params = params is not None
         self._cells: list[Any] = []
 
-    def add(self, cell: Any) -> None:
-        """Add a cell on top."""
-        self._cells.append(cell)
-        if self._override_cell_params:
+    def _take(self, cell: Any) -> None:
+        """Put another cell at the end."""
+        if self._shares_params:
             if not cell._own_params:
-                raise AssertionError("params are given either to the SequentialRNNCell or to its cells, not to both")
+                raise AssertionError(
+                    f"params are given either to the {type(self).__name__} or to its cells, not to both"
+                )
             cell.params._params.update(self.params._params)
         self.params._params.update(cell.params._params)
+        self._cells.append(cell)
 
     def reset(self) -> None:
         """Count from 0, in all cells."""
@@ -528,16 +529,24 @@ class SequentialRNNCell(BaseRNNCell):
     def begin_state(self, func: Callable[..., Any] | None = None, **kwargs: Any) -> list[Any]:
         """Return the symbols of the first states of all cells."""
         if self._modified:
-            raise AssertionError("this cell is modified by another: call begin_state of that one")
+            raise AssertionError(_MODIFIED)
         return [state for cell in self._cells for state in cell.begin_state(func, **kwargs)]
 
     def unpack_weights(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameters with those of all cells cut into gates."""
-        return _chained(self._cells, "unpack_weights", args)
+        return functools.reduce(lambda found, cell: cell.unpack_weights(found), self._cells, dict(args))
 
     def pack_weights(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `unpack_weights` was given."""
-        return _chained(self._cells, "pack_weights", args)
+        return functools.reduce(lambda found, cell: cell.pack_weights(found), self._cells, dict(args))
+
+
+class SequentialRNNCell(_Container):
+    """Cells one upon the other, in the order in which they were added."""
+
+    def add(self, cell: Any) -> None:
+        """Add a cell on top."""
+        self._take(cell)
 
     def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         """Return the last cell's output, and the next states of all."""
@@ -636,7 +645,7 @@ class ModifierCell(BaseRNNCell):
     def begin_state(self, func: Callable[..., Any] | None = None, **kwargs: Any) -> list[Any]:
         """Return the symbols of the first states of the cell below."""
         if self._modified:
-            raise AssertionError("this cell is modified by another: call begin_state of that one")
+            raise AssertionError(_MODIFIED)
         self.base_cell._modified = False
         try:
             return self.base_cell.begin_state(func, **kwargs)
@@ -729,7 +738,7 @@ class ResidualCell(ModifierCell):
         return [sym.elemwise_add(o, i) for o, i in zip(outputs, steps, strict=True)], states
 
 
-class BidirectionalCell(BaseRNNCell):
+class BidirectionalCell(_Container):
     """Two cells, of which one goes through the sequence from its end; their outputs are joined.
 
     Parameters
@@ -741,40 +750,10 @@ class BidirectionalCell(BaseRNNCell):
     """
 
     def __init__(self, l_cell: Any, r_cell: Any, params: RNNParams | None = None, output_prefix: str = "bi_") -> None:
-        super().__init__("", params)
+        super().__init__(params)
         self._output_prefix = output_prefix
-        self._cells = [l_cell, r_cell]
-        for cell in self._cells:
-            if params is not None:
-                if not cell._own_params:
-                    raise AssertionError(
-                        "params are given either to the BidirectionalCell or to its cells, not to both"
-                    )
-                cell.params._params.update(self.params._params)
-            self.params._params.update(cell.params._params)
-
-    def reset(self) -> None:
-        """Count from 0, in both cells."""
-        super().reset()
-        for cell in getattr(self, "_cells", ()):
-            cell.reset()
-
-    @property
-    def state_info(self) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states of both cells."""
-        return [info for cell in self._cells for info in cell.state_info]
-
-    def begin_state(self, func: Callable[..., Any] | None = None, **kwargs: Any) -> list[Any]:
-        """Return the symbols of the first states of both cells."""
-        return [state for cell in self._cells for state in cell.begin_state(func, **kwargs)]
-
-    def unpack_weights(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters with those of both cells cut into gates."""
-        return _chained(self._cells, "unpack_weights", args)
-
-    def pack_weights(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `unpack_weights` was given."""
-        return _chained(self._cells, "pack_weights", args)
+        self._take(l_cell)
+        self._take(r_cell)
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Raise NotImplementedError: a single step has no end to come from."""

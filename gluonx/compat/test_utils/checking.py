@@ -464,7 +464,7 @@ def _backward_all(bound: list[Any], finest: int) -> None:
 
 
 def _precision(dtype: Any) -> float:
-    """How fine a dtype is: bits of the fraction; all of them for integers."""
+    """Return the precision of a dtype: bits of the fraction; all bits for integers."""
     dtype = onp.dtype(dtype)
     return {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}.get(dtype.name) or 8 * dtype.itemsize
 

@@ -151,7 +151,7 @@ class _Compared:
         return int(self.close.size - onp.count_nonzero(self.close))
 
     def violation(self) -> onp.ndarray:
-        """How many times the tolerance each element differs."""
+        """Return the difference of each element in multiples of its tolerance; at most 1 where it is close enough."""
         with onp.errstate(all="ignore"):
             found = onp.abs(self.a - self.b) / (self.atol + self.rtol * onp.abs(self.b) + 1e-20)
         found = onp.where(onp.isnan(found), onp.inf, found)

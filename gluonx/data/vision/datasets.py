@@ -113,7 +113,22 @@ class _DownloadedDataset(_ImageDataset):
         return download(repo_file_url(f"gluon/dataset/{self._namespace}", name), path=path, sha1_hash=sha1)
 
 
-class MNIST(_DownloadedDataset):
+class _TwoParts(_DownloadedDataset):
+    """A set of files for training and files for tests."""
+
+    _train_files: tuple[_File, ...]
+    _test_files: tuple[_File, ...]
+
+    def __init__(self, root: PathLike, train: bool, transform: Callable[..., Any] | None) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    @property
+    def _files(self) -> tuple[_File, ...]:
+        return self._train_files if self._train else self._test_files
+
+
+class MNIST(_TwoParts):
     """Handwritten digits (LeCun and others, 1998): 60,000 images for training and 10,000 for tests.
 
     Each sample is an image of shape (28, 28, 1) of uint8 and its label, an int32 from 0 to 9.
@@ -136,11 +151,11 @@ class MNIST(_DownloadedDataset):
     """
 
     _namespace = "mnist"
-    _train_files: tuple[_File, _File] = (
+    _train_files = (
         ("train-images-idx3-ubyte.gz", "6c95f4b05d2bf285e1bfb0e7960c31bd3b3f8a7d"),
         ("train-labels-idx1-ubyte.gz", "2a80914081dc54586dbdf242f9805a6b8d2a15fc"),
     )
-    _test_files: tuple[_File, _File] = (
+    _test_files = (
         ("t10k-images-idx3-ubyte.gz", "c3a25af1f52dad7f726cce8cacb138654b760d48"),
         ("t10k-labels-idx1-ubyte.gz", "763e7fa3757d93b0cdec073cef058b2004252c17"),
     )
@@ -151,11 +166,10 @@ class MNIST(_DownloadedDataset):
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
-        self._train = train
-        super().__init__(root, transform)
+        super().__init__(root, train, transform)
 
     def _load(self) -> tuple[np.ndarray, np.ndarray]:
-        files = self._train_files if self._train else self._test_files
+        files = self._files
         images, labels = (read_idx(self._file(*file), axes) for file, axes in zip(files, (3, 1), strict=True))
         if len(images) != len(labels):
             raise FormatError(
@@ -187,7 +201,7 @@ class FashionMNIST(MNIST):
         super().__init__(root, train, transform)
 
 
-class CIFAR10(_DownloadedDataset):
+class CIFAR10(_TwoParts):
     """Small photographs of ten classes (Krizhevsky, 2009): 50,000 for training and 10,000 for tests.
 
     Each sample is an image of shape (32, 32, 3) of uint8 and its label, an int32 from 0 to 9.
@@ -211,14 +225,14 @@ class CIFAR10(_DownloadedDataset):
 
     _namespace = "cifar10"
     _archive: _File = ("cifar-10-binary.tar.gz", "fab780a1e191a7eda0f345501ccd62d20f7ed891")
-    _train_files: tuple[_File, ...] = (
+    _train_files = (
         ("data_batch_1.bin", "aadd24acce27caa71bf4b10992e9e7b2d74c2540"),
         ("data_batch_2.bin", "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795"),
         ("data_batch_3.bin", "1dd00a74ab1d17a6e7d73e185b69dbf31242f295"),
         ("data_batch_4.bin", "aab85764eb3584312d3c7f65fd2fd016e36a258e"),
         ("data_batch_5.bin", "26e2849e66a845b7f1e4614ae70f4889ae604628"),
     )
-    _test_files: tuple[_File, ...] = (("test_batch.bin", "67eb016db431130d61cd03c7ad570b013799c88c"),)
+    _test_files = (("test_batch.bin", "67eb016db431130d61cd03c7ad570b013799c88c"),)
     _labels, _label_at = 1, 0  # how many bytes of labels a row begins with, and which one is meant
 
     def __init__(
@@ -227,11 +241,10 @@ class CIFAR10(_DownloadedDataset):
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
-        self._train = train
-        super().__init__(root, transform)
+        super().__init__(root, train, transform)
 
     def _load(self) -> tuple[np.ndarray, np.ndarray]:
-        files = self._train_files if self._train else self._test_files
+        files = self._files
         if not all(os.path.exists(os.path.join(self._root, name)) for name, _ in files):
             self._unpack([name for name, _ in files])
         parts = [self._rows(self._file(*file)) for file in files]

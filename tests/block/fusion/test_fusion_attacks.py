@@ -1,4 +1,4 @@
-"""What a stranger would try to break fused parameters with: odd orders of things that each work by themselves."""
+"""Attacks on fused parameters: odd orders of steps that each work by themselves."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""What MXNet 1.9.1 computes with operators of users, for tests/test_custom.py; run with mxnet 1.9.1 (numpy 1.23.5)."""
+"""Write the results of users' operators, for tests/compat/test_custom.py; run with mxnet 1.9.1 (numpy 1.23.5)."""
 
 import json
 import pathlib

@@ -127,7 +127,7 @@ STOPS = {
 
 
 def stopping(ns):
-    """How many epochs there were, by the values that a metric has in turn."""
+    """Return the number of epochs, by the values that a metric has in turn."""
     found = {}
     for name, (values, options) in STOPS.items():
         est = fitter(ns)

@@ -1,4 +1,4 @@
-"""What ``FeedForward`` of MXNet 1.9.1 computes, for tests/test_feedforward.py; run with mxnet 1.9.1 (numpy 1.23.5)."""
+"""Write the results of ``FeedForward``, for tests/compat/test_feedforward.py; run with mxnet 1.9.1 (numpy 1.23.5)."""
 
 import json
 import pathlib

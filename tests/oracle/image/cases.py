@@ -179,7 +179,7 @@ def _chain_of_boxes(mx, x):
 
 
 def dumps(mx):
-    """What augmenters tell of themselves."""
+    """Return the `dumps()` of augmenters."""
     image = mx.image
     more = {"rand_crop": 1, "rand_mirror": True, "mean": True, "std": True, "brightness": 0.1, "pca_noise": 0.1}
     return [

@@ -89,7 +89,7 @@ def sweep(rows, namespace, file):
 
 
 def measure(row):
-    """What a metric says after each batch, and its name."""
+    """Return a metric's name, text, and values after each batch."""
     metric, trail = row.make(gluon.metric), []
     for label, pred in row.epoch():
         metric.update([array(label)], [array(pred)])

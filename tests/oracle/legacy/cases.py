@@ -1,4 +1,4 @@
-"""What the legacy operators are compared on: one line a case, for `make.py` (with MXNet) and for the test alike.
+"""Cases of the legacy operators: one line a case, for `make.py` (with MXNet) and for the test alike.
 
 A case is (operator, inputs, attributes). An input is a letter and a shape: ``n`` numbers around 0, ``p`` positive ones,
 ``u`` between -0.9 and 0.9, ``b`` zeros and ones, ``k5`` whole numbers below 5 as floats, ``j5`` the same as int32,

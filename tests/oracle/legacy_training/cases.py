@@ -1,4 +1,4 @@
-"""What is compared: updates of a weight, and metrics of three batches. Needs a module called mxnet."""
+"""Cases: updates of a weight, and metrics of three batches. Needs a module called mxnet."""
 
 import numpy as np
 

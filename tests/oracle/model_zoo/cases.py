@@ -1,4 +1,4 @@
-"""Which networks are compared with MXNet, on which images, with which weights.
+"""Networks that are compared with MXNet, their images and their weights.
 
 Weights are a function of the parameter's name and shape, images of their size, so golden files hold outputs only. This
 file is read by the oracle's Python too (NumPy 1.23, no JAX).

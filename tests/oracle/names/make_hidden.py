@@ -28,7 +28,7 @@ def every_module(name, found):
 
 
 def home(module, name, value):
-    """Where a value was defined, as 'package.module' or 'package.module:name'; '' for here."""
+    """Return the place of a value's definition, as 'package.module' or 'package.module:name'; '' for here."""
     if isinstance(value, types.ModuleType):
         return value.__name__
     where = getattr(value, "__module__", None)
@@ -52,7 +52,7 @@ def dump(path):
 
 
 def generated(module, name):
-    """Whether a name is a registered operator's, made when MXNet is loaded."""
+    """Return whether a name is a registered operator's, made when MXNet is loaded."""
     return ".gen_" in module or name.startswith(("_backward_", "gen_")) or module.endswith(("._op", "._register"))
 
 
@@ -64,7 +64,7 @@ OUTSIDE = {"numpy", "requests", "scipy", "h5py", "cv2", "graphviz"}
 
 
 def serves(where):
-    """Whether an import of a home can succeed without MXNet: the standard library, NumPy and our own names."""
+    """Return whether an import of a home can succeed without MXNet: the standard library, NumPy and our own names."""
     top = where.partition(":")[0].partition(".")[0]
     return top in sys.stdlib_module_names or top in OUTSIDE or top == "mxnet"
 

@@ -55,5 +55,5 @@ for _case, _kwargs in _PLAIN.items():
 
 
 def parameters(name):
-    """Which of the weights an optimizer is given: GroupAdaGrad takes matrices only."""
+    """Return the places of the weights that an optimizer is given: GroupAdaGrad takes matrices only."""
     return (0,) if name == "groupadagrad" else range(len(SHAPES))

@@ -16,7 +16,7 @@ EXPECTED = PORTS / "expected.json"
 
 
 def output(path):
-    """What the port prints, as lines; what MXNet itself writes goes to stderr, and one print of its optimizer away."""
+    """Return the lines that a port prints, without those of MXNet itself, which go to stderr but for one."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, path], env=env, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
     return [line for line in done.stdout.splitlines() if "has been overwritten by" not in line]

@@ -117,7 +117,7 @@ def expressions():
 
 
 def result(expression, names):
-    """What an expression gives, as JSON has it: {"value", "shape"} of arrays and numbers, or {"error"}."""
+    """Evaluate an expression to JSON: {"value", "shape"} of arrays and numbers, or {"error"}."""
     try:
         found = eval(expression, dict(names))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What MXNet 2.0 makes of `cases`: golden.json, data.npz, and the record files beside it.
+"""Run `cases` with MXNet 2.0 and write golden.json, data.npz, and the record files beside them.
 
 Runs in the oracle's venv, with OpenCV for the images: ``PYTHONPATH=/path/to/opencv python make.py``.
 """
@@ -90,7 +90,7 @@ def forked(name, folder):
 
 
 def lists_and_records(folder):
-    """What MXNet's im2rec makes of a folder."""
+    """Run MXNet's im2rec on a folder."""
     tool = pathlib.Path(mx.__file__).parent / "tools" / "im2rec.py"
     root = folder / "root"
     for place, path in enumerate(("b/4.png", "a/1.png", "a/sub/3.PNG", "a/2.png", "b/5.png", "6.png")):

@@ -1,4 +1,4 @@
-"""What a program can ask of a recurrent layer's ``rnn_param`` before and after the first call; no line names a library.
+"""Uses of a recurrent layer's ``rnn_param`` before and after the first call; no line names a library.
 
 Each step is a function of ``(gluon, np, autograd, layer)``, run in this order on one layer of size 3 with inputs of 2.
 """
@@ -48,7 +48,7 @@ STEPS = {
 
 
 def outcome(step, *args):
-    """What a step gives, or that it raises."""
+    """Return the result of a step, or "raises"."""
     try:
         return step(*args)
     except Exception:  # each library has classes of its own

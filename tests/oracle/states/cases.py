@@ -53,5 +53,5 @@ SCHEDULERS = {
 
 
 def parameters(case):
-    """Which weights a case trains: GroupAdaGrad takes matrices only, and MXNet's Nadam mixes several up."""
+    """Return the weights that a case trains: GroupAdaGrad takes matrices only, and MXNet's Nadam mixes several up."""
     return {"groupadagrad": "ac", "nadam": "a"}.get(case, "abc")

@@ -173,7 +173,7 @@ def operators():
 
 
 def inspected():
-    """What symbols of MXNet 1's kind answer, in the mode without NumPy's shapes."""
+    """Inspect symbols of MXNet 1's kind, in the mode without NumPy's shapes."""
     npx.reset_np()
     a, b = sym.var("a"), sym.var("b")
     fc = sym.FullyConnected(a, num_hidden=3, name="fc")

@@ -1,4 +1,4 @@
-"""What ``mx.test_utils`` decides, written once for both libraries; nothing here imports either."""
+"""Decisions of ``mx.test_utils``, written once for both libraries; nothing here imports either."""
 
 import itertools
 
@@ -10,7 +10,7 @@ NUMBERS = ((1.0, 1.0), (0.0, 1e-21), (1000.0, 1000.05), (float("nan"),) * 2, (fl
 
 
 def decided(call, *args, **kwargs):
-    """What a function gives, or the class of what it raises."""
+    """Return the truth value that a function gives, None for no truth value, or the class of its error."""
     try:
         found = call(*args, **kwargs)
     except Exception as error:

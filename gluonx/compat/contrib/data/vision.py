@@ -60,16 +60,10 @@ def create_image_augment(
     ----------
     data_shape : (int, int, int)
         Channels, height and width of what comes out.
-    resize : int
-        The size that images are resized to first, if it is above 0.
-    rand_crop, rand_resize : bool
-        Whether the rectangle is at a random place, and of a random size (which needs `rand_crop`).
-    rand_mirror : bool
-        Whether left and right are exchanged at random.
+    resize, rand_crop, rand_resize, rand_mirror, brightness, contrast, saturation, hue, pca_noise, rand_gray
+        As of `gluonx.image.CreateAugmenter`.
     mean, std : sequence of float, or True
         What is subtracted, and divided by, after values were brought to 0 to 1; True stands for ImageNet's.
-    brightness, contrast, saturation, hue, pca_noise, rand_gray : float
-        How strongly each is changed; the last is a probability.
     inter_method : int
         0 to 4, or 10 for one that is drawn now.
     dtype : str
