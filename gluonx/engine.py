@@ -16,6 +16,7 @@ from gluonx._process import compilation_cache as compilation_cache
 from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
 from gluonx.deferred import flushing, graph, ranges
+from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "check",
     "compilation_cache",
     "explain",
+    "host",
     "mode",
     "reset_stats",
     "set_bulk_size",
@@ -132,13 +134,42 @@ def check(on: bool = True) -> Iterator[None]:
         ranges.Switch.on = before
 
 
+@contextmanager
+def host(on: bool = True) -> Iterator[None]:
+    """Let operators that are not recorded run by NumPy where that takes less time than to compile them, or not.
+
+    They do by default, where the default device is a CPU; the environment variable ``GLUONX_HOST=0`` switches it off
+    for a process. The two ways may differ in the last bits of a float (see ``docs/host.md``).
+
+    Parameters
+    ----------
+    on : bool
+        False has XLA compile everything within the stretch.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> with engine.host(False):
+    ...     x = np.ones((2,)) + 1
+    >>> x.tolist()
+    [2.0, 2.0]
+    """
+    before = _host.Switch.on
+    _host.Switch.on = bool(on)
+    try:
+        yield
+    finally:
+        _host.Switch.on = before
+
+
 def stats() -> dict[str, Any]:
     """Counters since the start or the last :func:`reset_stats`.
 
     Returns
     -------
     dict
-        ``programs_compiled``, ``dispatches`` (programs and single operators run), ``nodes_recorded``, ``traces`` (of
+        ``programs_compiled``, ``dispatches`` (programs and single operators run by XLA), ``host`` (operators that
+        NumPy ran), ``nodes_recorded``, ``traces`` (of
         hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates), ``flushes`` (number
         by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by reason: an operator
         whose result's shape depends on values).
@@ -147,6 +178,7 @@ def stats() -> dict[str, Any]:
     return {
         "programs_compiled": counters.programs_compiled,
         "dispatches": counters.dispatches,
+        "host": counters.host,
         "nodes_recorded": counters.nodes_flushed + pending,
         "traces": counters.traces,
         "copies": counters.copies,

@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 
-from gluonx.deferred.core import Handle, State, Tracer, aval_of, counters, set_state, state_with
+from gluonx.deferred.core import Handle, HostArray, State, Tracer, aval_of, counters, set_state, state_with
 from gluonx.deferred.engine import flush_known
 from gluonx.deferred.graph import current_graph, leave_graph
 from gluonx.deferred.growth import LIMIT_NODES
@@ -77,7 +77,7 @@ def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any
     for a in (*args, *kwargs.values()):
         if isinstance(a, Handle):
             value = a.value
-            if not isinstance(value, jax.Array) or isinstance(value, Tracer):
+            if not isinstance(value, (jax.Array, HostArray)) or isinstance(value, Tracer):
                 return None
             kind.append(a.aval or aval_of(value))
         elif isinstance(a, Tracer):

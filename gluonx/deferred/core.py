@@ -6,6 +6,7 @@ A :class:`Handle` is what users hold (``gluonx.np.ndarray`` is its subclass). It
 - a JAX tracer: the handle lives inside a traced block;
 - a :class:`Pending`: a place in a pending graph; shape and dtype are known, the value is not there yet;
 - a :class:`Packed`: a part of a vector of small arrays, which is cut out when somebody reads it;
+- a :class:`HostArray`: the value is there, in the host's memory; a program that takes it makes a ``jax.Array`` of it;
 - a :class:`Placeholder`: there is no value, and using it either makes one (zeros, an inferred parameter) or raises.
 
 ``Handle.aval`` caches the interned :class:`Aval` of the value, so that recording an operator compares identities and
@@ -31,12 +32,13 @@ import numpy as np
 from jax.core import Tracer
 
 from gluonx import forked
-from gluonx.dtype import WIDE, is_inexact
+from gluonx.dtype import WIDE, is_inexact, on_device
 
 __all__ = [
     "ROOT",
     "Aval",
     "Handle",
+    "HostArray",
     "Index",
     "Node",
     "Packed",
@@ -130,6 +132,8 @@ def aval_of(value: Any) -> Aval:
     """The interned aval of an array, packed array or tracer."""
     if type(value) is Packed:
         return value.aval
+    if type(value) is HostArray:
+        return intern_aval(value.shape, value.dtype)
     if isinstance(value, Tracer):
         return intern_aval(value.shape, np.dtype(value.dtype))
     return intern_aval(value.shape, value.dtype, _placement(value.sharding))
@@ -254,6 +258,29 @@ class Placeholder:
     def make(self, handle: Handle) -> jax.Array:
         """The array to put into `handle`."""
         raise NotImplementedError
+
+
+class HostArray(Placeholder):
+    """A value in the host's memory, which nobody writes to; shared by all handles on it.
+
+    It is what operators give that NumPy has run (:mod:`gluonx.deferred.host`), and counts as on the default device.
+    """
+
+    __slots__ = ("__weakref__", "_placed", "array", "dtype", "shape")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self._placed: jax.Array | None = None
+
+    def make(self, handle: Any = None) -> jax.Array:
+        """The same value as a ``jax.Array``, made once."""
+        placed = self._placed
+        if placed is None:
+            with jax.ensure_compile_time_eval():
+                placed = self._placed = on_device(self.array)
+        return placed
 
 
 class Pending:
@@ -430,6 +457,7 @@ class _Counters:
         self.nodes_flushed = 0
         self.traces = 0
         self.copies = 0
+        self.host = 0  # operators that NumPy ran
         self.flushes: dict[str, int] = {}
         self.unhybridized: dict[str, int] = {}  # calls of hybridized blocks that ran line by line, by the reason
 

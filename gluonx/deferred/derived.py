@@ -37,6 +37,7 @@ __all__ = [
     "needs_64_bits",
     "out_avals",
     "prepare",
+    "program_of",
     "pullback_of",
     "run_alone",
     "strong",
@@ -51,22 +52,33 @@ class DerivedOp:
 
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
     closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
-    also where no input is of such a type.
+    also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
+    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as a backward that
+    comes at every step, XLA compiles in any case.
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "n_live", "name", "random", "shapes", "steady",
-        "traced", "vjp", "wide",
+        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "host", "interpreted", "n_live", "name",
+        "random", "shapes", "steady", "traced", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
 
     def __init__(
-        self, name: str, fn: Callable[..., Any], extra: Any = None, n_live: int | None = None, wide: bool = False
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        extra: Any = None,
+        n_live: int | None = None,
+        wide: bool = False,
+        form: Callable[..., Any] | None = None,
+        work: Callable[..., int] | None = None,
+        interpreted: bool = True,
     ) -> None:
         self.name = name
         self.wide = wide
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
+        self.form, self.work, self.interpreted = form, work, interpreted
         self.attrs: dict[str, Any] = {}
         self.random = False
         self.extra = extra
@@ -76,6 +88,7 @@ class DerivedOp:
         self.traced: Any = None
         self.vjp: Any = None
         self.shapes: Any = None
+        self.host: Any = None
 
     def infer(self, shapes: list[Any]) -> list[Any]:
         """Nothing is known of parameters' shapes here."""
@@ -170,16 +183,22 @@ def _function(op: Any) -> Callable[..., Any]:
     return run
 
 
-def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
-    """Run `op` on these values by a program of its own; JAX caches it by their avals.
-
-    ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
-    """
+def program_of(op: Any) -> Any:
+    """The jitted function of `op` alone."""
     compiled = op.eager
     if compiled is None:
         fn = _function(op)
         fn.__name__ = fn.__qualname__ = op.name
         compiled = op.eager = jax.jit(fn)
+    return compiled
+
+
+def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
+    """Run `op` on these values by a program of its own; JAX caches it by their avals.
+
+    ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
+    """
+    compiled = op.eager or program_of(op)
     if wide is None:
         wide = needs_64_bits(op, inputs)
     if wide:
@@ -244,7 +263,7 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
                 )
             )
 
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide)
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
     return found
 
 

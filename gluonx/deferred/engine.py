@@ -17,9 +17,10 @@ import jax
 import numpy as np
 
 from gluonx import forked
-from gluonx.deferred import casting, flushing, growth, ranges, singular
+from gluonx.deferred import casting, flushing, growth, host, ranges, singular
 from gluonx.deferred.core import (
     Handle,
+    HostArray,
     Index,
     Pending,
     Placeholder,
@@ -208,6 +209,10 @@ def _wrap(out: Any) -> Any:
 def run_now(op: Any, args: Any, state: State) -> Any:
     """Run one operator at once."""
     forked.check()
+    if host.Switch.on and not state.naive and host.Switch.is_near():
+        done = host.attempt(op, args)
+        if done is not host.REFUSED:
+            return done
     values, wide = _plain_inputs(op, args)
     if op.random and any(isinstance(v, Tracer) for v in values):
         raise TracedValueError(_RANDOM_UNDER_JIT)
@@ -273,8 +278,8 @@ def stripped(handle: Handle) -> Handle:
     """The same value in a new handle without a tape."""
     if (type(handle.value) is Pending and handle.value.value is None) or current_state().trace is not None:
         return invoke(STOP, (handle,))
-    value = settle(handle)
-    return new_handle(value, handle.aval)
+    value = handle.value
+    return new_handle(value if type(value) is HostArray else settle(handle), handle.aval)
 
 
 def require(flag: Handle, message: str) -> None:
@@ -291,7 +296,7 @@ def require(flag: Handle, message: str) -> None:
             if not value.graph.closed:
                 value.graph.required.append((value, message))
                 return
-    if not bool(np.asarray(settle(flag))):
+    if not bool(value.array if type(value) is HostArray else np.asarray(settle(flag))):
         raise ValueError(message)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import repeats, where
+from gluonx.deferred import host, repeats, where
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.holders import held_arguments, is_alone
 from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
@@ -453,6 +453,7 @@ def _run_interpreted(
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     with keeping_64_bits(node.wide):  # for the sums of gradients; operators see to themselves
         values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
+    values = host.placed(values)
     counters.dispatches += len(plan.needed)
     if chained:
         graph.segment = repeats.Chain(graph, chained, tape_slots, values)

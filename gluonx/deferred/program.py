@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import telling
-from gluonx.deferred import where
+from gluonx.deferred import host, where
 from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, layout_of, resolved
@@ -202,7 +202,7 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
             with jax.named_scope(where.scope_name(node.where, op)):
                 out = strong(op)(*inputs)
         else:
-            out = run_alone(op, inputs)
+            out = _alone(op, inputs)
         return (out if type(out) is tuple else (out,)), None
     if not compiled:
         out = run_alone(op, inputs)
@@ -227,6 +227,17 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     return results, lambda given: back(
         tuple([zero_cotangent(a) if g is None else g for a, g in zip(outs, given, strict=True)])
     )
+
+
+def _alone(op: Any, inputs: list[Any]) -> Any:
+    """Run an operator that nothing is differentiated through, on the host where that is quicker than to compile it."""
+    if host.Switch.on and host.Switch.is_near():
+        values = host.on_host(inputs)
+        if values is not None:
+            out = host.run(op, values)
+            if out is not host.REFUSED:
+                return out
+    return run_alone(op, inputs)
 
 
 def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Iterator[tuple[Node, int]]:
@@ -375,9 +386,9 @@ class Program:
         """The ways back through this program as a segment."""
         if self._pullbacks is None:
             self._pullbacks = Pullbacks(
-                DerivedOp("segment_backward", self._pull, wide=self.wide),
-                DerivedOp("segment_replay_backward", self._replay_pull, wide=self.wide),
-                DerivedOp("segment_inner_backward", self._tap, wide=self.wide),
+                DerivedOp("segment_backward", self._pull, wide=self.wide, interpreted=False),
+                DerivedOp("segment_replay_backward", self._replay_pull, wide=self.wide, interpreted=False),
+                DerivedOp("segment_inner_backward", self._tap, wide=self.wide, interpreted=False),
             )
         return self._pullbacks
 

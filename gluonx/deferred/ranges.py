@@ -25,7 +25,7 @@ import jax
 import numpy as np
 
 from gluonx.deferred import where
-from gluonx.deferred.core import Handle, Pending, Tracer, current_state
+from gluonx.deferred.core import Handle, HostArray, Pending, Tracer, current_state
 from gluonx.errors import BadIndexError
 
 __all__ = ["RULES", "Switch", "check", "is_near", "look"]
@@ -233,6 +233,8 @@ def _opened(index: Any, strict: bool) -> Any:
         value = index.value
         if type(value) is Pending and value.value is not None:
             value = value.value
+        if type(value) is HostArray:
+            return value.array if Switch.on or strict else None
         if not isinstance(value, jax.Array) and Switch.on:
             from gluonx.deferred.graph import settle  # which builds on what asks for these rules
 

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gluonx.deferred.core import Aval, Handle, Packed, counters
+from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
 from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.errors import GraphError
@@ -127,7 +127,9 @@ def read(handle: Handle) -> jax.Array:
 
 def resolved(value: Any) -> Any:
     """The array that a leaf of a graph stands for."""
-    return value.vector.array(value.number) if type(value) is Packed else value
+    if type(value) is Packed:
+        return value.vector.array(value.number)
+    return value.make() if type(value) is HostArray else value
 
 
 _vector, _number = attrgetter("vector"), attrgetter("number")

@@ -18,6 +18,7 @@ from gluonx.deferred.casting import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
+from gluonx.ops.host import forms
 
 __all__ = ["OPERANDS", "Arithmetic", "comparable"]
 
@@ -99,7 +100,12 @@ def _power(self: Any, exponent: Any) -> Any:
         if type(exponent) is int and abs(exponent) <= 64:
             op = _POWERS.get(exponent)
             if op is None:
-                made = DerivedOp(f"power({exponent})", lambda x: _raised(x, exponent), extra=("power", exponent))
+                made = DerivedOp(
+                    f"power({exponent})",
+                    lambda x: _raised(x, exponent),
+                    extra=("power", exponent),
+                    form=forms.raised(exponent),
+                )
                 op = _POWERS[exponent] = adaptable(made)
             return invoke(op, (self,))
         return _pow(self, exponent)

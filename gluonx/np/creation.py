@@ -23,11 +23,13 @@ from jax import Array
 from gluonx._frames import cast
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
+from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.device import resolve
 from gluonx.dtype import WIDE, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError
 from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.ops.host import forms
 from gluonx.ops.registry import get
 
 __all__ = [
@@ -145,7 +147,10 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     elif dtype is None and isinstance(value, onp.generic if not wide_default.get() else (onp.generic, onp.ndarray)):
         dtype = host.dtype  # a number of NumPy's has the type that somebody gave it, as in MXNet
     wanted = standard(dtype)
-    return new_handle(on_device(cast(host, wanted), resolve(ctx if device is None else device)))
+    target = resolve(ctx if device is None else device)
+    if stays_on_host(target):
+        return new_handle(host_array(host if host.dtype is wanted else cast(host, wanted)))
+    return new_handle(on_device(cast(host, wanted), target))
 
 
 def _holds_arrays(value: Sequence[Any]) -> bool:
@@ -231,6 +236,15 @@ def _ones(*, shape: Any, dtype: Any) -> Array:
 @core("full")
 def _full(fill_value: Array, *, shape: Any, dtype: Any) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
+
+
+def _elements(*_: Any, shape: Any, **__: Any) -> int:
+    return math.prod(shape)
+
+
+forms.form("zeros", _elements)(lambda *, shape, dtype: onp.zeros(shape, dtype))
+forms.form("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
+forms.form("full", _elements)(forms.full)
 
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
@@ -338,6 +352,9 @@ def _arange(start: Array, step: Array, *, num: int, dtype: Any) -> Array:
     return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
 
 
+forms.form("arange", lambda *_, num, dtype: num)(forms.arange)
+
+
 def arange(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None, *, ctx: Any = None
 ) -> ndarray:
@@ -442,6 +459,11 @@ def geomspace(
 @core("eye")
 def _eye(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
     return jnp.eye(N, M, k, dtype)
+
+
+@forms.form("eye", lambda *, N, M, k, dtype: N * (M or N))
+def _eye_on_host(*, N: int, M: Any, k: int, dtype: Any) -> Any:
+    return onp.eye(N, M, k, dtype)
 
 
 @core("tri")

@@ -20,6 +20,7 @@ from gluonx.deferred import where
 from gluonx.deferred.core import (
     Aval,
     Handle,
+    HostArray,
     Packed,
     Pending,
     Placeholder,
@@ -49,6 +50,7 @@ from gluonx.host import copied
 from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted
+from gluonx.ops.host import forms
 
 __all__ = ["Detached", "View", "host_value", "is_readable", "ndarray"]
 
@@ -85,7 +87,11 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
     found = _casts.get(dtype)
     if found is None:
         found = _casts[dtype] = DerivedOp(
-            f"cast({dtype})", lambda x: converted(x, dtype), extra=("cast", dtype), wide=dtype in WIDE
+            f"cast({dtype})",
+            lambda x: converted(x, dtype),
+            extra=("cast", dtype),
+            wide=dtype in WIDE,
+            form=lambda x: forms.converted(x, dtype),
         )
     return found
 
@@ -102,7 +108,9 @@ _ON_HOST = (
     "np.where(condition, x, 0). The line is {line}."
 )
 _casts: dict[np.dtype, DerivedOp] = {}
-_FILL = DerivedOp("fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape))
+_FILL = DerivedOp(
+    "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), form=forms.filled
+)
 
 
 class ndarray(Arithmetic, Handle):
@@ -210,6 +218,8 @@ class ndarray(Arithmetic, Handle):
             value = value.value
         if type(value) is Packed:
             value = value.vector.sample
+        if type(value) is HostArray:
+            return _device.device_of(jax.local_devices()[0])
         if isinstance(value, Zeros) and value.sharding is not None:
             return _device.device_of(next(iter(value.sharding.device_set)))
         if isinstance(value, jax.Array) and not isinstance(value, Tracer):
@@ -235,34 +245,44 @@ class ndarray(Arithmetic, Handle):
                 raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
         return value
 
+    def _seen(self) -> np.ndarray:
+        """The value as a NumPy array that nobody may write to, computed if it is pending."""
+        value = self.value
+        if type(value) is HostArray:
+            trace = current_state().trace
+            if trace is None or trace.transparent:
+                return value.array
+        return np.asarray(self._read())
+
     @door
     def asnumpy(self) -> np.ndarray:
         """A NumPy copy, yours to write to."""
-        return np.array(self._read())
+        return np.array(self._seen())
 
     @door
     def item(self, *args: Any) -> Any:
         """The one element (or the element at `args`) as a Python scalar."""
-        return np.asarray(self._read()).item(*args)
+        return self._seen().item(*args)
 
     asscalar = item
 
     @door
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
-        return np.asarray(self._read()).tolist()
+        return self._seen().tolist()
 
     @door
     def wait_to_read(self) -> None:
         """Compute the value if it is pending and wait for the device."""
         value = self.value
-        jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
+        if type(value) is not HostArray:
+            jax.block_until_ready(value.vector.sample if type(value) is Packed else self._read())
 
     wait_to_write = wait_to_read
 
     @door
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        out = np.asarray(self._read(), dtype=dtype)
+        out = np.asarray(self._seen(), dtype=dtype)
         return out.copy() if copy else out
 
     def _raw(self) -> Any:
@@ -327,7 +347,7 @@ class ndarray(Arithmetic, Handle):
             yield self[i]
 
     def __contains__(self, item: Any) -> bool:
-        return bool((np.asarray(self._read()) == np.asarray(item)).any())
+        return bool((self._seen() == np.asarray(item)).any())
 
     def __hash__(self) -> int:
         return id(self) >> 4
@@ -335,15 +355,15 @@ class ndarray(Arithmetic, Handle):
     def __repr__(self) -> str:
         value = self.value
         if _unreadable(value):
-            kind = "no value yet" if isinstance(value, Placeholder) else "traced"
+            kind = "no value yet" if isinstance(value, Placeholder) and type(value) is not HostArray else "traced"
             return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
-        text = np.array2string(np.asarray(self._read()), separator=", ", prefix="array(", threshold=1000)
+        text = np.array2string(self._seen(), separator=", ", prefix="array(", threshold=1000)
         return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
 
     def __str__(self) -> str:
         if _unreadable(self.value):
             return repr(self)
-        return str(np.asarray(self._read()))
+        return str(self._seen())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.shape and spec else format(str(self), spec)
@@ -352,11 +372,12 @@ class ndarray(Arithmetic, Handle):
 
     def copy(self, order: str = "C") -> ndarray:
         """A new array of the same value; writes to one do not show in the other. Gradients flow through."""
-        return (
-            invoke(_COPY, (self,))
-            if current_state().deferring or self._tapes()
-            else new_handle(self._read(), self.aval)
-        )
+        return invoke(_COPY, (self,)) if current_state().deferring or self._tapes() else self._again()
+
+    def _again(self) -> ndarray:
+        """A new handle on the value, which is there."""
+        value = self.value
+        return new_handle(value if type(value) is HostArray else self._read(), self.aval)
 
     def _tapes(self) -> bool:
         return current_state().recording or current_state().trace is not None or type(self.value) is Pending
@@ -373,6 +394,8 @@ class ndarray(Arithmetic, Handle):
         """The array on another device; itself where it is there already."""
         target = _device.resolve(device)
         if target is None or current_state().trace is not None:
+            return self
+        if type(self.value) is HostArray and target == jax.local_devices()[0]:
             return self
         value = settle(self)
         if value.devices() == {target}:
@@ -413,7 +436,7 @@ class ndarray(Arithmetic, Handle):
         return self.copy()
 
     def __deepcopy__(self, memo: Any) -> ndarray:
-        twin = new_handle(self._read(), self.aval)
+        twin = self._again()
         if self.variable is not None:
             twin.attach_grad(self.variable.req)
         return twin
@@ -611,13 +634,13 @@ def is_readable(array: ndarray) -> bool:
 
 def _unreadable(value: Any) -> bool:
     """Return whether there is no number to show, here or at all."""
-    if isinstance(value, Placeholder) and not isinstance(value, Zeros):
+    if isinstance(value, Placeholder) and not isinstance(value, (Zeros, HostArray)):
         return True
     trace = current_state().trace
     return isinstance(value, Tracer) or (trace is not None and not trace.transparent)
 
 
-_COPY = DerivedOp("copy", jnp.copy)
+_COPY = DerivedOp("copy", jnp.copy, form=lambda x: x)
 _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 
@@ -742,7 +765,8 @@ class _Detached(ndarray):
         if current_state().trace is not None or isinstance(taken.value, Tracer):
             return taken.value
         _set_value(self, taken.value)
-        self.aval, self.seen = taken.aval or aval_of(taken.value), base.value
+        self.aval = None if type(taken.value) is HostArray else taken.aval or aval_of(taken.value)
+        self.seen = base.value
         return taken.value
 
     @value.setter
@@ -791,7 +815,7 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
         Inside a traced forward, where there are no values.
     """
     try:
-        return np.asarray(array._read())
+        return array._seen()
     except TracedValueError as error:
         line, block = str(where.user_line()), where.block_path()
         at = f"{line}, in block {block}" if block else line

@@ -19,6 +19,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
+from gluonx.ops.host import forms
 
 __all__ = ["Region", "advanced", "basic", "mask_of", "mask_write_op", "region_read", "region_write", "spreads"]
 
@@ -144,10 +145,11 @@ def _strides(dims: Any) -> tuple[slice, ...]:
 _ops: dict[Any, DerivedOp] = {}
 
 
-def _interned(key: Any, name: str, fn: Any) -> DerivedOp:
+def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
-        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key))  # exporters read there what is indexed
+        # Exporters read in `extra` what is indexed.
+        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work))
     return found
 
 
@@ -161,7 +163,10 @@ def region_read(region: Region) -> DerivedOp:
         window, _ = _window(x, starts, dims)
         return window[_strides(dims)].reshape(shape)
 
-    return _interned(("read", dims, shape), "slice", read)
+    def read_on_host(x: Any, *starts: Any) -> Any:
+        return x[_items(dims, starts)].reshape(shape)
+
+    return _interned(("read", dims, shape), "slice", read, read_on_host, lambda *_: 1)
 
 
 def region_write(region: Region) -> DerivedOp:
@@ -179,7 +184,33 @@ def region_write(region: Region) -> DerivedOp:
             return jax.lax.dynamic_update_slice(x, value, begins)
         return jax.lax.dynamic_update_slice(x, value, starts)
 
-    return _interned(("write", dims, shape), "slice_assign", write)
+    def write_on_host(x: Any, value: Any, *starts: Any) -> Any:
+        value = _fit_on_host(value, shape, x.dtype)
+        if value is NotImplemented or 0 in shape:
+            return NotImplemented
+        x = x.copy()
+        x[_items(dims, starts)] = value.reshape([n for n, _ in dims if n is not None])
+        return x
+
+    return _interned(("write", dims, shape), "slice_assign", write, write_on_host, lambda x, *_: x.size)
+
+
+def _items(dims: Any, starts: Any) -> tuple[Any, ...]:
+    """Return the integers and slices that a region's dimensions are to NumPy."""
+    items: list[Any] = []
+    for (n, step), start in zip(dims, starts, strict=True):
+        stop = 0 if n is None else int(start) + n * step
+        items.append(int(start) if n is None else slice(int(start), None if stop < 0 else stop, step))
+    return tuple(items)
+
+
+def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    value = forms.converted(np.asarray(value), dtype)
+    if value is NotImplemented:
+        return value
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value.reshape(value.shape[1:])
+    return np.broadcast_to(value, shape)
 
 
 def _fit(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -368,7 +399,10 @@ def gather_op(pattern: Any) -> DerivedOp:
     def read(x: Any, *arrays: Any) -> Any:
         return jnp.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
 
-    return _interned(("gather", pattern), "index", read)
+    def read_on_host(x: Any, *arrays: Any) -> Any:
+        return np.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
+
+    return _interned(("gather", pattern), "index", read, read_on_host, _gathered)
 
 
 def scatter_op(pattern: Any) -> DerivedOp:
@@ -379,7 +413,21 @@ def scatter_op(pattern: Any) -> DerivedOp:
         shape = jax.eval_shape(lambda x: x[places], wide).shape
         return wide.at[places].set(_fit(value, shape, x.dtype)).reshape(x.shape)
 
-    return _interned(("scatter", pattern), "index_assign", write)
+    def write_on_host(x: Any, value: Any, *arrays: Any) -> Any:
+        places = _rebuild(pattern, arrays)
+        wide = np.expand_dims(x, _with_flags(pattern, x.ndim)).copy()
+        value = _fit_on_host(value, wide[places].shape, x.dtype)
+        if value is NotImplemented:
+            return value
+        wide[places] = value
+        return wide.reshape(x.shape)
+
+    return _interned(("scatter", pattern), "index_assign", write, write_on_host, lambda x, *_: x.size)
+
+
+def _gathered(x: Any, *arrays: Any) -> int:
+    """Return how many elements are read at most: for each index all that is behind its axis."""
+    return max([a.size for a in arrays], default=1) * (x.size // max(x.shape[:1] or (1,)))
 
 
 def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
@@ -398,4 +446,9 @@ def mask_write_op() -> DerivedOp:
         mask = mask.reshape(mask.shape + (1,) * len(rest))
         return jnp.where(mask, _fit(value, rest, x.dtype), x)
 
-    return _interned("mask_write", "mask_assign", write)
+    def write_on_host(x: Any, mask: Any, value: Any) -> Any:
+        rest = x.shape[mask.ndim :]
+        value = _fit_on_host(value, rest, x.dtype)
+        return value if value is NotImplemented else np.where(mask.reshape(mask.shape + (1,) * len(rest)), value, x)
+
+    return _interned("mask_write", "mask_assign", write, write_on_host)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred.core import Handle, Tracer
+from gluonx.deferred.core import Handle, HostArray, Tracer
 from gluonx.deferred.vectors import Packed
 from gluonx.errors import ShapeError
 
@@ -65,6 +65,8 @@ def _known(value: Any) -> Any:
         value = value.value
         if type(value) is Packed:
             return None
+        if type(value) is HostArray:
+            return value.array
     if isinstance(value, Tracer):
         return None
     if isinstance(value, jax.Array):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -14,7 +15,7 @@ import jax
 import numpy as np
 
 from gluonx import engine
-from gluonx.deferred import flushing
+from gluonx.deferred import flushing, host, where
 from gluonx.dtype import keeping_64_bits
 from gluonx.files.atomic import atomic_write
 from gluonx.profiler.trace import MARK, Origin, Rows, aggregate, origins_of, placed, read
@@ -94,6 +95,7 @@ class Profile:
         if self.began is None:
             self.began = self.at
         flushing.watchers.append(self.watch)
+        host.watchers.append(self.watch_host)
         self.running = True
 
     def close(self) -> None:
@@ -101,6 +103,7 @@ class Profile:
         engine.waitall()
         self.running = False
         flushing.watchers.remove(self.watch)
+        host.watchers.remove(self.watch_host)
         try:
             jax.profiler.stop_trace()
             self.events += self.moved(read(self.folder))
@@ -137,6 +140,20 @@ class Profile:
             structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=getattr(a, "sharding", None)) for a in args]
             known[id(program)] = program, structs
 
+    def watch_host(self, name: str, begin: float, end: float) -> None:
+        """Note an operator that NumPy ran, between two times of ``time.perf_counter``."""
+        assert self.began is not None, "a stretch was opened"
+        number = len(self.events)
+        args = {
+            "operator": name,
+            "block": where.block_path(),
+            "backward": False,
+            "hlo_module": "host",
+            "run_id": number,
+        }
+        ends = {"ts": (begin - self.began) * 1e6, "dur": (end - begin) * 1e6}
+        self.events.append({"ph": "X", "name": name, "pid": os.getpid(), "tid": 0, "args": args, **ends})
+
     def origins_in(self, module: str) -> Mapping[str, Origin]:
         """Return the origins of instructions of all programs of this name, joined: JAX's trace does the same."""
         found = self.origins.get(module)
@@ -151,6 +168,8 @@ class Profile:
     def look_at_memory(self) -> None:
         """Note what the live arrays of each device take."""
         taken: dict[str, int] = {}
+        if kept := host.nbytes():
+            taken["Memory: cpu/0"] = kept
         for array in jax.live_arrays():
             for device in array.devices():
                 name = f"Memory: {device.platform}/{device.id}"

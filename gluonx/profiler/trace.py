@@ -100,6 +100,9 @@ def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[st
     for event in events:
         args = event.get("args") or {}
         module = args.get("hlo_module")
+        if "operator" in args:  # one that the host ran
+            out.append(event)
+            continue
         if event.get("ph") == "X" and module is not None and (event["pid"], event["tid"]) in counted:
             origin = origins(module).get(args.get("hlo_op", event["name"]))
             if origin is None:

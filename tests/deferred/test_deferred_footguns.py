@@ -700,6 +700,7 @@ def test_a_print_while_debugging_does_not_disturb_the_program_of_the_loop(capsys
     assert engine.stats() | {"nodes_recorded": 0} == {
         "programs_compiled": 0,
         "dispatches": 2,
+        "host": 0,
         "nodes_recorded": 0,
         "traces": 0,
         "copies": 0,

@@ -1,0 +1,359 @@
+"""Operators that run on the host: NumPy is the interpreter, XLA the compiler.
+
+To compile an operator for shapes that it has not seen takes XLA 10 to 1,000 ms; NumPy computes it in microseconds where
+the arrays are small. So on a CPU an operator that is not recorded runs by NumPy
+
+- always, where the work is small (``limits["small"]`` elements): a call of a compiled program costs as much as NumPy;
+- else until it has spent on these shapes about as long as a compilation would have taken (``limits["allowed"]``
+  elements). From then on it is compiled, as is at once what is larger still. What was spent is counted in elements and
+  not by a clock, so that the same program runs the same way each time.
+
+How NumPy computes it: by a form of its own (:mod:`gluonx.ops.host.forms`), or else by interpreting the operator's jaxpr
+(:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype said. What neither can do is compiled, and
+so are the backwards of a training loop, which come again.
+Random operators are jaxprs too, and draw the bits that they draw under XLA.
+
+Values are :class:`~gluonx.deferred.core.HostArray` then. Invariants: nobody writes to one, none shares memory with an
+array that a user or a ``jax.Array`` has (a buffer may be donated while a view of it lives), and an operator that fails
+on the host runs again the usual way, which tells the error.
+
+``GLUONX_HOST=0``, or :func:`gluonx.engine.host`, switches all of this off.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx.deferred import growth, singular
+from gluonx.deferred.core import Handle, HostArray, Placeholder, Tracer, aval_of, counters, current_state, new_handle
+from gluonx.deferred.derived import PLAIN, needs_64_bits, program_of
+from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
+from gluonx.ops.host import forms
+from gluonx.ops.registry import BoundOp
+
+__all__ = [
+    "REFUSED",
+    "Switch",
+    "attempt",
+    "host_array",
+    "limits",
+    "nbytes",
+    "on_host",
+    "placed",
+    "run",
+    "stays_on_host",
+    "watchers",
+]
+
+REFUSED: Any = object()
+limits = {
+    "small": 4096,  # elements up to which NumPy is no slower than the call of a program
+    "allowed": 1 << 20,  # elements that NumPy may compute in place of the compilation of one operation of a jaxpr
+    "call": 1 << 10,  # elements that NumPy computes in the time that one of its functions takes to begin
+    "kept": 1024,  # kinds of inputs that are remembered of one operator
+}
+
+
+class Switch:
+    """Whether operators may run on the host."""
+
+    on = os.environ.get("GLUONX_HOST", "") != "0"
+    _near: bool | None = None
+
+    @classmethod
+    def is_near(cls) -> bool:
+        """Return whether the default device is a CPU, so that values on the host are where they are to be."""
+        near = cls._near
+        if near is None:
+            near = cls._near = jax.local_devices()[0].platform == "cpu"
+        return near
+
+
+class _Known:
+    """What is known of an operator: its form in NumPy, and by the kinds of its inputs how it has run."""
+
+    __slots__ = ("form", "seen", "work")
+
+    def __init__(self, op: Any) -> None:
+        found = forms.form_of(op)
+        self.form, self.work = (None, None) if found is None else found
+        self.seen: dict[Any, Any] = {}
+
+
+watchers: list[Any] = []  # of gluonx.profiler: called with an operator's name, its begin and its end
+_arrays: set[type] = set()  # classes of jax.Array that were met
+
+
+def stays_on_host(device: Any = None) -> bool:
+    """Return whether an array that is made on the host for `device` (None: the default one) may stay there."""
+    state = current_state()
+    if not Switch.on or state.naive or state.trace is not None or not Switch.is_near():
+        return False
+    return device is None or device == jax.local_devices()[0]
+
+
+def host_array(array: np.ndarray) -> HostArray:
+    """Return a value of `array`, which nobody else may have."""
+    array.flags.writeable = False
+    return HostArray(array)
+
+
+def nbytes() -> int:
+    """Return the bytes of all values on the host; a look at every object of the process."""
+    arrays = [each.array for each in gc.get_objects() if type(each) is HostArray]
+    return sum({id(a if a.base is None else a.base): getattr(a.base, "nbytes", a.nbytes) for a in arrays}.values())
+
+
+def attempt(op: Any, args: Any) -> Any:
+    """Run `op` on `args` on the host.
+
+    Parameters
+    ----------
+    op : BoundOp or DerivedOp
+    args : sequence
+        As for ``engine.invoke``.
+
+    Returns
+    -------
+    Handle, tuple of Handle, or `REFUSED`
+    """
+    taken = _taken(op, args)
+    if taken is None:
+        return REFUSED
+    values, foreign = taken
+    out = run(op, values)
+    if out is REFUSED:
+        return REFUSED
+    if op.cache is not PLAIN and op.name in singular.RULES:
+        singular.check(op, args, values, out)
+    if type(out) is tuple:
+        return tuple([new_handle(_kept(o, values, foreign)) for o in out])
+    return new_handle(_kept(out, values, foreign))
+
+
+def run(op: Any, values: list[Any]) -> Any:
+    """Run `op` on NumPy arrays, typed scalars and None.
+
+    Returns
+    -------
+    array, tuple of array, or `REFUSED`
+        NumPy's, possibly views of `values`.
+    """
+    return _watched(op, values) if watchers else _run(op, values)
+
+
+def _run(op: Any, values: list[Any]) -> Any:
+    known = op.host
+    if known is None:
+        known = op.host = _Known(op)
+    out: Any = REFUSED
+    if known.form is not None:
+        out = _by_form(known, known.form, values)
+    if out is REFUSED:
+        out = _by_jaxpr(op, known, values)
+        if out is REFUSED:
+            return REFUSED
+    counters.host += 1
+    return out
+
+
+def _watched(op: Any, values: list[Any]) -> Any:
+    begin = time.perf_counter()
+    out = _run(op, values)
+    if out is not REFUSED:
+        for watch in watchers:
+            watch(op.name.partition("(")[0], begin, time.perf_counter())
+    return out
+
+
+def on_host(inputs: list[Any]) -> list[Any] | None:
+    """Return arrays, scalars and None as NumPy has them; None where an array is not on the default device."""
+    values: list[Any] = []
+    for a in inputs:
+        if isinstance(a, jax.Array):
+            if isinstance(a, Tracer) or aval_of(a).sharding is not None:
+                return None
+            a = np.asarray(a)
+        values.append(a)
+    return values
+
+
+def placed(values: dict[int, Any]) -> dict[int, Any]:
+    """Return the values of a graph with those that the host computed as ``jax.Array``."""
+    slots = [slot for slot, value in values.items() if not isinstance(value, (jax.Array, Tracer))]
+    if not slots:
+        return values
+    # Copies, for they may be views of buffers of ours, which JAX would take as they are.
+    copies = [np.array(values[slot]) for slot in slots]
+    with keeping_64_bits(any(a.dtype in WIDE for a in copies)):
+        return {**values, **dict(zip(slots, jax.device_put(copies), strict=True))}
+
+
+def _scalar(number: Any, op: Any, args: Any) -> Any:
+    """Return a number in its dtype beside the other operand; the usual case takes a tenth of the rule's time."""
+    if len(args) == 2 and type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
+        other = args[1] if args[0] is number else args[0]
+        if isinstance(other, Handle):
+            dtype = (other.aval or other.value).dtype
+            if dtype in _USUAL:
+                return dtype.type(number)
+    return growth.typed(number, args, op)
+
+
+_NUMBERS = frozenset([int, float])
+_USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)])
+
+
+def _taken(op: Any, args: Any) -> tuple[list[Any], bool] | None:  # noqa: C901 - one pass, for every operator goes through it
+    """Return the arguments as NumPy has them, and whether one is memory of others; None where one is not there yet."""
+    values: list[Any] = []
+    foreign = False
+    for a in args:
+        if isinstance(a, Handle):
+            value = a.value
+            kind = type(value)
+            if kind is HostArray:
+                values.append(value.array)
+                continue
+            if kind not in _arrays:
+                if isinstance(value, Placeholder):
+                    growth.fill(a, op, args)
+                    value = a.value
+                if not isinstance(value, jax.Array) or isinstance(value, Tracer):
+                    return None
+                _arrays.add(type(value))
+            aval = a.aval
+            if aval is None:
+                aval = a.aval = aval_of(value)
+            if aval.sharding is not None:
+                return None
+            values.append(np.asarray(value))
+            foreign = True
+        elif a is None:
+            values.append(None)
+        elif isinstance(a, np.ndarray):
+            values.append(growth.operand(a, args, op))
+            foreign = True
+        elif isinstance(a, jax.Array):
+            if isinstance(a, Tracer) or aval_of(a).sharding is not None:
+                return None
+            values.append(np.asarray(a))
+            foreign = True
+        else:
+            values.append(_scalar(a, op, args))
+    return values, foreign
+
+
+def _kept(out: Any, values: list[Any], foreign: bool) -> HostArray:
+    """Return a result as the value of a handle: memory that nobody else has, and no small part of a large array."""
+    if not isinstance(out, np.ndarray):
+        out = np.asarray(out)
+    elif foreign:
+        if out.base is not None or any(out is v for v in values):
+            out = out.copy()
+    elif out.base is not None and out.nbytes * 4 < getattr(out.base, "nbytes", 0):
+        out = out.copy()
+    out.flags.writeable = False
+    return HostArray(out)
+
+
+def _size(values: list[Any]) -> int:
+    """Return the number of elements that an operator of these operands touches, were it elementwise."""
+    largest, shape = 1, None
+    for v in values:
+        if isinstance(v, np.ndarray) and v.ndim:
+            size = v.size
+            if shape is None or v.shape == shape:
+                largest, shape = max(largest, size), v.shape
+            else:  # they may be broadcast against each other
+                return largest * size if min(largest, size) > 1 and len(shape) != v.ndim else _broadcast(values)
+    return largest
+
+
+def _broadcast(values: list[Any]) -> int:
+    sizes = [v.shape for v in values if isinstance(v, np.ndarray) and v.ndim]
+    ndim = max(map(len, sizes))
+    size = 1
+    for axis in range(1, ndim + 1):
+        size *= max(s[-axis] for s in sizes if len(s) >= axis)
+    return size
+
+
+def _by_form(known: _Known, form: Any, values: list[Any]) -> Any:
+    try:
+        work = _size(values) if known.work is None else known.work(*values)
+        if work > limits["small"] and not _spend(known, _key(values), work, 1):
+            return REFUSED
+        with np.errstate(all="ignore"):
+            out = form(*values)
+    except Exception:  # the usual way says what is wrong
+        return REFUSED
+    return REFUSED if out is NotImplemented else out
+
+
+def _key(values: list[Any]) -> tuple[Any, ...]:
+    return tuple([None if v is None else (v.shape, v.dtype) for v in values])
+
+
+def _spend(known: _Known, key: Any, work: float, steps: int) -> bool:
+    """Return whether work on inputs of this kind may still be done by NumPy, and note that it is."""
+    spent = known.seen.get(key, 0) + work + steps * limits["call"]
+    if spent > (steps + _OVERHEAD) * limits["allowed"]:
+        return False
+    _remember(known, key, spent)
+    return True
+
+
+_OVERHEAD = 4  # operations that take as long to compile as a program does besides its operations
+
+
+def _remember(known: _Known, key: Any, what: Any) -> None:
+    if len(known.seen) >= limits["kept"]:
+        known.seen.clear()
+    known.seen[key] = what
+
+
+def _by_jaxpr(op: Any, known: _Known, values: list[Any]) -> Any:
+    key = ("jaxpr", *_key(values))
+    entry = known.seen.get(key)
+    if entry is None:
+        entry = _interpreted(op, values) if getattr(op, "interpreted", True) else _COMPILE
+        _remember(known, key, entry)
+    program, single = entry
+    if program is None:
+        return REFUSED
+    cheap = program.steps <= _OVERHEAD and program.cost <= limits["small"]
+    if not cheap and not _spend(known, key[1:], program.cost, program.steps):
+        _remember(known, key, _COMPILE)  # the program is not needed any more
+        return REFUSED
+    outs = program(*[v for v in values if v is not None])
+    return outs[0] if single else tuple(outs)
+
+
+_COMPILE: Any = (None, False)
+
+
+def _interpreted(op: Any, values: list[Any]) -> Any:
+    """Return what interprets `op` on such values, or None if it is to be compiled; and whether it gives one array."""
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
+
+    structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+    wide = needs_64_bits(op, values)
+    try:
+        with keeping_64_bits() if wide else without_64_bits() if kept_by_us() else keeping_64_bits(False):
+            traced = program_of(op).trace(*structs)
+            program = HostProgram(traced.jaxpr)
+    except Unsupported:
+        return _COMPILE
+    except growth.BAD_CALLS:  # the usual way says what is wrong
+        return _COMPILE
+    if program.cost == math.inf and isinstance(op, BoundOp):
+        program.cost = float(limits["small"])  # of a draw that is repeated until it holds, a few times
+    return program, type(traced.out_info) not in (tuple, list)

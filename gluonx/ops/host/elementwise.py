@@ -1,0 +1,552 @@
+"""Primitives that compute each element by itself.
+
+Functions of float32 run in float64 and are rounded once, so they are within half a unit (and what NumPy adds in the
+last place of a float64) of the true value; those of 16-bit floats run in float32. Integer division, shifts and casts
+have the values that XLA gives where C leaves them open.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, is_inexact, rule, widened
+
+__all__ = ["BROADCASTING", "cast", "elementwise_names", "inverse_error", "raised"]
+
+Fn = Callable[..., Any]
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+# Plain ufuncs: exact, or rounded once, in the operands' own dtype.
+_PLAIN: dict[str, Any] = {
+    "neg": np.negative,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "is_finite": np.isfinite,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "not": np.invert,
+    "real": np.real,
+    "imag": np.imag,
+    "conj": np.conjugate,
+    "add": np.add,
+    "add_any": np.add,
+    "sub": np.subtract,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "nextafter": np.nextafter,
+}
+
+
+def _plain(call: Call) -> Fn:
+    return _PLAIN[call.name]
+
+
+for _name in _PLAIN:
+    RULES[_name] = _plain
+
+
+@rule("mul")
+def _mul(call: Call) -> Fn:
+    if call.params.get("out_dtype") not in (None, call.ins[0].dtype):
+        raise call.unsupported("a product of another dtype")
+    return np.multiply
+
+
+@rule("sign")
+def _sign(call: Call) -> Fn:
+    if call.dtype in LOW or call.dtype.kind == "f":
+        return lambda x: np.where(x == 0, x, np.sign(x))  # keeps the sign of zero
+    return np.sign
+
+
+@rule("abs")
+def _abs(call: Call) -> Fn:
+    return widened(np.abs, call.ins[0].dtype, call.dtype) if call.ins[0].dtype.kind == "c" else np.abs
+
+
+# Functions of inexact numbers, computed in the wider type.
+
+
+def _logistic(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+def _cbrt(x: Any) -> Any:
+    return np.cbrt(x)
+
+
+_WIDE: dict[str, Any] = {
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "log": np.log,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "tanh": np.tanh,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "cbrt": _cbrt,
+    "rsqrt": _rsqrt,
+    "logistic": _logistic,
+    "atan2": np.arctan2,
+}
+
+
+def _wide(call: Call) -> Fn:
+    fn, dtype = _WIDE[call.name], call.ins[0].dtype
+    wide = WIDER.get(dtype)
+    if wide is None:
+        return fn
+    if len(call.ins) == 1:
+        return lambda x: fn(x.astype(wide)).astype(dtype)
+    return lambda x, y: fn(x.astype(wide), y.astype(wide)).astype(dtype)
+
+
+for _name in _WIDE:
+    RULES[_name] = _wide
+
+
+def raised(x: Any, y: Any) -> Any:
+    """``x ** y`` of floats of one dtype, as C computes it.
+
+    NumPy takes the root for an exponent of 0.5 that is one for all elements, which gives NaN for -inf.
+    """
+    if np.ndim(y) == 0 and y == 0.5:
+        return np.power(x, np.full(np.shape(x) or (1,), y)).reshape(np.shape(x))
+    return np.power(x, y)
+
+
+@rule("pow")
+def _pow(call: Call) -> Fn:
+    dtype, exponent = call.dtype, call.ins[1].dtype
+    if not is_inexact(dtype):
+        raise call.unsupported(f"{dtype} to the power of {exponent}")
+    wide = WIDER.get(dtype, dtype)
+    if exponent.kind in "iub":
+        power = _F64 if wide.kind == "f" else wide
+        return lambda x, y: np.power(x.astype(power if wide.kind == "f" else wide), y.astype(power)).astype(dtype)
+    return lambda x, y: raised(x.astype(wide), y.astype(wide)).astype(dtype)
+
+
+@rule("integer_pow")
+def _integer_pow(call: Call) -> Fn:
+    y, dtype = call.params["y"], call.dtype
+    if y == 2:
+        return np.square
+    wide = WIDER.get(dtype, dtype) if is_inexact(dtype) else dtype
+
+    def run(x: Any) -> Any:
+        base, left, result = x.astype(wide), abs(y), None
+        while left:
+            if left & 1:
+                result = base if result is None else result * base
+            left >>= 1
+            if left:
+                base = base * base
+        if result is None:
+            result = np.ones_like(base)
+        return (1 / result if y < 0 else result).astype(dtype)
+
+    return run
+
+
+@rule("div")
+def _div(call: Call) -> Fn:
+    if is_inexact(call.dtype):
+        return np.divide if call.dtype.kind != "c" else widened(np.divide, call.dtype)
+    return _whole_division(call, _quotient, np.array(-1).astype(call.dtype))
+
+
+@rule("rem")
+def _rem(call: Call) -> Fn:
+    if is_inexact(call.dtype):
+        return np.fmod if call.dtype not in LOW else widened(np.fmod, call.dtype)
+    return _whole_division(call, np.fmod, None)
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor and truncation are one
+
+
+def _whole_division(call: Call, fn: Fn, by_zero: Any) -> Fn:
+    """`fn` of whole numbers as XLA has it: x/0 is -1 (all bits set), x%0 is x, and the least number by -1 wraps."""
+    signed = call.dtype.kind == "i"
+    divisor = call.known[1]
+    if divisor is not None and np.all(divisor != 0) and not (signed and np.any(divisor == -1)):
+        return np.floor_divide if fn is _quotient and not signed else fn
+    minus_one = np.array(-1 if signed else 0).astype(call.dtype)
+    one = np.array(1, call.dtype)
+
+    def run(x: Any, y: Any) -> Any:
+        zero, negative = y == 0, (y == minus_one) & signed
+        safe = np.where(zero | negative, one, y)
+        if by_zero is None:
+            return np.where(zero, x, np.where(negative, np.zeros_like(x), fn(x, safe)))
+        return np.where(zero, by_zero, np.where(negative, np.negative(x), fn(x, safe)))
+
+    return run
+
+
+@rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
+def _shift(call: Call) -> Fn:
+    """Shifts by the width or more, or by less than zero, give what shifting bit by bit would."""
+    dtype, left = call.dtype, call.name == "shift_left"
+    bits = dtype.itemsize * 8
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    arithmetic = call.name == "shift_right_arithmetic"
+    worker = np.dtype(f"i{dtype.itemsize}") if arithmetic else unsigned
+    fn = np.left_shift if left else np.right_shift
+    by, native = call.known[1], worker == dtype
+    if by is not None and np.all((by >= 0) & (by < bits)):
+        if native:
+            return fn
+        amount = np.asarray(by).astype(worker)
+        return lambda x, y: fn(np.asarray(x).view(worker), amount).view(dtype)
+    most, none = worker.type(bits - 1), worker.type(0)
+
+    def run(x: Any, y: Any) -> Any:
+        x, y = np.asarray(x).view(worker), np.asarray(y).view(unsigned)
+        over = y >= bits
+        shifted = fn(x, np.where(over, unsigned.type(0), y).astype(worker))
+        return np.where(over, np.right_shift(x, most) if arithmetic else none, shifted).view(dtype)
+
+    return run
+
+
+@rule("clamp")
+def _clamp(call: Call) -> Fn:
+    return lambda low, x, high: np.minimum(np.maximum(x, low), high)
+
+
+@rule("select_n")
+def _select_n(call: Call) -> Fn:
+    keyed = call.outs[0].key and call.ins[0].shape != ()
+    if len(call.ins) == 2:
+        return lambda which, case: case
+    if call.ins[0].dtype == np.bool_:
+        if keyed:
+            return lambda which, no, yes: np.where(which[..., None], yes, no)
+        return lambda which, no, yes: np.where(which, yes, no)
+    last = len(call.ins) - 2
+
+    def run(which: Any, *cases: Any) -> Any:
+        which = np.asarray(which)[..., None] if keyed else which
+        out = cases[last]
+        for i in range(last - 1, -1, -1):
+            out = np.where(np.less_equal(which, i), cases[i], out)
+        return out
+
+    return run
+
+
+@rule("round")
+def _round(call: Call) -> Fn:
+    if int(call.params["rounding_method"]) == 1:
+        return np.rint
+
+    def away(x: Any) -> Any:
+        whole = np.trunc(x)
+        return np.copysign(np.abs(whole) + (np.abs(x - whole) >= 0.5), x)
+
+    return widened(away, call.dtype) if call.dtype in LOW else lambda x: away(x).astype(call.dtype)
+
+
+@rule("complex")
+def _complex(call: Call) -> Fn:
+    dtype = call.dtype
+
+    def run(real: Any, imag: Any) -> Any:
+        out = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), dtype)
+        out.real, out.imag = real, imag
+        return out
+
+    return run
+
+
+@rule("population_count")
+def _population_count(call: Call) -> Fn:
+    dtype = call.dtype
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return lambda x: np.bitwise_count(np.asarray(x).view(unsigned)).astype(dtype)
+
+
+@rule("clz")
+def _clz(call: Call) -> Fn:
+    dtype = call.dtype
+    bits, unsigned = dtype.itemsize * 8, np.dtype(f"u{dtype.itemsize}")
+
+    def run(x: Any) -> Any:
+        x = np.asarray(x).view(unsigned)
+        high, low = (np.frexp(part.astype(_F64))[1] for part in (x >> np.array(bits // 2, unsigned), x))
+        # Of 64 bits the lower half is looked at alone, for a float64 would round it.
+        if bits == 64:
+            low = np.frexp((x & np.uint64(0xFFFFFFFF)).astype(_F64))[1]
+        return (bits - np.where(high > 0, high + bits // 2, low)).astype(dtype)
+
+    return run
+
+
+@rule("mulhi")
+def _mulhi(call: Call) -> Fn:
+    dtype = call.dtype
+    if dtype.itemsize > 4:
+        raise call.unsupported(f"the upper half of products of {dtype}")
+    wide, bits = np.dtype(f"{dtype.kind}8"), dtype.itemsize * 8
+    return lambda x, y: (x.astype(wide) * y.astype(wide) >> wide.type(bits)).astype(dtype)
+
+
+@rule("eq_to", "lt_to", "le_to")
+def _total_order(call: Call) -> Fn:
+    """Comparison in the order -NaN < -inf < ... < -0 < +0 < ... < inf < NaN."""
+    dtype = call.ins[0].dtype
+    fn = {"eq_to": np.equal, "lt_to": np.less, "le_to": np.less_equal}[call.name]
+    if not is_inexact(dtype):
+        return fn
+    if dtype.kind == "c":
+        raise call.unsupported(f"{dtype}")
+    whole = np.dtype(f"i{dtype.itemsize}")
+    most = whole.type(np.iinfo(whole).max)
+
+    def order(x: Any) -> Any:
+        bits = np.asarray(x).view(whole)
+        return np.where(bits < 0, bits ^ most, bits)
+
+    return lambda x, y: fn(order(x), order(y))
+
+
+# Casts.
+
+
+def cast(source: np.dtype, target: np.dtype) -> Fn:
+    """Return the function that casts as XLA does: floats saturate in integers, NaN is 0, complex lose a part."""
+    if source.kind == "c" and target.kind != "c":
+        inner = cast(np.dtype(f"f{source.itemsize // 2}"), target)
+        return lambda x: inner(x.real)
+    if is_inexact(source) and target.kind in "iu":
+        return functools.partial(_saturated, np.iinfo(target), target)
+    return lambda x: x.astype(target)
+
+
+def _saturated(bounds: np.iinfo, target: np.dtype, x: Any) -> Any:
+    wide = x.astype(_F64)
+    low, high = float(bounds.min), float(bounds.max)  # the latter rounds up to a power of two in 64 bits
+    within = (wide >= low) & (wide < high)
+    if within.all():
+        return wide.astype(target)
+    inside = np.where(within, wide, 0.0).astype(target)
+    return np.where(wide >= high, target.type(bounds.max), np.where(wide < low, target.type(bounds.min), inside))
+
+
+@rule("convert_element_type")
+def _convert_element_type(call: Call) -> Fn:
+    source, target = call.ins[0].dtype, call.dtype
+    if source.names or target.names:  # float0
+        shape = call.shape
+        return lambda x: np.zeros(shape, target)
+    return cast(source, target)
+
+
+@rule("bitcast_convert_type")
+def _bitcast_convert_type(call: Call) -> Fn:
+    source, target = call.ins[0].dtype, call.dtype
+    shape = call.shape
+    if source.itemsize == target.itemsize:
+        return lambda x: np.asarray(x).view(target)
+    return lambda x: np.array(x, order="C", copy=None).reshape(-1).view(target).reshape(shape)
+
+
+@rule("reduce_precision")
+def _reduce_precision(call: Call) -> Fn:
+    """Round to fewer bits of mantissa and exponent: ties to even, subnormal results to zero, large ones to infinity."""
+    dtype = call.dtype
+    exponent, mantissa = call.params["exponent_bits"], call.params["mantissa_bits"]
+    sizes = {2: (5, 10), 4: (8, 23), 8: (11, 52)}
+    own_exponent, own_mantissa = (8, 7) if str(dtype) == "bfloat16" else sizes.get(dtype.itemsize, (0, 0))
+    if dtype.kind == "c" or own_exponent == 0 or mantissa == 0:
+        raise call.unsupported(f"{dtype} to {mantissa} bits of mantissa")
+    whole = np.dtype(f"u{dtype.itemsize}")
+    word = whole.type
+    cut = max(own_mantissa - mantissa, 0)
+    half_less_one, mask = word((1 << cut >> 1) - 1 if cut else 0), word(~((1 << cut) - 1) & int(np.iinfo(whole).max))
+    sign = word(1 << (dtype.itemsize * 8 - 1))
+    bias, own_bias = (1 << (exponent - 1)) - 1, (1 << (own_exponent - 1)) - 1
+    narrow = exponent < own_exponent
+    most, least = own_bias + bias, own_bias - bias + 1  # biased exponents of what the narrower type holds
+    infinity = word(((1 << own_exponent) - 1) << own_mantissa)
+
+    def run(x: Any) -> Any:
+        x = np.asarray(x)
+        bits = x.view(whole)
+        rounded = bits
+        if cut:
+            rounded = (bits + half_less_one + ((bits >> word(cut)) & word(1))) & mask
+        if narrow:
+            found = ((rounded & ~sign) >> word(own_mantissa)).astype(np.int64)
+            rounded = np.where(found > most, (bits & sign) | infinity, rounded)
+            rounded = np.where(found < least, bits & sign, rounded)
+        return np.where(x != x, x, np.asarray(rounded, whole).view(dtype))
+
+    return run
+
+
+# Special functions: SciPy's, in float64.
+
+
+def _special(name: str) -> Fn:
+    import scipy.special
+
+    return getattr(scipy.special, name)
+
+
+def _zeta(x: Any, q: Any) -> Any:
+    found = _special("zeta")(x, q)
+    found = np.where((np.isinf(q) & (q > 0)) | np.isinf(x), np.nan, found)
+    poles = (q <= 0) & (q == np.floor(q)) & (x > 1)
+    return np.where(poles, np.where(x % 2 == 0, np.inf, np.nan), found)
+
+
+def _polygamma(order: Any, x: Any) -> Any:
+    series = np.where(order % 2 == 0, -1.0, 1.0) * _special("gamma")(order + 1) * _zeta(order + 1, x)
+    return np.where(order == 0, _digamma(x), series)
+
+
+def _digamma(x: Any) -> Any:
+    return np.where(x == 0, np.nan, _special("psi")(x))
+
+
+def _lgamma(x: Any) -> Any:
+    return np.where(np.isinf(x), np.inf, _special("gammaln")(x))
+
+
+_SPECIAL: dict[str, str | Fn] = {
+    "erf": "erf",
+    "erfc": "erfc",
+    "lgamma": _lgamma,
+    "digamma": _digamma,
+    "polygamma": _polygamma,
+    "zeta": _zeta,
+    "igamma": "gammainc",
+    "igammac": "gammaincc",
+    "bessel_i0e": "i0e",
+    "bessel_i1e": "i1e",
+    "regularized_incomplete_beta": "betainc",
+}
+
+
+def _specially(call: Call) -> Fn:
+    found, dtype = _SPECIAL[call.name], call.dtype
+    fn = _special(found) if isinstance(found, str) else found
+    call.cost *= 8
+    if len(call.ins) == 1:
+        return lambda x: fn(x.astype(_F64)).astype(dtype)
+    return lambda *arrays: fn(*[x.astype(_F64) for x in arrays]).astype(dtype)
+
+
+for _name in _SPECIAL:
+    RULES[_name] = _specially
+
+
+# Polynomials for single precision by Giles ("Approximating the erfinv function", 2012), highest power first.
+_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087)
+_CENTRE += (-0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
+_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773)
+_TAIL += (-0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+_COEFFICIENTS = np.array([_CENTRE, _TAIL], np.float32)
+
+
+def inverse_error(x: Any) -> Any:
+    """Return the inverse of the error function, of float32 or float64.
+
+    That of float32 is XLA's approximation, errors included: they are of some ten units where `x` is near 1, and normal
+    draws, which are made by it, should be the same numbers wherever they are made.
+
+    Examples
+    --------
+    >>> inverse_error(np.float32([0, 0.5])).round(4)
+    array([0.    , 0.4769], dtype=float32)
+    """
+    if x.dtype == _F64:
+        return _special("erfinv")(x)
+    w = -np.log1p(-(x * x).astype(_F64)).astype(_F32)
+    inner = w < 5
+    if inner.all():
+        w, (first, *rest) = w - np.float32(2.5), _COEFFICIENTS[0]
+    else:
+        w = np.where(inner, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
+        first, *rest = [np.where(inner, *pair) for pair in _COEFFICIENTS.T]
+    p = first * np.ones_like(w)
+    for c in rest:
+        p = p * w + c
+    return np.where(np.abs(x) == 1, np.copysign(np.float32(np.inf), x), p * x)
+
+
+@rule("erf_inv")
+def _erf_inv(call: Call) -> Fn:
+    dtype = call.dtype
+    call.cost *= 8
+    return inverse_error if dtype not in LOW else lambda x: inverse_error(x.astype(_F32)).astype(dtype)
+
+
+@rule("igamma_grad_a")
+def _igamma_grad_a(call: Call) -> Fn:
+    """By the implicit derivative of a draw, for which JAX has the series as a program: dP/da = -dx/da * density."""
+    import jax
+    from jax import lax
+
+    from gluonx.ops.host.jaxprs import Block
+
+    def series(a: Any, x: Any) -> Any:
+        moved: Any = lax.random_gamma_grad(a, x)  # type: ignore[call-arg]  # a wrapper hides its signature
+        return -moved * lax.exp((a - 1) * lax.log(x) - x - lax.lgamma(a))
+
+    with jax.enable_x64(True):
+        aval = jax.ShapeDtypeStruct(call.shape, _F64)
+        block = Block(jax.make_jaxpr(series)(aval, aval))
+    dtype = call.dtype
+    call.cost = block.cost
+
+    def run(a: Any, x: Any) -> Any:
+        found = block(a.astype(_F64), x.astype(_F64))[0]
+        return np.where((x == 0) & (a > 0), 0.0, found).astype(dtype)
+
+    return run
+
+
+elementwise_names = frozenset(RULES)
+"""Every primitive whose rule stands in this module."""
+
+BROADCASTING = elementwise_names - {
+    "igamma_grad_a",
+    "bitcast_convert_type",
+    "convert_element_type",
+    "reduce_precision",
+    "complex",
+}
+"""Those whose functions compute the same on operands that are broadcast only by NumPy."""

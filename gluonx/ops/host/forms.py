@@ -1,0 +1,770 @@
+"""Forms in NumPy of the operators that interactive code uses most.
+
+A form takes NumPy arrays (and typed NumPy scalars) where the operator of the same name takes JAX arrays, with the same
+static attributes, and gives the same result: dtype and shape always, integers, comparisons and moves exactly, floats
+to within two units in the last place. It says ``NotImplemented`` where NumPy's semantics are not XLA's (mixed dtypes,
+floats that become integers out of range); such a call, and every operator without a form, is interpreted from its jaxpr
+(:mod:`gluonx.ops.host.jaxprs`). So a form is a matter of speed, and may be left out.
+
+Functions like ``exp`` are computed in double precision and rounded once, sums are accumulated in it. Forms may give
+views of their operands, and never write to them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.dtype import bfloat16
+from gluonx.ops.common import axis_of
+from gluonx.ops.host import elementwise
+from gluonx.ops.host.draws import cipher
+from gluonx.ops.registry import OPS, BoundOp, Lifted
+from gluonx.ops.tensor import new_shape, stop_index
+
+__all__ = ["arange", "converted", "filled", "form", "form_of", "full", "raised"]
+
+Form = Callable[..., Any]
+Work = Callable[..., int]
+
+_BOOL, _INT32, _INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
+_HALF, _SINGLE, _DOUBLE = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+_FLOATS = frozenset([_SINGLE, _DOUBLE])
+_HALVES = frozenset([_HALF, bfloat16])
+_WIDER = {_HALF: _SINGLE, bfloat16: _SINGLE, _SINGLE: _DOUBLE, _DOUBLE: _DOUBLE}
+"""The type in which functions of each float type are computed."""
+
+_FORMS: dict[str, tuple[Form, Work | None]] = {}
+
+
+def form_of(op: Any) -> tuple[Form, Work | None] | None:
+    """The form of an operator, on its arrays alone, and what tells how many elements it touches; None without one.
+
+    Without the latter the operator is elementwise, or reads each operand once.
+    """
+    if not isinstance(op, BoundOp):
+        form = getattr(op, "form", None)
+        return None if form is None else (form, getattr(op, "work", None))
+    found = _FORMS.get(op.name)
+    if found is None or op.random is not op.op.random:  # a draw that depends on the mode, such as dropout's
+        return None
+    form, work = found
+    if isinstance(op, Lifted):
+        return _lowered(op, form), None if work is None else functools.partial(work, **op.constant.attrs)
+    return functools.partial(form, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
+
+
+def _lowered(op: Lifted, form: Form) -> Form:
+    """The form of an operator some of whose attributes come as operands, the last ones."""
+    places, attrs, count = op.places, op.attrs, -len(op.places)
+
+    def run(*args: Any) -> Any:
+        numbers = dict(zip(places, map(float, args[count:]), strict=True))
+        return form(*args[:count], **attrs, **numbers)
+
+    return run
+
+
+def form(name: str, work: Work | None = None) -> Callable[[Form], Form]:
+    """Make the decorated function the form of the operator `name`; `work` tells how many elements it touches."""
+
+    def decorate(fn: Form) -> Form:
+        _FORMS[OPS[name].name] = fn, work
+        return fn
+
+    return decorate
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------------
+
+
+def _computed(fn: Any) -> Form:
+    """A function of floats, computed in a wider type."""
+
+    def run(x: Any) -> Any:
+        wider = _WIDER.get(x.dtype)
+        if wider is None:
+            return NotImplemented
+        return fn(x, dtype=wider).astype(x.dtype) if x.dtype in _FLOATS else fn(x.astype(wider)).astype(x.dtype)
+
+    return run
+
+
+def _exact(fn: Any, kinds: str = "fiu") -> Form:
+    """A function that NumPy computes as XLA does, in the type of its operand; of half precision by way of single."""
+
+    def run(x: Any) -> Any:
+        if x.dtype in _HALVES:
+            return fn(x.astype(_SINGLE)).astype(x.dtype)
+        return fn(x) if x.dtype.kind in kinds else NotImplemented
+
+    return run
+
+
+def _asked(fn: Any) -> Form:
+    """A test of each element of floats."""
+
+    def run(x: Any) -> Any:
+        return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
+
+    return run
+
+
+def _scipy(name: str) -> Form:
+    def run(x: Any) -> Any:
+        from scipy import special  # seldom, and slow to import
+
+        wider = _WIDER.get(x.dtype)
+        return NotImplemented if wider is None else getattr(special, name)(x.astype(_DOUBLE)).astype(x.dtype)
+
+    return run
+
+
+def _in_double(compute: Callable[[Any], Any]) -> Form:
+    """A formula on float64."""
+
+    def run(x: Any) -> Any:
+        return compute(x.astype(_DOUBLE)).astype(x.dtype) if x.dtype in _WIDER else NotImplemented
+
+    return run
+
+
+def _relu(x: Any) -> Any:
+    return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _WIDER else NotImplemented
+
+
+_sigmoid = _in_double(lambda x: 1 / (1 + np.exp(-x)))
+_softrelu = _in_double(lambda x: np.logaddexp(x, 0))
+_tanh = _computed(np.tanh)
+_log_sigmoid = _in_double(lambda x: -np.logaddexp(-x, 0))
+_softsign = _in_double(lambda x: x / (1 + np.abs(x)))
+_silu = _in_double(lambda x: x / (1 + np.exp(-x)))
+_same = lambda x: x  # noqa: E731
+
+_UNARY: dict[str, Form] = {
+    **{n: _computed(getattr(np, n)) for n in (
+        "exp", "log", "expm1", "log1p", "log2", "log10", "exp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+        "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "cbrt",
+    )},
+    **{n: _exact(getattr(np, n), "f") for n in ("sqrt", "floor", "ceil", "trunc", "rint")},
+    **{n: _exact(getattr(np, n)) for n in ("negative", "absolute", "square")},
+    **{n: _asked(getattr(np, n)) for n in ("isnan", "isinf", "isfinite", "isposinf", "isneginf")},
+    "relu": _relu,
+    "sigmoid": _sigmoid,
+    "tanh": _tanh,
+    "softrelu": _softrelu,
+    "softsign": _softsign,
+    "log_sigmoid": _log_sigmoid,
+    "silu": _silu,
+    "reciprocal": _exact(lambda x: 1 / x, "f"),
+    "rsqrt": _in_double(lambda x: 1 / np.sqrt(x)),
+    "erf": _scipy("erf"),
+    "erfinv": _scipy("erfinv"),
+    "gammaln": _scipy("gammaln"),
+    "logical_not": lambda x: np.logical_not(x.astype(_SINGLE) if x.dtype in _HALVES else x),
+    "bitwise_not": lambda x: np.invert(x) if x.dtype.kind in "biu" else NotImplemented,
+    "copy": _same,
+    "stop_gradient": _same,
+}  # fmt: skip
+
+for _name, _unary in _UNARY.items():
+    form(_name)(_unary)
+
+_ACTIVATIONS = {
+    "relu": _relu, "sigmoid": _sigmoid, "tanh": _tanh, "softrelu": _softrelu, "softsign": _softsign,
+    "log_sigmoid": _log_sigmoid, "silu": _silu,
+}  # fmt: skip
+
+
+@form("activation")
+def _activation(x: Any, *, act_type: str) -> Any:
+    compute = _ACTIVATIONS.get(act_type)
+    return NotImplemented if compute is None else compute(x)
+
+
+@functools.cache
+def _promoted_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
+    """The common type of two operands, one of them a float; None for two that JAX's switch decides on."""
+    if a not in _WIDER and b not in _WIDER:
+        return None
+    return np.dtype(jnp.promote_types(a, b))
+
+
+def _paired(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """Two operands in their common type; half precision stays what it is."""
+    if x.dtype == y.dtype:
+        return x, y
+    dtype = _promoted_dtype(x.dtype, y.dtype)
+    return None if dtype is None else (x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+
+
+def _arithmetic(fn: Any, kinds: str) -> Form:
+    def run(x: Any, y: Any) -> Any:
+        if x.dtype != y.dtype:
+            pair = _paired(x, y)
+            if pair is None:
+                return NotImplemented
+            x, y = pair
+        dtype = x.dtype
+        if dtype in _HALVES and "f" in kinds:
+            return fn(x.astype(_SINGLE), y.astype(_SINGLE)).astype(dtype)
+        return fn(x, y) if dtype.kind in kinds else NotImplemented
+
+    return run
+
+
+def _in_two_doubles(fn: Any) -> Form:
+    def run(x: Any, y: Any) -> Any:
+        pair = _paired(x, y)
+        if pair is None or pair[0].dtype not in _WIDER:
+            return NotImplemented
+        return fn(pair[0].astype(_DOUBLE), pair[1].astype(_DOUBLE)).astype(pair[0].dtype)
+
+    return run
+
+
+def _divided(x: Any, y: Any) -> Any:
+    whole = x.dtype.kind in "biu", y.dtype.kind in "biu"
+    return _quotient(x.astype(_SINGLE), y.astype(_SINGLE)) if all(whole) else _quotient(x, y)
+
+
+_quotient = _arithmetic(np.true_divide, "f")
+
+
+def _whole_division(fn: Any) -> Form:
+    """A quotient or remainder of integers, none of them divided by 0."""
+
+    def run(x: Any, y: Any) -> Any:
+        return fn(x, y) if x.dtype == y.dtype and x.dtype.kind in "iu" and y.all() else NotImplemented
+
+    return run
+
+
+def raised(exponent: int) -> Form:
+    """The form of ``x ** exponent``, of floats."""
+
+    def run(x: Any) -> Any:
+        if exponent == 2:
+            return _UNARY["square"](x)
+        if x.dtype not in _WIDER:
+            return NotImplemented
+        return np.power(x.astype(_DOUBLE), exponent).astype(x.dtype)
+
+    return run
+
+
+def _comparison(fn: Any) -> Form:
+    def run(x: Any, y: Any) -> Any:
+        pair = _paired(x, y)
+        if pair is None:
+            return NotImplemented
+        x, y = pair
+        return fn(x.astype(_SINGLE), y.astype(_SINGLE)) if x.dtype in _HALVES else fn(x, y)
+
+    return run
+
+
+def _chosen(better: Any, other_nan: bool) -> Form:
+    """The larger or smaller of two; which of them at a tie or NaN is the operator's own rule."""
+
+    def run(x: Any, y: Any) -> Any:
+        pair = _paired(x, y)
+        if pair is None:
+            return NotImplemented
+        x, y = pair
+        nan = y if other_nan else x
+        return np.where(better(x, y) | (nan != nan), x, y) if x.dtype.kind in "fV" else np.where(better(x, y), x, y)
+
+    return run
+
+
+_BINARY: dict[str, Form] = {
+    "add": _arithmetic(np.add, "fiu"),
+    "subtract": _arithmetic(np.subtract, "fiu"),
+    "multiply": _arithmetic(np.multiply, "fiu"),
+    "true_divide": _divided,
+    "floor_divide": _whole_division(np.floor_divide),
+    "mod": _whole_division(np.mod),
+    "power": _in_two_doubles(elementwise.raised),
+    "arctan2": _in_two_doubles(np.arctan2),
+    "hypot": _in_two_doubles(np.hypot),
+    "logaddexp": _in_two_doubles(np.logaddexp),
+    "maximum": _chosen(np.greater_equal, False),
+    "minimum": _chosen(np.less_equal, False),
+    "fmax": _chosen(np.greater_equal, True),
+    "fmin": _chosen(np.less_equal, True),
+    **{n: _comparison(getattr(np, n)) for n in (
+        "equal", "not_equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or",
+        "logical_xor",
+    )},
+    **{n: _arithmetic(getattr(np, n), "biu") for n in ("bitwise_and", "bitwise_or", "bitwise_xor")},
+}  # fmt: skip
+
+for _name, _binary in _BINARY.items():
+    form(_name)(_binary)
+
+
+@form("clip")
+def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    for bound, keep in ((a_min, _FORMS["maximum"][0]), (a_max, _FORMS["minimum"][0])):
+        if bound is not None:
+            if bound.dtype != x.dtype and (bound.ndim or bound.dtype.kind != x.dtype.kind):
+                return NotImplemented
+            x = keep(x, bound.astype(x.dtype))
+    return x
+
+
+@form("where")
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    pair = _paired(x, y)
+    if pair is None:
+        return NotImplemented
+    return np.where(condition.astype(bool), *pair)
+
+
+@form("leaky_relu")
+def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **rest: Any) -> Any:
+    if act_type != "leaky" or x.dtype not in _FLOATS:
+        return NotImplemented
+    return np.where(x <= 0, x * x.dtype.type(slope), x)
+
+
+def _fits(x: Any, dtype: np.dtype) -> bool:
+    """Return whether all floats of `x` are numbers that the integers of `dtype` hold."""
+    ends = np.iinfo(_INT32 if dtype.itemsize < 4 else dtype)
+    return not x.size or bool((x >= ends.min).all() and (x <= math.nextafter(float(ends.max) + 1, 0)).all())
+
+
+def converted(x: Any, dtype: np.dtype) -> Any:
+    """`x` in another dtype, as `gluonx.ops.common.converted` gives it; NotImplemented where floats do not fit."""
+    if x.dtype == dtype:
+        return x
+    if x.dtype.kind in "fV" and dtype.kind in "iu":
+        x = x.astype(_SINGLE) if x.dtype in _HALVES else x
+        if not _fits(x, dtype):
+            return NotImplemented
+        return x.astype(_INT32).astype(dtype) if dtype.itemsize < 4 else x.astype(dtype)
+    if "c" in (x.dtype.kind, dtype.kind):
+        return NotImplemented
+    if x.dtype in _HALVES and dtype == _BOOL:
+        x = x.astype(_SINGLE)
+    return x.astype(dtype)
+
+
+@form("cast")
+def _cast(x: Any, *, dtype: Any) -> Any:
+    return converted(x, np.dtype(dtype))
+
+
+# -- reductions -------------------------------------------------------------------------------------------------------
+
+
+def _sums(fn: Any) -> Form:
+    """A sum or product, accumulated in double precision; integers as JAX widens them."""
+
+    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+        own = x.dtype
+        if dtype is not None:
+            return NotImplemented
+        if own in _WIDER:
+            wide = x.astype(_SINGLE) if own in _HALVES else x
+            return fn(wide, axis=axis, dtype=_DOUBLE, keepdims=keepdims).astype(own)
+        if own.kind not in "biu" or jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+            return NotImplemented
+        to = own if own.itemsize >= 4 else np.dtype(np.uint32) if own.kind == "u" else _INT32
+        return fn(x, axis=axis, dtype=to, keepdims=keepdims)
+
+    return run
+
+
+form("sum")(_sums(np.sum))
+form("prod")(_sums(np.prod))
+
+
+def _moments(fn: Any) -> Form:
+    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool, **options: Any) -> Any:
+        if dtype is not None or x.dtype not in _WIDER:
+            return NotImplemented
+        return np.asarray(fn(x.astype(_DOUBLE), axis=axis, keepdims=keepdims, **options)).astype(x.dtype)
+
+    return run
+
+
+for _name in ("mean", "var", "std"):
+    form(_name)(_moments(getattr(np, _name)))
+
+
+def _extreme(fn: Any) -> Form:
+    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+        if x.dtype in _HALVES:
+            return fn(x.astype(_SINGLE), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return fn(x, axis=axis, keepdims=keepdims)
+
+    return run
+
+
+def _test(fn: Any) -> Form:
+    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+        return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x, axis=axis, keepdims=keepdims)
+
+    return run
+
+
+for _name, _reduction in (
+    ("max", _extreme(np.max)),
+    ("min", _extreme(np.min)),
+    ("all", _test(np.all)),
+    ("any", _test(np.any)),
+):
+    form(_name)(_reduction)
+
+
+def _place(fn: Any) -> Form:
+    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+        if x.dtype in _HALVES or not x.ndim:
+            return NotImplemented
+        return fn(x, axis=axis, keepdims=keepdims).astype(_INT64)
+
+    return run
+
+
+form("argmax")(_place(np.argmax))
+form("argmin")(_place(np.argmin))
+
+
+@form("cumsum")
+def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
+    if dtype is not None or x.dtype not in _FLOATS:
+        return NotImplemented
+    return np.cumsum(x, axis=axis, dtype=_DOUBLE).astype(x.dtype)
+
+
+def _weights(x: Any, axis: int) -> tuple[Any, Any, Any]:
+    x = x.astype(_DOUBLE)
+    shifted = x - x.max(axis=axis, keepdims=True)
+    powers = np.exp(shifted)
+    return shifted, powers, powers.sum(axis=axis, keepdims=True)
+
+
+def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: Any) -> bool:
+    return (
+        length is None and temperature is None and not use_length and dtype is None and x.dtype in _WIDER and x.size > 0
+    )
+
+
+@form("softmax")
+def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool, dtype: Any) -> Any:
+    if not _is_plain(x, length, temperature, use_length, dtype):
+        return NotImplemented
+    _, powers, total = _weights(x, axis)
+    return (powers / total).astype(x.dtype)
+
+
+@form("log_softmax")
+def _log_softmax(
+    x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool = False, dtype: Any
+) -> Any:
+    if not _is_plain(x, length, temperature, use_length, dtype):
+        return NotImplemented
+    shifted, _, total = _weights(x, axis)
+    return (shifted - np.log(total)).astype(x.dtype)
+
+
+@form("layer_norm", lambda x, *_, **__: 4 * x.size)
+def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool) -> Any:
+    axis = axis_of(axis, x.ndim, "layer_norm")
+    sizes = (x.shape[axis],)
+    if (
+        output_mean_var
+        or any(v.dtype not in _WIDER for v in (x, gamma, beta))
+        or not gamma.shape == beta.shape == sizes
+    ):
+        return NotImplemented
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    wide = x.astype(_DOUBLE)
+    centred = wide - wide.mean(axis=axis, keepdims=True)
+    scale = 1 / np.sqrt((centred * centred).mean(axis=axis, keepdims=True) + eps)
+    return (centred * scale * gamma.astype(_DOUBLE).reshape(shape) + beta.astype(_DOUBLE).reshape(shape)).astype(
+        x.dtype
+    )
+
+
+@form("sort", lambda x, **_: 8 * x.size)
+def _sort(x: Any, *, axis: Any, descending: bool) -> Any:
+    if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
+        return NotImplemented
+    if x.dtype.kind == "f" and not x.all():
+        return NotImplemented  # zeros have an order by their sign
+    return np.sort(x, axis=axis, kind="stable")
+
+
+@form("argsort", lambda x, **_: 8 * x.size)
+def _argsort(x: Any, *, axis: Any, descending: bool, dtype: Any) -> Any:
+    if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
+        return NotImplemented
+    return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
+
+
+# -- products ---------------------------------------------------------------------------------------------------------
+
+_DEEP = 16  # products of a matrix product that take as long as one elementwise operation
+
+
+def _product(fn: Any) -> Form:
+    def run(x: Any, y: Any) -> Any:
+        if x.dtype != y.dtype:
+            return NotImplemented
+        if x.dtype in _HALVES:
+            return fn(x.astype(_SINGLE), y.astype(_SINGLE)).astype(x.dtype)
+        return fn(x, y) if x.dtype in _FLOATS else NotImplemented
+
+    return run
+
+
+def _product_work(x: Any, y: Any, **_: Any) -> int:
+    if x.ndim < 2 or y.ndim < 2:
+        return max(x.size, y.size)
+    return max(x.size, y.size, x.size * y.shape[-1] // _DEEP)
+
+
+form("matmul", _product_work)(_product(np.matmul))
+form("dot", lambda x, y: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(_product(np.dot))
+
+
+@form("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
+def _batch_dot(x: Any, y: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    x = np.swapaxes(x, -1, -2) if transpose_a else x
+    y = np.swapaxes(y, -1, -2) if transpose_b else y
+    return _FORMS["matmul"][0](x, y)
+
+
+@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size, x.size * w.shape[0] // _DEEP))
+def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool) -> Any:
+    bias = None if no_bias else bias
+    if x.ndim < 2 or x.dtype != _SINGLE or weight.dtype != _SINGLE:
+        return NotImplemented
+    if flatten:
+        x = x.reshape(x.shape[0], math.prod(x.shape[1:]))
+    if weight.ndim != 2 or weight.shape[1] != x.shape[-1] or num_hidden not in (None, weight.shape[0]):
+        return NotImplemented
+    out = np.matmul(x, weight.T)
+    if bias is None:
+        return out
+    return out + bias if bias.shape == weight.shape[:1] and bias.dtype == _SINGLE else NotImplemented
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------------
+
+_NONE: Work = lambda *_, **__: 1  # noqa: E731 - a view, or what has no size
+
+
+@form("reshape", _NONE)
+def _reshape(x: Any, *, newshape: Any, reverse: bool, order: str) -> Any:
+    return x.reshape(new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
+
+
+@form("batch_flatten", _NONE)
+def _batch_flatten(x: Any) -> Any:
+    return x.reshape(x.shape[0], math.prod(x.shape[1:]))
+
+
+form("expand_dims", _NONE)(lambda x, *, axis: np.expand_dims(x, axis))
+form("squeeze", _NONE)(lambda x, *, axis: x if x.ndim == 0 and axis in (0, -1) else np.squeeze(x, axis))
+form("transpose", _NONE)(lambda x, *, axes: np.transpose(x, axes or None))
+form("swapaxes", _NONE)(lambda x, *, axis1, axis2: np.swapaxes(x, axis1, axis2))
+form("moveaxis", _NONE)(lambda x, *, source, destination: np.moveaxis(x, source, destination))
+form("flip", _NONE)(lambda x, *, axis: np.flip(x, axis))
+form("zeros_like")(lambda x, *, dtype: np.zeros(x.shape, x.dtype if dtype is None else dtype))
+form("ones_like")(lambda x, *, dtype: np.ones(x.shape, x.dtype if dtype is None else dtype))
+
+
+@form("broadcast_to", lambda x, *, shape: 1)
+def _broadcast_to(x: Any, *, shape: Any) -> Any:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return NotImplemented if -2 in shape or math.prod(shape) > 4096 else np.broadcast_to(x, shape).copy()
+
+
+def _all_sizes(*arrays: Any, **_: Any) -> int:
+    return sum([a.size for a in arrays])
+
+
+def _are_alike(arrays: Sequence[Any]) -> bool:
+    return all(a.dtype == arrays[0].dtype for a in arrays)
+
+
+@form("concatenate", _all_sizes)
+def _concatenate(*arrays: Any, axis: Any) -> Any:
+    return np.concatenate(arrays, axis) if _are_alike(arrays) else NotImplemented
+
+
+@form("stack", _all_sizes)
+def _stack(*arrays: Any, axis: int) -> Any:
+    return np.stack(arrays, axis) if _are_alike(arrays) else NotImplemented
+
+
+@form("split", _NONE)
+def _split(x: Any, *, indices_or_sections: Any, axis: int) -> Any:
+    axis = axis_of(axis, x.ndim, "split")
+    if isinstance(indices_or_sections, int):
+        return tuple(np.split(x, indices_or_sections, axis))
+    n = x.shape[axis]
+    starts = [0, *[stop_index(p, n) for p in indices_or_sections]]
+    return tuple([_between(x, axis, a, max(a, b)) for a, b in zip(starts, [*starts[1:], n], strict=True)])
+
+
+def _between(x: Any, axis: int, start: int, stop: int) -> Any:
+    return x[(*(slice(None),) * axis, slice(start, stop))]
+
+
+@form("slice_axis", _NONE)
+def _slice_axis(x: Any, *, axis: int, begin: int, end: Any) -> Any:
+    axis = axis_of(axis, x.ndim, "slice_axis")
+    n = x.shape[axis]
+    start, stop = begin + n if begin < 0 else begin, stop_index(end, n)
+    return _between(x, axis, start, stop) if 0 <= start <= stop else NotImplemented
+
+
+def _tiled(x: Any, *, reps: Any) -> int:
+    return x.size * math.prod((reps,) if isinstance(reps, int) else reps)
+
+
+form("tile", _tiled)(lambda x, *, reps: np.tile(x, reps))
+
+
+@form("repeat", lambda x, *, repeats, axis: x.size * (repeats if isinstance(repeats, int) else max(repeats, default=0)))
+def _repeat(x: Any, *, repeats: Any, axis: Any) -> Any:
+    return np.repeat(x, repeats, axis)
+
+
+def full(value: Any, *, shape: Any, dtype: Any) -> Any:
+    """An array of `shape` with `value` everywhere."""
+    found = converted(value, np.dtype(dtype))
+    return found if found is NotImplemented else np.broadcast_to(found, shape).copy()
+
+
+def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
+    """`num` numbers from `start` on, `step` apart."""
+    if start.dtype != step.dtype:
+        pair = _paired(start, step)
+        if pair is None:
+            return NotImplemented
+        start, step = pair
+    return converted(start + step * np.arange(num, dtype=start.dtype), np.dtype(dtype))
+
+
+def filled(x: Any, value: Any) -> Any:
+    """`value` in the shape and dtype of `x`."""
+    return full(value, shape=x.shape, dtype=x.dtype)
+
+
+# -- draws ------------------------------------------------------------------------------------------------------------
+
+
+_ZERO, _ONE = _SINGLE.type(0), _SINGLE.type(1)
+
+
+def _size(size: Any) -> tuple[int, ...]:
+    return () if size is None else (size,) if isinstance(size, int) else tuple(size)
+
+
+def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Numbers from 0 to 1, without it, as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
+    count = np.arange(math.prod(shape), dtype=np.uint32)
+    first = words[:1] + np.uint32(int(index) & 0xFFFFFFFF)
+    high, low = cipher(first, words[1:], np.zeros(1, np.uint32), count)
+    bits = ((high ^ low) >> np.uint32(9)) | np.uint32(0x3F800000)
+    return (bits.view(_SINGLE) - _ONE).reshape(shape)
+
+
+def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
+    """Return whether a draw is one of float32 by numbers."""
+    partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+    sizes = all(n >= 0 for n in _size(size))
+    single = dtype is None or dtype == _SINGLE  # NumPy takes None for float64 in a comparison
+    return bool(partitionable) and sizes and single and all(p.ndim == 0 for p in parameters)
+
+
+def _drawn(*_: Any, size: Any, **__: Any) -> int:
+    return 32 * math.prod(_size(size))
+
+
+@form("random_uniform", _drawn)
+def _uniform(words: Any, index: Any, low: Any = _ZERO, high: Any = _ONE, *, size: Any, dtype: Any) -> Any:
+    if not _is_drawn(size, dtype, low, high):
+        return NotImplemented
+    low, high = low.astype(_SINGLE), high.astype(_SINGLE)
+    return low + (high - low) * _unit(words, index, _size(size))
+
+
+@form("random_normal", _drawn)
+def _normal(words: Any, index: Any, loc: Any = _ZERO, scale: Any = _ONE, *, size: Any, dtype: Any) -> Any:
+    if not _is_drawn(size, dtype, loc, scale):
+        return NotImplemented
+    least = np.nextafter(_SINGLE.type(-1), _SINGLE.type(0))
+    ends = np.maximum(least, _unit(words, index, _size(size)) * (_ONE - least) + least)
+    normal = elementwise.inverse_error(ends) * _SINGLE.type(math.sqrt(2))
+    return loc.astype(_SINGLE) + scale.astype(_SINGLE) * normal
+
+
+# -- indices ----------------------------------------------------------------------------------------------------------
+
+
+def _whole(indices: Any) -> Any:
+    return indices if indices.dtype.kind in "iu" else converted(indices, _INT32)
+
+
+@form(
+    "take",
+    lambda x, indices, *, axis, mode: indices.size * (x.size // max(x.shape[axis], 1) if axis is not None else 1),
+)
+def _take(x: Any, indices: Any, *, axis: Any, mode: str) -> Any:
+    indices = _whole(indices)
+    if indices is NotImplemented or indices.dtype.kind == "u":
+        return NotImplemented
+    if mode == "raise":
+        indices, mode = np.where(indices < 0, indices + (x.size if axis is None else x.shape[axis]), indices), "clip"
+    return np.take(x, indices, axis, mode=mode)  # type: ignore[call-overload]
+
+
+@form("embedding", lambda x, weight, **_: x.size * weight.shape[-1])
+def _embedding(x: Any, weight: Any, *, input_dim: Any, output_dim: Any, dtype: Any) -> Any:
+    wanted = (input_dim or weight.shape[0], output_dim or weight.shape[-1])
+    if weight.shape != wanted or not (dtype is None or dtype == weight.dtype):
+        return NotImplemented
+    return _take(weight, x, axis=0, mode="clip")
+
+
+@form("one_hot", lambda indices, *, depth, **_: indices.size * depth)
+def _one_hot(indices: Any, *, depth: int, on_value: float, off_value: float, dtype: Any) -> Any:
+    places = converted(indices, _INT32)
+    if places is NotImplemented or depth < 0:
+        return NotImplemented
+    dtype = np.dtype(dtype)
+    return np.where(places[..., None] == np.arange(depth, dtype=_INT32), dtype.type(on_value), dtype.type(off_value))
+
+
+@form("pick")
+def _pick(x: Any, index: Any, *, axis: Any, mode: str, keepdims: bool) -> Any:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim, "pick")
+    kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    place = converted(index, _INT32)
+    n = x.shape[axis]
+    if (
+        place is NotImplemented
+        or not n
+        or mode not in ("clip", "wrap")
+        or index.shape not in (kept, kept[:axis] + kept[axis + 1 :])
+    ):
+        return NotImplemented
+    place = place.reshape(kept)
+    place = np.mod(place, n) if mode == "wrap" else np.clip(place, 0, n - 1)
+    out = np.take_along_axis(x, place, axis)
+    return out if keepdims else out.squeeze(axis)

@@ -1,0 +1,454 @@
+"""A jaxpr run by NumPy.
+
+`HostProgram` takes a closed jaxpr apart once: calls are inlined, what depends on constants alone is computed, what
+nobody reads is dropped, and each equation that is left becomes a *step*, a closure that reads and writes places of one
+list. A call then makes that list and runs the steps; nothing is looked up any more.
+
+    jaxpr --flatten--> nodes --drop the unread--> --rules, folding--> steps
+
+Results agree with XLA's on a CPU in shape and dtype always, and in value exactly for integers, comparisons and moves.
+Floats are as near to the true value as XLA's or nearer: functions of float32 are computed in float64 and rounded, and
+sums of float32 add in float64; of float16 and bfloat16 in float32. Subnormal numbers are kept, where XLA on a CPU
+takes them for zero.
+
+A broadcast that only elementwise arithmetic reads is left to NumPy, which broadcasts as it computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
+from gluonx.ops.host.rules import RULES, Call, Spec, Unsupported, rule
+
+__all__ = ["Block", "HostProgram", "Unsupported"]
+
+del draws, factors, moves, products, reductions, windows  # imported for the rules that they enter
+
+Step = Callable[[list[Any]], None]
+
+_FOLDED = 1 << 16  # elements; larger results of constants are computed at each call, not kept
+_FREED = 1 << 15  # bytes; what is smaller is let go with the list
+_KEYS = ("key<fry>", "key<gfry>")  # JAX's own threefry, and the form of it that gluonx.ops.cpu.threefry draws by
+
+
+class HostProgram:
+    """A closed jaxpr as a function of NumPy arrays.
+
+    Parameters
+    ----------
+    jaxpr : jax.extend.core.ClosedJaxpr
+        What ``jax.make_jaxpr(f)(...)`` or ``jax.jit(f).trace(...).jaxpr`` gives.
+
+    Attributes
+    ----------
+    cost : float
+        The work of a call, in elements touched; infinite where a loop runs until a condition holds.
+    steps : int
+        How many operations of NumPy that are, of a loop's body once.
+
+    Raises
+    ------
+    Unsupported
+        Where the jaxpr holds a primitive, or a form of one, that NumPy has no form of here.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> program = HostProgram(jax.make_jaxpr(lambda x: jnp.sum(jnp.exp(x), axis=0))(jnp.zeros((2, 3))))
+    >>> program(np.zeros((2, 3), np.float32))
+    [array([2., 2., 2.], dtype=float32)]
+    """
+
+    __slots__ = ("_block", "_taken", "cost", "steps")
+
+    def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
+        with np.errstate(all="ignore"):
+            self._block = Block(jaxpr)
+        self.cost, self.steps = self._block.cost, len(self._block.steps)
+        self._taken = len(jaxpr.jaxpr.invars)
+
+    def __call__(self, *arrays: Any) -> list[np.ndarray]:
+        """Compute the results.
+
+        Parameters
+        ----------
+        *arrays : numpy.ndarray
+            One for each input of the jaxpr, of its shape and dtype; a random key as two words of uint32 on a trailing
+            axis. They are not written, but a result may be a view of one.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            Read-only and contiguous.
+        """
+        if len(arrays) != self._taken:
+            raise TypeError(f"this program takes {self._taken} arrays, got {len(arrays)}")
+        with np.errstate(all="ignore"):
+            outs = self._block(*arrays)
+        return [_finished(x) for x in outs]
+
+
+def _finished(x: Any) -> np.ndarray:
+    x = np.array(x, order="C", copy=None)  # a scalar becomes an array
+    x = x.view()  # it may be the caller's own object, whose flags are the caller's
+    x.flags.writeable = False
+    return x
+
+
+class Block:
+    """The steps of a jaxpr, without the guards of a program: what loops and branches run too."""
+
+    __slots__ = ("cost", "outs", "rest", "steps")
+
+    def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
+        flat = _Flat()
+        places = [flat.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
+        outs = flat.inline(jaxpr.jaxpr, [flat.constant(c) for c in jaxpr.consts], places)
+        self.steps, self.cost = _lower(flat, outs)
+        self.outs = outs
+        self.rest = [flat.known.get(i) for i in range(len(places), len(flat.specs))]
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        """Run the steps."""
+        env = [*arrays, *self.rest]
+        for step in self.steps:
+            step(env)
+        return [env[i] for i in self.outs]
+
+
+def _spec(aval: Any) -> Spec:
+    if not hasattr(aval, "dtype"):
+        raise Unsupported(f"a value of type {aval}")
+    if isinstance(aval.dtype, np.dtype):
+        return Spec(aval.shape, aval.dtype)
+    if str(aval.dtype) not in _KEYS:
+        raise Unsupported(f"a value of dtype {aval.dtype}")
+    return Spec(aval.shape, np.dtype(np.uint32), key=True)
+
+
+class _Node:
+    __slots__ = ("ins", "name", "outs", "params")
+
+    def __init__(self, name: str, params: dict[str, Any], ins: list[int], outs: list[int]) -> None:
+        self.name, self.params, self.ins, self.outs = name, params, ins, outs
+
+
+# Primitives that are calls of a jaxpr and nothing else, with the parameter that holds it.
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "call": "call_jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_vmap_call": "call",
+    "composite": "jaxpr",
+}
+
+# Primitives whose results are their operands.
+_SAME = frozenset(
+    {"copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "device_put", "sharding_constraint", "pvary"}
+    | {"layout_constraint", "mesh_cast"}
+)
+
+
+class _Flat:
+    """The equations of a jaxpr with all calls inlined; values have places, which are numbers."""
+
+    def __init__(self) -> None:
+        self.specs: list[Spec] = []
+        self.known: dict[int, Any] = {}
+        self.nodes: list[_Node] = []
+
+    def place(self, spec: Spec, value: Any = None) -> int:
+        self.specs.append(spec)
+        if value is not None:
+            self.known[len(self.specs) - 1] = value
+        return len(self.specs) - 1
+
+    def constant(self, value: Any) -> int:
+        if not isinstance(getattr(value, "dtype", np.dtype(float)), np.dtype):  # a key
+            spec = _spec(jax.typeof(value))
+            return self.place(spec, np.asarray(jax.random.key_data(value)))
+        array = np.asarray(value)
+        return self.place(Spec(array.shape, array.dtype), array)
+
+    def inline(self, jaxpr: core.Jaxpr, consts: Sequence[int], args: Sequence[int]) -> list[int]:
+        env: dict[Any, int] = dict(zip(jaxpr.constvars, consts, strict=True))
+        env.update(zip(jaxpr.invars, args, strict=True))
+
+        def read(atom: Any) -> int:
+            if isinstance(atom, core.Literal):
+                spec = _spec(atom.aval)
+                return self.place(spec, np.asarray(atom.val, spec.dtype))
+            return env[atom]
+
+        for eqn in jaxpr.eqns:
+            ins = [read(atom) for atom in eqn.invars]
+            env.update(zip(eqn.outvars, self.equation(eqn, ins), strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def equation(self, eqn: Any, ins: list[int]) -> list[int]:
+        name, params = eqn.primitive.name, eqn.params
+        if name in _SAME:
+            return ins
+        if name in _CALLS:
+            inner = params.get(_CALLS[name])
+            if inner is None:
+                raise Unsupported(f"{name}: no parameter {_CALLS[name]}")
+            return self.called(inner, ins)
+        if name == "platform_index":
+            return [self.place(_spec(eqn.outvars[0].aval), _platform(params["platforms"]))]
+        if name == "cond" and ins[0] in self.known:
+            branches = params["branches"]
+            chosen = min(max(int(self.known[ins[0]]), 0), len(branches) - 1)
+            return self.called(branches[chosen], ins[1:])
+        if name in ("linear_solve", "custom_linear_solve"):  # the solution is computed by a jaxpr of its own
+            lengths, jaxprs = params["const_lengths"], params["jaxprs"]
+            start = lengths.matvec + lengths.vecmat
+            given = ins[start : start + lengths.solve]
+            return self.called(jaxprs.solve, [*given, *ins[sum(lengths) :]])
+        outs = [self.place(_spec(v.aval)) for v in eqn.outvars]
+        if name == "convert_element_type" and self.specs[ins[0]].dtype == self.specs[outs[0]].dtype:
+            return ins
+        self.nodes.append(_Node(name, params, ins, outs))
+        return outs
+
+    def called(self, inner: Any, ins: list[int]) -> list[int]:
+        if isinstance(inner, core.ClosedJaxpr):
+            return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
+        return self.inline(inner, [], ins)
+
+
+def _platform(platforms: Any) -> np.ndarray:
+    """Which branch of a ``platform_dependent`` the host takes: the one for all, which has no workaround for XLA."""
+    for_all = [i for i, names in enumerate(platforms) if names is None]
+    for_cpus = [i for i, names in enumerate(platforms) if names is not None and "cpu" in names]
+    return np.asarray((for_all + for_cpus)[0], np.int32)
+
+
+def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
+    """The steps that compute `outs`, and their cost; constants that were found are entered in ``flat.known``."""
+    nodes, readers = _live(flat, outs)
+    specs, known = flat.specs, flat.known
+    thin = _thin_broadcasts(flat, nodes, readers, set(outs))
+    steps: list[tuple[Step, _Node]] = []
+    cost = 0.0
+    moved: dict[int, int] = {}  # a broadcast that was left to NumPy stands at its operand's place
+    for node in nodes:
+        ins = [moved.get(i, i) for i in node.ins]
+        if node.outs[0] in thin:
+            if thin[node.outs[0]] in (specs[ins[0]].shape, ()):
+                moved[node.outs[0]] = ins[0]
+                continue
+            fn: Callable[..., Any] = _reshaping(thin[node.outs[0]])
+            call = None
+        else:
+            fn, call = _ruled(flat, node, ins)
+        if (
+            all(i in known for i in ins)
+            and node.name not in _LOOPS
+            and sum(specs[o].size for o in node.outs) <= _FOLDED
+        ):
+            found = fn(*[known[i] for i in ins])
+            for o, value in zip(node.outs, found if len(node.outs) > 1 else [found], strict=True):
+                known[o] = np.asarray(value)
+                known[o].flags.writeable = False
+            continue
+        cost += call.cost if call is not None else 0.0
+        made = _Node(node.name, node.params, ins, node.outs)
+        steps.append((_step(fn, ins, node.outs), made))
+    return _freeing(flat, steps, set(outs)), cost
+
+
+def _reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    """A function that gives its operand another shape."""
+    return lambda x: x.reshape(shape)
+
+
+def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any], Call]:
+    found = RULES.get(node.name)
+    if found is None:
+        raise Unsupported(node.name)
+    # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
+    specs = [flat.specs[i] for i in node.ins]
+    call = Call(node.name, node.params, specs, [flat.specs[o] for o in node.outs], [flat.known.get(i) for i in ins])
+    try:
+        return found(call), call
+    except KeyError as error:
+        raise Unsupported(f"{node.name}: a form that is not known here, without {error}") from error
+
+
+def _live(flat: _Flat, outs: list[int]) -> tuple[list[_Node], dict[int, list[_Node]]]:
+    """The nodes that `outs` need, in order, and who reads each place."""
+    readers: dict[int, list[_Node]] = {i: [] for i in outs}
+    kept = []
+    for node in reversed(flat.nodes):
+        if any(o in readers for o in node.outs):
+            kept.append(node)
+            for i in node.ins:
+                readers.setdefault(i, []).append(node)
+    return kept[::-1], readers
+
+
+def _thin_broadcasts(
+    flat: _Flat, nodes: list[_Node], readers: dict[int, list[_Node]], outs: set[int]
+) -> dict[int, tuple[int, ...]]:
+    """Broadcasts whose readers broadcast by themselves, with the shape before it."""
+    makers = {n.outs[0]: n for n in nodes if n.name == "broadcast_in_dim" and not flat.specs[n.outs[0]].key}
+    thin = {}
+    for place, node in makers.items():
+        if (
+            place not in outs
+            and len(node.ins) == 1
+            and all(_broadcasts(flat, makers, place, n) for n in readers[place])
+        ):
+            before = flat.specs[node.ins[0]].shape
+            shape = [1] * len(flat.specs[place].shape)
+            for axis, length in zip(node.params["broadcast_dimensions"], before, strict=True):
+                shape[axis] = length
+            thin[place] = tuple(shape) if before else ()
+    return thin
+
+
+def _broadcasts(flat: _Flat, makers: dict[int, _Node], place: int, node: _Node) -> bool:
+    """Whether `node` computes the right shape even when `place`, and all else that was broadcast, is left thin."""
+    if node.name not in elementwise.BROADCASTING:
+        return False
+    full = [flat.specs[i].shape for i in node.ins if i != place and i not in makers]
+    return flat.specs[node.outs[0]].shape in full
+
+
+def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
+    """The closure that runs `fn` on places of the list."""
+    if len(outs) != 1:
+
+        def several(env: list[Any]) -> None:
+            for o, value in zip(outs, fn(*[env[i] for i in ins]), strict=True):
+                env[o] = value
+
+        return several
+    (o,) = outs
+    if len(ins) == 1:
+        (a,) = ins
+
+        def unary(env: list[Any]) -> None:
+            env[o] = fn(env[a])
+
+        return unary
+    if len(ins) == 2:
+        a, b = ins
+
+        def binary(env: list[Any]) -> None:
+            env[o] = fn(env[a], env[b])
+
+        return binary
+
+    def general(env: list[Any]) -> None:
+        env[o] = fn(*[env[i] for i in ins])
+
+    return general
+
+
+def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> list[Step]:
+    """The steps, with others between them that let go of what is not read any more and large."""
+    last: dict[int, int] = {}
+    made = set()
+    for number, (_, node) in enumerate(steps):
+        last.update(dict.fromkeys((*node.ins, *node.outs), number))
+        made.update(node.outs)
+    dead: dict[int, list[int]] = {}
+    for place, number in last.items():
+        spec = flat.specs[place]
+        if place in made and place not in outs and spec.size * spec.dtype.itemsize > _FREED:
+            dead.setdefault(number, []).append(place)
+    found = []
+    for number, (step, _) in enumerate(steps):
+        found.append(step)
+        if number in dead:
+            found.append(_letting_go(dead[number]))
+    return found
+
+
+def _letting_go(places: list[int]) -> Step:
+    def step(env: list[Any]) -> None:
+        for i in places:
+            env[i] = None
+
+    return step
+
+
+# Control flow: the primitives that hold jaxprs which do not run exactly once.
+
+_LOOPS = frozenset({"while", "scan", "cond"})
+
+
+@rule("cond")
+def _cond(call: Call) -> Callable[..., Any]:
+    blocks = [Block(branch) for branch in call.params["branches"]]
+    call.cost = max(block.cost for block in blocks)
+    most, single = len(blocks) - 1, len(call.outs) == 1
+
+    def run(index: Any, *args: Any) -> Any:
+        outs = blocks[min(max(int(index), 0), most)](*args)
+        return outs[0] if single else outs
+
+    return run
+
+
+@rule("while")
+def _while(call: Call) -> Callable[..., Any]:
+    params = call.params
+    condition, body = Block(params["cond_jaxpr"]), Block(params["body_jaxpr"])
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    call.cost, single = math.inf, len(call.outs) == 1
+
+    def run(*args: Any) -> Any:
+        tested, given, carry = args[:first], args[first:second], list(args[second:])
+        while condition(*tested, *carry)[0]:
+            carry = body(*given, *carry)
+        return carry[0] if single else carry
+
+    def run_batch(*args: Any) -> Any:
+        """Many loops at once, each until its own condition fails."""
+        tested, given, carry = args[:first], args[first:second], list(args[second:])
+        while (going := np.asarray(condition(*tested, *carry)[0])).any():
+            masks = [going.reshape(going.shape + (1,) * (np.ndim(x) - going.ndim)) for x in carry]
+            carry = [np.where(m, new, old) for m, new, old in zip(masks, body(*given, *carry), carry, strict=True)]
+        return carry[0] if single else carry
+
+    return run_batch if params["cond_jaxpr"].out_avals[0].shape else run
+
+
+@rule("scan")
+def _scan(call: Call) -> Callable[..., Any]:
+    params = call.params
+    body, length = Block(params["jaxpr"]), params["length"]
+    given, carried = params["num_consts"], params["num_carry"]
+    order = range(length - 1, -1, -1) if params["reverse"] else range(length)
+    stacks = [(out.shape, out.dtype) for out in call.outs[carried:]]
+    call.cost, single = length * body.cost, len(call.outs) == 1
+
+    def run(*args: Any) -> Any:
+        consts, carry, xs = args[:given], args[given : given + carried], args[given + carried :]
+        ys = [np.empty(shape, dtype) for shape, dtype in stacks]
+        for i in order:
+            found = body(*consts, *carry, *[x[i] for x in xs])
+            carry = found[:carried]
+            for y, value in zip(ys, found[carried:], strict=True):
+                y[i] = value
+        return (*carry, *ys)[0] if single else (*carry, *ys)
+
+    return run

@@ -1,0 +1,160 @@
+"""Matrix products and convolutions, both by NumPy's ``matmul``: BLAS for floats.
+
+A convolution is one product of its unrolled windows ("im2col": Chellapilla et al., 2006) with the kernel. Products of
+float32 add in float32, as XLA's do; those of 16-bit floats in float32, those of 8-bit integers in float64, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gluonx.ops.host.moves import padded, strided
+from gluonx.ops.host.rules import LOW, Call, rule
+
+__all__: list[str] = []
+
+Fn = Callable[..., Any]
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def _worker(call: Call, terms: int) -> np.dtype:
+    """The dtype to multiply in."""
+    one, other, out = call.ins[0].dtype, call.ins[1].dtype, call.dtype
+    if {one, other, out} & LOW and out.kind not in "iuc" and out != _F64:
+        return _F32 if out in LOW else out
+    if one.kind in "iub" and other.kind in "iub" and one.itemsize == other.itemsize == 1 and terms < 1 << 36:
+        return _F64
+    return out
+
+
+def _rounded(dtype: np.dtype, worker: np.dtype) -> Fn | None:
+    """What makes the result of its product; None if it is that."""
+    if dtype == worker:
+        return None
+    if dtype.kind in "iu":
+        return lambda x: x.astype(np.int64).astype(dtype)  # wraps
+    return lambda x: x.astype(dtype)
+
+
+@rule("dot_general")
+def _dot_general(call: Call) -> Fn:
+    (left_sum, right_sum), (left_batch, right_batch) = call.params["dimension_numbers"]
+    left, right = (spec.shape for spec in call.ins)
+    left_free = [a for a in range(len(left)) if a not in left_sum and a not in left_batch]
+    right_free = [a for a in range(len(right)) if a not in right_sum and a not in right_batch]
+    terms = math.prod(left[a] for a in left_sum)
+    rows, columns = math.prod(left[a] for a in left_free), math.prod(right[a] for a in right_free)
+    batch = [left[a] for a in left_batch]
+    count = math.prod(batch)
+    call.cost = count * rows * columns * max(terms, 1) / 16 + call.ins[0].size + call.ins[1].size
+    worker, out_shape = _worker(call, terms), call.shape
+    casts = [spec.dtype != worker for spec in call.ins]
+    rounded = _rounded(call.dtype, worker)
+    first = _arranged(left, (*left_batch, *left_free, *left_sum), (*batch, rows, terms))
+    second = _arranged(right, (*right_batch, *right_sum, *right_free), (*batch, terms, columns))
+    product_shape = (*batch, rows, columns)
+
+    def run(x: Any, y: Any) -> Any:
+        if casts[0]:
+            x = x.astype(worker)
+        if casts[1]:
+            y = y.astype(worker)
+        if first is not None:
+            x = first(x)
+        if second is not None:
+            y = second(y)
+        out = np.matmul(x, y)
+        if rounded is not None:
+            out = rounded(out)
+        return out if product_shape == out_shape else out.reshape(out_shape)
+
+    return run
+
+
+def _arranged(before: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> Fn | None:
+    moved = order != tuple(range(len(order)))
+    reshaped = tuple(before[a] for a in order) != shape
+    if moved and reshaped:
+        return lambda x: x.transpose(order).reshape(shape)
+    if moved:
+        return lambda x: x.transpose(order)
+    return (lambda x: x.reshape(shape)) if reshaped else None
+
+
+@rule("conv_general_dilated")
+def _conv_general_dilated(call: Call) -> Fn:
+    params = call.params
+    numbers = params["dimension_numbers"]
+    left_order, right_order = tuple(numbers.lhs_spec), tuple(numbers.rhs_spec)
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    batch, channels, *spatial = (call.ins[0].shape[a] for a in left_order)
+    filters, depth, *kernel = (call.ins[1].shape[a] for a in right_order)
+    rank, out_order = len(spatial), tuple(numbers.out_spec)
+    strides = tuple(map(int, params["window_strides"]))
+    left_dilation, right_dilation = (
+        tuple(map(int, params[side] or (1,) * rank)) for side in ("lhs_dilation", "rhs_dilation")
+    )
+    padding = [(int(low), int(high)) for low, high in params["padding"]]
+    spread = [(n - 1) * d + 1 if n else 0 for n, d in zip(spatial, left_dilation, strict=True)]
+    full = [max(n + low + high, 0) for n, (low, high) in zip(spread, padding, strict=True)]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, right_dilation, strict=True)]
+    outs = [max((n - r) // s + 1, 0) if n >= r else 0 for n, r, s in zip(full, reach, strides, strict=True)]
+    terms = depth * math.prod(kernel)
+    worker = _worker(call, terms)
+    casts = [spec.dtype != worker for spec in call.ins]
+    plain = full == spatial and not any(low for low, _ in padding)
+    config = [(0, 0, 0), (0, 0, 0), *[(lo, hi, d - 1) for (lo, hi), d in zip(padding, left_dilation, strict=True)]]
+    pad = padded((batch, channels, *full), worker, config, (batch, channels, *spatial))
+    # Groups of features or of batches: (group, batch, channels, ...) by (group, filters, channels, ...).
+    total = groups * batch_groups
+    per_batch, per_group = batch // batch_groups, filters // total
+    places = math.prod(outs)
+    zero = np.zeros((), worker)
+    # The product has (group, filter, batch, place); the result (batch, group, filter, place) in the order asked for.
+    back = [0] * len(out_order)
+    for position, axis in enumerate(out_order):
+        back[axis] = position
+    back_order = tuple(back)
+    rounded = _rounded(call.dtype, worker)
+    columns = (total, terms, per_batch * places)
+    call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * places * terms * total + call.ins[0].size
+
+    def run(x: Any, kernel_array: Any) -> Any:
+        x, w = x.transpose(left_order), kernel_array.transpose(right_order)
+        if casts[0]:
+            x = x.astype(worker)
+        if casts[1]:
+            w = w.astype(worker)
+        if not plain:
+            x = pad(x, zero)
+        steps = x.strides
+        if batch_groups == 1:
+            outer = (steps[1] * depth, steps[1])
+        else:
+            outer = (steps[0] * per_batch, steps[1])
+        shape = (total, depth, *kernel, per_batch, *outs)
+        view = strided(
+            x,
+            shape,
+            (
+                *outer,
+                *[step * d for step, d in zip(steps[2:], right_dilation, strict=True)],
+                steps[0],
+                *[step * s for step, s in zip(steps[2:], strides, strict=True)],
+            ),
+        )
+        out = np.matmul(w.reshape(total, per_group, terms), view.reshape(columns))
+        out = out.reshape(total * per_group, per_batch, *outs)
+        if rounded is not None:
+            out = rounded(out)
+        return out.swapaxes(0, 1).transpose(back_order)
+
+    if call.outs[0].size == 0 or terms == 0:
+        shape, dtype = call.shape, call.dtype
+        return lambda x, w: np.zeros(shape, dtype)
+    return run

@@ -1,0 +1,354 @@
+"""Forms in NumPy against the same operators under XLA: every form, its types, shapes and awkward values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+import pytest
+from ml_dtypes import bfloat16
+
+from gluonx import ops
+from gluonx.deferred.derived import run_alone
+from gluonx.np import handle, indexing
+from gluonx.ops.host import forms
+
+AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+WHOLE = ("int32", "int8", "uint8", "int64", "bool")
+OFF_IN_XLA = frozenset({"arctanh", "cosh", "erf", "exp2", "gammaln", "log1p", "sinh"})
+"""Functions that XLA computes to more than two units in the last place."""
+
+
+def dtype_of(name: str) -> Any:
+    return onp.dtype(bfloat16) if name == "bfloat16" else onp.dtype(name)
+
+
+def values(dtype: Any, shape: tuple[int, ...] = (16,), seed: int = 0) -> onp.ndarray:
+    """Awkward values of a type, then random ones."""
+    size = int(onp.prod(shape))
+    rng = onp.random.default_rng(seed)
+    if dtype.kind in "iub":
+        ends = (0, 1) if dtype.kind == "b" else (onp.iinfo(dtype).min, onp.iinfo(dtype).max)
+        pool = onp.array([0, 1, ends[0], ends[1], *rng.integers(0, 2 if dtype.kind == "b" else 100, max(size, 4))])
+        return rng.permutation(pool[:size]).astype(dtype).reshape(shape)
+    pool = onp.array([*AWKWARD, *rng.normal(0, 3, max(size, 1))])
+    return rng.permutation(pool[: max(size, 16)])[:size].astype(dtype).reshape(shape)
+
+
+def same(host: Any, xla: Any, units: float = 2, atol: float = 0, truth: Any = None) -> None:
+    """Compare results of the two; `truth` is what the host may be nearer to, where XLA is off."""
+    host, xla = onp.asarray(host), onp.asarray(xla)
+    assert host.dtype == xla.dtype
+    assert host.shape == xla.shape
+    if host.dtype.kind in "biu":
+        onp.testing.assert_array_equal(host, xla)
+        return
+    eps = 2.0**-7 if host.dtype == bfloat16 else onp.finfo(host.dtype).eps
+    tiny = 1e-37 if host.dtype != onp.float64 else 1e-300  # XLA takes subnormal numbers for 0
+    if host.dtype == onp.float16:
+        tiny = 6e-8
+    h, x = host.astype(onp.float64), xla.astype(onp.float64)
+    with onp.errstate(invalid="ignore"):
+        near = (h == x) | (onp.isnan(h) & onp.isnan(x)) | (abs(h - x) <= units * eps * abs(x) + tiny + atol)
+        if truth is not None:
+            near |= abs(h - truth) <= abs(x - truth)
+    assert near.all(), f"host {h[~near][:5]} XLA {x[~near][:5]}"
+
+
+def check(op: Any, *arrays: Any, units: float = 2, atol: float = 0, must: bool = True) -> None:
+    """Compare what NumPy and XLA give for one call."""
+    found = forms.form_of(op)
+    assert found is not None
+    form, work = found
+    kept = [None if a is None else onp.array(a) for a in arrays]
+    with onp.errstate(all="ignore"):
+        if work is not None:
+            assert int(work(*arrays)) >= 0
+        host = form(*arrays)
+    for before, after in zip(kept, arrays, strict=True):
+        if before is not None:
+            assert before.tobytes() == onp.asarray(after).tobytes()  # nothing was written to
+    if host is NotImplemented:
+        assert not must, f"{op} has no form for {[getattr(a, 'dtype', None) for a in arrays]}"
+        return
+    xla = run_alone(op, list(arrays))
+    if type(xla) is tuple:
+        assert type(host) is tuple
+        for h, x in zip(host, xla, strict=True):
+            same(h, x, units, atol)
+    else:
+        same(host, xla, units, atol)
+
+
+UNARY = sorted(forms._UNARY)
+BINARY = sorted(forms._BINARY)
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE])
+def test_unary(name: str, dtype: str) -> None:
+    kind = dtype_of(dtype)
+    op = ops.get(name).bind()
+    must = dtype in FLOATS and name != "bitwise_not"
+    for shape in ((40,), (3, 5), (), (0, 2)):
+        x = values(kind, shape)
+        if name not in OFF_IN_XLA or dtype not in FLOATS:
+            check(op, x, must=must)
+        elif dtype == "float64":
+            check(op, x, units=256)
+        else:
+            with onp.errstate(all="ignore"):
+                host = forms.form_of(op)[0](x)  # type: ignore[index]
+            same(host, run_alone(op, [x]), truth=onp.asarray(run_alone(op, [x.astype(onp.float64)])))
+
+
+PAIRS = [("float32", "float32"), ("float64", "float64"), ("float16", "float16"), ("bfloat16", "bfloat16"),
+         ("int32", "int32"), ("uint8", "uint8"), ("bool", "bool"), ("int32", "float32"), ("float32", "bool"),
+         ("float16", "float32"), ("float32", "float64"), ("int64", "float32"), ("int32", "int64")]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_binary(name: str, pair: tuple[str, str]) -> None:
+    op = ops.get(name).bind()
+    left, right = map(dtype_of, pair)
+    must = pair == ("float32", "float32") and not name.startswith("bitwise") and name not in ("floor_divide", "mod")
+    for a, b in (((40,), (40,)), ((3, 1), (4,)), ((), (5,)), ((2, 0), (2, 1)), ((2, 3), ())):
+        check(op, values(left, a), values(right, b, 1), must=must)
+
+
+def test_ties_and_nan_of_the_larger() -> None:
+    grid = onp.array([0.0, -0.0, 1.0, onp.nan, onp.inf, -onp.inf], onp.float32)
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        x, y = onp.repeat(grid, 6), onp.tile(grid, 6)
+        op = ops.get(name).bind()
+        host, xla = forms.form_of(op)[0](x, y), onp.asarray(run_alone(op, [x, y]))  # type: ignore[index]
+        onp.testing.assert_array_equal(onp.signbit(host) & (host == 0), onp.signbit(xla) & (xla == 0))
+        onp.testing.assert_array_equal(host, xla)
+
+
+REDUCTIONS = {
+    "sum": {"dtype": None}, "prod": {"dtype": None}, "mean": {"dtype": None}, "var": {"dtype": None},
+    "std": {"dtype": None}, "max": {}, "min": {}, "all": {}, "any": {}, "argmax": {}, "argmin": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "bool", "uint8"])
+def test_reductions(name: str, dtype: str) -> None:
+    kind = dtype_of(dtype)
+    rng = onp.random.default_rng(3)
+    for axis in (None, 0, -1, (0, 2)):
+        if name.startswith("arg") and isinstance(axis, tuple):
+            continue
+        for keepdims in (False, True):
+            op = ops.get(name).bind(axis=axis, keepdims=keepdims)
+            x = rng.normal(1, 1, (3, 4, 5)).astype(kind) if kind.kind not in "iub" else values(kind, (3, 4, 5))
+            check(op, x, units=16, atol=2e-6 if dtype in ("float32", "float64") else 2e-2, must=dtype == "float32")
+    awkward = onp.array([[1.0, onp.nan, 3.0], [4.0, 4.0, -onp.inf]], onp.float32)
+    for axis in (None, 0, 1):
+        check(ops.get(name).bind(axis=axis), awkward, units=16)
+    if name in ("sum", "prod", "all", "any"):
+        check(ops.get(name).bind(axis=0), onp.zeros((0, 3), kind), must=False)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax(name: str, dtype: str) -> None:
+    rng = onp.random.default_rng(0)
+    for axis in (-1, 0):
+        check(ops.get(name).bind(axis=axis), (rng.normal(size=(4, 7)) * 5).astype(dtype_of(dtype)), units=8, atol=1e-6)
+    masked = onp.array([[0.0, -onp.inf, 1.0], [-onp.inf, -onp.inf, -onp.inf]], onp.float32)
+    check(ops.get(name).bind(axis=-1), masked, units=8, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_products(dtype: str) -> None:
+    rng, kind = onp.random.default_rng(0), dtype_of(dtype)
+    make = lambda *shape: rng.normal(size=shape).astype(kind)  # noqa: E731
+    loose = {"units": 8, "atol": 1e-5 if kind.itemsize >= 4 else 5e-2}
+    for a, b in (
+        ((3, 4), (4, 5)),
+        ((4,), (4,)),
+        ((2, 3, 4), (4, 5)),
+        ((4,), (4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((3, 0), (0, 2)),
+    ):
+        check(ops.get("matmul").bind(), make(*a), make(*b), **loose)
+        if len(b) < 3:
+            check(ops.get("dot").bind(), make(*a), make(*b), **loose)
+    check(ops.get("batch_dot").bind(transpose_b=True), make(2, 3, 4), make(2, 5, 4), **loose)
+    dense = ops.get("fully_connected")
+    check(dense.bind(), make(2, 3, 4), make(5, 12), make(5), must=dtype == "float32", **loose)
+    check(dense.bind(flatten=False, no_bias=True), make(2, 3, 4), make(5, 4), must=dtype == "float32", **loose)
+
+
+MOVES: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
+    ("reshape", {"newshape": (4, -1)}, (2, 6)),
+    ("reshape", {"newshape": (-2, -1)}, (2, 3, 2)),
+    ("reshape", {"newshape": (3, 4), "order": "F"}, (2, 6)),
+    ("batch_flatten", {}, (2, 3, 2)),
+    ("expand_dims", {"axis": 1}, (2, 3)),
+    ("expand_dims", {"axis": (0, -1)}, (2, 3)),
+    ("squeeze", {"axis": None}, (2, 1, 3)),
+    ("squeeze", {"axis": 0}, ()),
+    ("transpose", {"axes": None}, (2, 3, 4)),
+    ("transpose", {"axes": (1, 2, 0)}, (2, 3, 4)),
+    ("swapaxes", {"axis1": 0, "axis2": 2}, (2, 3, 4)),
+    ("moveaxis", {"source": 0, "destination": -1}, (2, 3, 4)),
+    ("flip", {"axis": 1}, (2, 3)),
+    ("flip", {"axis": None}, (2, 3)),
+    ("broadcast_to", {"shape": (4, 2, 3)}, (2, 3)),
+    ("zeros_like", {}, (2, 3)),
+    ("ones_like", {"dtype": "int32"}, (2, 3)),
+    ("split", {"indices_or_sections": 3, "axis": 1}, (2, 6)),
+    ("split", {"indices_or_sections": (1, 4, 3), "axis": 1}, (2, 6)),
+    ("slice_axis", {"axis": 1, "begin": 1, "end": -1}, (2, 6)),
+    ("slice_axis", {"axis": 1, "begin": -2, "end": None}, (2, 6)),
+    ("tile", {"reps": (2, 3)}, (2, 2)),
+    ("tile", {"reps": 2}, ()),
+    ("repeat", {"repeats": 2, "axis": 1}, (2, 3)),
+    ("repeat", {"repeats": (1, 2, 0), "axis": 1}, (2, 3)),
+    ("repeat", {"repeats": 3, "axis": None}, (2, 3)),
+    ("cumsum", {"axis": 1}, (2, 3)),
+    ("activation", {"act_type": "relu"}, (2, 3)),
+    ("activation", {"act_type": "softrelu"}, (2, 3)),
+    ("leaky_relu", {"act_type": "leaky", "slope": 0.1}, (2, 3)),
+]
+
+
+@pytest.mark.parametrize("name, attrs, shape", MOVES, ids=lambda v: str(v))
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
+def test_moves(name: str, attrs: dict[str, Any], shape: tuple[int, ...], dtype: str) -> None:
+    op = ops.get(name).bind(**attrs)
+    op = op.in_mode(False)
+    if name in ("cumsum", "activation", "leaky_relu") and dtype not in ("float32",):
+        return
+    x = values(dtype_of(dtype), shape) if name != "cumsum" else onp.arange(6, dtype=onp.float32).reshape(shape)
+    check(op, x)
+
+
+@pytest.mark.parametrize("source", [*FLOATS, *WHOLE])
+@pytest.mark.parametrize("target", [*FLOATS, *WHOLE])
+def test_casts(source: str, target: str) -> None:
+    kind, wanted = dtype_of(source), dtype_of(target)
+    safe = onp.array([0, 1, 2.5, -3.75, 100], onp.float64).astype(kind)
+    floats = source in FLOATS and target in WHOLE and target != "bool"
+    if not (floats and target == "uint8"):  # which holds no negative number
+        check(ops.get("cast").bind(dtype=wanted), safe)
+    check(ops.get("cast").bind(dtype=wanted), values(kind), must=not floats)
+    check(handle._cast_op(wanted), values(kind), must=not floats)
+
+
+def test_choice_and_bounds() -> None:
+    x, y = values(onp.dtype("float32")), values(onp.dtype("float32"), seed=4)
+    check(ops.get("where").bind(), onp.array([True, False] * 8), x, y)
+    check(ops.get("where").bind(), onp.array([1.0, 0.0] * 8, onp.float32), x, onp.float32(2))
+    check(ops.get("where").bind(), onp.array([True, False]), onp.arange(6, dtype=onp.int32).reshape(3, 2), onp.int32(4))
+    check(ops.get("clip").bind(), x, onp.float32(-1), onp.float32(2))
+    check(ops.get("clip").bind(), x, None, y)
+    check(ops.get("concatenate").bind(axis=0), x, y)
+    check(ops.get("concatenate").bind(axis=None), x, y.reshape(4, 4))
+    check(ops.get("stack").bind(axis=1), x, y)
+
+
+def test_indices() -> None:
+    x = onp.random.default_rng(0).normal(size=(4, 5, 3)).astype(onp.float32)
+    places = onp.array([[0, 3], [-1, 9]], onp.int32)
+    for mode in ("clip", "wrap", "raise"):
+        for axis in (0, 1, -1, None):
+            check(ops.get("take").bind(axis=axis, mode=mode), x, places)
+    check(ops.get("take").bind(), x, onp.array([1.0, 2.7], onp.float32))
+    check(ops.get("embedding").bind(), onp.array([[0, 2.0], [3, 8]], onp.float32), x[0])
+    check(ops.get("one_hot").bind(depth=4), onp.array([0, 3, 4, -1], onp.int32))
+    check(
+        ops.get("one_hot").bind(depth=3, on_value=2.0, off_value=-1.0, dtype="int32"),
+        onp.array([[0.0, 2.0]], onp.float32),
+    )
+    for keepdims in (False, True):
+        for mode in ("clip", "wrap"):
+            check(
+                ops.get("pick").bind(axis=1, keepdims=keepdims, mode=mode), x, onp.tile([0.0, 4, 7], (4, 1)).astype("f")
+            )
+
+
+def test_regions() -> None:
+    x = onp.arange(60, dtype=onp.float32).reshape(3, 4, 5)
+    for key in (1, -1, slice(1, 3), (slice(None), 2), (Ellipsis, slice(None, None, -2)), (None, 1, slice(0, 0)),
+                (slice(2, 0, -1), slice(1, None, 2), 3), (slice(None), None, 1)):  # fmt: skip
+        region = indexing.basic(key, x.shape)
+        assert region is not None
+        starts = [onp.int32(s) for s in region.starts]
+        check(indexing.region_read(region), x, *starts)
+        check(indexing.region_write(region), x, onp.float32(7), *starts, must=0 not in region.shape)
+        check(
+            indexing.region_write(region), x, onp.full(region.shape, 2, onp.int32), *starts, must=0 not in region.shape
+        )
+
+
+def test_advanced_indices() -> None:
+    x = onp.arange(60, dtype=onp.float32).reshape(3, 4, 5)
+    for key in ([0, 2], (slice(None), [1, 3]), ([0, 1], [2, 3]), ([[0], [1]], slice(1, 3), [0, 4]), (0, [1, 2]),
+                (None, [1, -1]), (True, [0, 1]), (Ellipsis, [0, -2]), x[:, 0, 0] > 10):  # fmt: skip
+        pattern, arrays = indexing.advanced(key, x.shape, onp.asarray)
+        arrays = [onp.asarray(a) for a in arrays]
+        check(indexing.gather_op(pattern), x, *arrays)
+        shape = run_alone(indexing.gather_op(pattern), [x, *arrays]).shape
+        check(indexing.scatter_op(pattern), x, -onp.arange(onp.prod(shape), dtype="f").reshape(shape), *arrays)
+    mask = x % 2 == 0
+    check(indexing.mask_write_op(), x, mask, onp.float32(3))
+    check(indexing.mask_write_op(), x, mask[..., 0], onp.arange(5, dtype="f"))
+
+
+def test_creation() -> None:
+    from gluonx.np import creation
+
+    for op, args in (
+        (creation._zeros.bind(shape=(2, 3), dtype="float16"), ()),
+        (creation._ones.bind(shape=(), dtype="int64"), ()),
+        (creation._full.bind(shape=(2, 2), dtype="float32"), (onp.int32(3),)),
+        (creation._arange.bind(num=5, dtype="float32"), (onp.int32(2), onp.int32(3))),
+        (creation._arange.bind(num=5, dtype="int64"), (onp.float32(0.5), onp.float32(1.5))),
+        (creation._eye.bind(N=3, M=4, k=1, dtype="float32"), ()),
+    ):
+        check(op, *args)
+
+
+def test_draws() -> None:
+    words, index = onp.array([0, 7], onp.uint32), onp.int32(3)
+    for name in ("random_uniform", "random_normal"):
+        for size in ((40,), (3, 5), (), 7, (0, 2)):
+            op = ops.get(name).bind(size=size)
+            check(op, words, index, onp.float32(-1), onp.float32(2.5), units=16)
+            check(op, words, index, units=16)
+        check(ops.get(name).bind(size=(2,), dtype="float16"), words, index, onp.float32(0), onp.float32(1), must=False)
+    op = ops.get("random_uniform").bind(size=(64,))
+    host = forms.form_of(op)[0](words, index)  # type: ignore[index]
+    onp.testing.assert_array_equal(host, onp.asarray(run_alone(op, [words, index])))  # the very bits
+
+
+def test_order_and_layer_norm() -> None:
+    for dtype in ("float32", "int32", "uint8", "bool", "float64"):
+        for axis in (0, 1, None):
+            check(ops.get("sort").bind(axis=axis), values(dtype_of(dtype), (4, 6)), must=dtype == "int32")
+            check(ops.get("argsort").bind(axis=axis), values(dtype_of(dtype), (4, 6)))
+    check(ops.get("argsort").bind(axis=0, dtype="float32"), onp.array([3, 1, 2, 1], onp.int32))
+    check(ops.get("argsort").bind(axis=0), onp.array([0.0, -0.0, onp.nan, -1, onp.nan, 0.0], onp.float32))
+    x = onp.random.default_rng(0).normal(size=(3, 4, 5)).astype("f")
+    for axis in (-1, 1):
+        g, b = onp.linspace(0.5, 2, x.shape[axis]).astype("f"), onp.linspace(-1, 1, x.shape[axis]).astype("f")
+        check(ops.get("layer_norm").bind(axis=axis), x, g, b, units=16, atol=1e-6)
+
+
+HERE = [
+    "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
+    "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
+    "random_normal", "zeros", "ones", "full", "arange", "eye",
+]  # fmt: skip
+
+
+def test_every_form_is_here() -> None:
+    here = [*UNARY, *BINARY, *REDUCTIONS, *[name for name, *_ in MOVES], *HERE]
+    assert {ops.get(name).name for name in here} == set(forms._FORMS)
