@@ -95,6 +95,7 @@ __all__ = [
     "estimator",
     "export",
     "files",
+    "flax",
     "from_jax",
     "functional",
     "gluon",
