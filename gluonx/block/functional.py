@@ -100,6 +100,9 @@ def _entering(value: Any) -> Any:
 class Functional:
     """A net as pure functions. Made by :func:`functional`.
 
+    A pytree: its leaves are the arrays of `params` and `state`, so ``jax.tree.map``, ``jax.grad``, ``jax.vmap`` and
+    optimizers of optax take it whole. A Block itself is a leaf to JAX, since it can change.
+
     Attributes
     ----------
     params : dict of str to jax.Array
@@ -132,9 +135,16 @@ class Functional:
                 kind[name] = jnp.copy(p.data()._read())
         self._forward = PureForward(net, handles, reached)
 
-    @property
-    def _net(self) -> Block:
-        return self._forward.net
+    def __call__(self, *inputs: Any, key: Any = None, train: bool = False) -> tuple[Any, Any]:
+        """Do :meth:`apply` with the arrays that this object holds: return the outputs, and the state afterwards."""
+        return self.apply(self.params, self.state, key, *inputs, train=train)
+
+    def replace(self, params: dict[str, Any] | None = None, state: dict[str, Any] | None = None) -> Functional:
+        """Return the same functions with other arrays; what is not given stays."""
+        return _functional_of(self._forward, self.params if params is None else params, state or self.state)
+
+    def __repr__(self) -> str:
+        return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
     def apply(
         self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
@@ -177,6 +187,21 @@ class Functional:
             with keeping_64_bits(handle.dtype in WIDE):
                 new = jnp.array(copied(value), handle.dtype, copy=True)
                 handle._assign(new_handle(new))  # type: ignore[attr-defined]
+
+
+def _functional_of(forward: PureForward, params: Any, state: Any) -> Functional:
+    new = object.__new__(Functional)
+    new._forward, new.params, new.state = forward, params, state
+    return new
+
+
+_PARAMS, _STATE = jax.tree_util.GetAttrKey("params"), jax.tree_util.GetAttrKey("state")
+jax.tree_util.register_pytree_with_keys(
+    Functional,
+    lambda pure: (((_PARAMS, pure.params), (_STATE, pure.state)), pure._forward),
+    lambda forward, children: _functional_of(forward, *children),
+    lambda pure: ((pure.params, pure.state), pure._forward),
+)
 
 
 def _words(key: Any) -> Any:
