@@ -20,7 +20,7 @@ PACKAGE = ROOT / "gluonx"
 # of gluonx.
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "dtype", "host",
-    "aliases", "files",
+    "aliases", "html", "files",
     "ops", "deferred", "engine", ("np", "npx"), "autograd", "random", "export",
     "initializer", "block",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image", "estimator",
