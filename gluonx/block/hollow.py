@@ -5,7 +5,8 @@ and with the same attributes, whose parameters know shape and dtype and hold no 
 afterwards (casting it, adding layers, training it) reaches the copy, and the other library's arrays take the
 parameters' places at each call (:class:`~gluonx.block.functional.PureForward`). :func:`filled` makes a net of it again.
 
-The copy is not fused: its parameters are the pieces, under the names that they have in files.
+The copy is not fused: its parameters are the pieces, under the names that they have in files. What is made of it again
+is fused where the net was, for which its pieces are joined.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def hollow(block: Block) -> Block:
     memo: dict[int, Any] = {id(param): _emptied(param) for param in params}
     twins = [memo[id(param)] for param in params]
     new = copy.deepcopy(block, memo)
+    new.__dict__["_was_fused"] = block.is_fused or getattr(block, "_was_fused", False)
     new.unfuse()  # a copy is fused again as the block was; the pieces are what has names everywhere
     for twin in twins:
         _empty(twin)
@@ -88,6 +90,8 @@ def filled(template: Block, values: dict[str, Any]) -> Block:
     for name, param in ready_params(new).items():
         param._handle = None
         put(param, values[name])
+    if new.__dict__.pop("_was_fused"):
+        new.fuse()
     return new
 
 

@@ -256,6 +256,53 @@ def test_fused_parameters_are_their_pieces():
     )
 
 
+def test_what_was_fused_is_fused_again():
+    net = gluonx.rnn.LSTM(4, input_size=3)
+    net.initialize()
+    back = from_nnx(to_nnx(net))
+    assert back.is_fused and list(back.collect_params()) == ["rnn_param"]
+    net.unfuse()
+    assert not from_nnx(to_nnx(net)).is_fused
+    loop = to_nnx(gluonx.nn.Dropout(0.5), nnx.Rngs(0))
+    assert loop(jnp.ones((8, 8))).shape == (8, 8)
+
+
+def test_recurrent_layers_draw_and_transforms_of_nnx_within_a_block():
+    net = gluonx.rnn.LSTM(4, num_layers=2, dropout=0.5, input_size=3)
+    net.initialize()
+    module, x = to_nnx(net, nnx.Rngs(0)), X.reshape(2, 3, 3)
+    assert (onp.asarray(module(x)) != onp.asarray(module(x))).any()
+
+    class Layer(nnx.Module):
+        def __init__(self, rngs):
+            self.linear, self.norm = nnx.Linear(3, 3, rngs=rngs), nnx.BatchNorm(3, rngs=rngs)
+            self.dropout = nnx.Dropout(0.5, rngs=rngs)
+
+        def __call__(self, x):
+            return self.dropout(self.norm(self.linear(x)))
+
+    class Stack(nnx.Module):
+        def __init__(self, rngs):
+            self.layers = nnx.split_rngs(splits=2)(nnx.vmap(Layer, in_axes=0, out_axes=0))(rngs)
+
+        def __call__(self, x):
+            return nnx.scan(lambda layer, x: layer(x), in_axes=(0, nnx.Carry), out_axes=nnx.Carry)(self.layers, x)
+
+    stack = Stack(nnx.Rngs(0))
+    block = from_nnx(stack)
+    before = values_of(block)
+    with autograd.record():
+        loss = (block(np.array(X)) ** 2).sum()
+    loss.backward()
+    Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1}).step(1)
+    assert all(
+        onp.abs(v - before[n]).max() > 0 for n, v in values_of(block).items() if "kernel" in n or "norm.mean" in n
+    )
+    stack.eval()
+    with autograd.predict_mode():
+        onp.testing.assert_allclose(from_nnx(stack)(np.array(X)).asnumpy(), stack(X), rtol=1e-5, atol=1e-6)
+
+
 def test_what_cannot_be_a_module_says_so():
     net = nn.Dense(2)
     with pytest.raises(UninitializedError, match=r"net.initialize\(\)"):
