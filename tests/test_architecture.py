@@ -332,6 +332,13 @@ def modules_after(code):
     return set(done.stdout.split())
 
 
+def test_an_extra_is_imported_when_asked_for():
+    """Not by ``import *``, which is to work without any extra."""
+    assert "flax" not in modules_after("from gluonx import *")
+    assert {"flax", "gluonx.flax"} <= modules_after("import gluonx; gluonx.flax.to_nnx")
+    assert not {"treescope", "orbax"} & modules_after("import gluonx.nn; repr(gluonx.nn.Dense(2))")
+
+
 @pytest.mark.parametrize("code", ["import gluonx", "from gluonx import gluon, np, npx, autograd, init"])
 def test_import_is_light(code):
     """What `import gluonx` brings in beyond jax: a count, for a time would flicker (`make bench` measures the time)."""

@@ -141,7 +141,8 @@ class Functional:
 
     def replace(self, params: dict[str, Any] | None = None, state: dict[str, Any] | None = None) -> Functional:
         """Return the same functions with other arrays; what is not given stays."""
-        return _functional_of(self._forward, self.params if params is None else params, state or self.state)
+        params, state = self.params if params is None else params, self.state if state is None else state
+        return _functional_of(self._forward, params, state)
 
     def __repr__(self) -> str:
         return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
