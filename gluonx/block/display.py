@@ -75,8 +75,11 @@ def _rendered(value: Any) -> str | None:
 
     renderer = treescope.active_renderer.get()  # without the part that would ask for this very display again
     hooks = [hook for hook in renderer.wrapper_hooks if hook is not handlers.append_repr_html_when_present]
-    with treescope.active_renderer.set_scoped(dataclasses.replace(renderer, wrapper_hooks=hooks)):
-        return treescope.render_to_html(value)
+    try:
+        with treescope.active_renderer.set_scoped(dataclasses.replace(renderer, wrapper_hooks=hooks)):
+            return treescope.render_to_html(value)
+    except Exception:  # of treescope's own, which looks at all modules there are; plain HTML shows the same
+        return None
 
 
 def block_html(block: Block) -> str:

@@ -16,6 +16,9 @@ from gluonx import symbol as sym
 from gluonx.block import display
 from gluonx.np.display import at_hand, spread
 
+# treescope looks at all modules that some test has imported.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 
 class Checked(HTMLParser):
     """Finds out whether tags are closed in turn, and what text and scripts there are."""
@@ -177,6 +180,16 @@ def test_names_are_no_markup(way):
         assert "<script>alert" not in page and "<img src=x" not in page and "<i>Evil" not in page
     symbol = sym.var("<script>alert(1)</script>") + 1
     assert "script" not in Checked(symbol._repr_html_()).tags
+
+
+def test_plain_html_where_treescope_fails(monkeypatch):
+    treescope = pytest.importorskip("treescope")
+
+    def fail(value):
+        raise RuntimeError
+
+    monkeypatch.setattr(treescope, "render_to_html", fail)
+    Checked(make()._repr_html_())
 
 
 def test_symbols_are_tables_of_nodes():
