@@ -55,6 +55,7 @@ _NAMES = {
         "use_np_shape",
     ),
 }
+_EXTRAS = ("flax",)  # modules that need an extra: no part of `import *`
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
@@ -161,7 +162,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE and name not in __all__ and name not in aliases.FORMER:
+    if not (name in _WHERE or name in __all__ or name in _EXTRAS or name in aliases.FORMER):
         raise AttributeError(aliases.absent(name))
     with _process.uncollected():
         if name in _WHERE:
@@ -175,7 +176,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_EXTRAS})
 
 
 extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")

@@ -8,14 +8,19 @@ weight decay, counts, ``1 / batch_size``) travels in that vector, so it never re
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import repeat
 from os import PathLike
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 from gluonx import files as serialize
 from gluonx._frames import door
@@ -32,16 +37,18 @@ from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
     FormatError,
+    ShapeError,
     StaleGradientError,
     UninitializedError,
 )
 from gluonx.extensions import NAMES
+from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import Keyed
+from gluonx.optimizer.rules import Keyed, Valued
 from gluonx.optimizer.statefile import by_place, described, description
 from gluonx.optimizer.stepvector import Advancing, StepVector
 
@@ -59,10 +66,16 @@ _NO_VALUE = (
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
 
 
+_NO_TELLING = (
+    "step(value=...) is for optimizers of optax that look at the loss; this Trainer has steps written by hand, a loss "
+    "scale of gluonx.amp, or a store that updates the weights"
+)
+
 _FOUND_AGAIN = frozenset(
     {"_plans", "_state", "_keys", "_resting", "_rule", "_units", "_active", "_vector", "_by_hand", "_ops"}
 )
 _UPDATES: dict[Any, DerivedOp] = {}
+_VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 _MOST_UPDATES = 256
 _OWN_STORES = ("local", "device", "nccl")
 
@@ -118,6 +131,15 @@ class _Plan:
     def fits(self, tx: Any) -> bool:
         """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
         return tx is self.tx and _marks(self.params) == self.marks
+
+
+def _told_value(op: DerivedOp) -> DerivedOp:
+    """Return the update `op` with the loss as one more input, the same one for the same update."""
+    found = _VALUED.get(op)
+    if found is None:
+        found = _VALUED[op] = DerivedOp("update", Valued(op.fn))
+        found.steady = op.steady
+    return found
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
@@ -278,7 +300,9 @@ class Trainer(Checked):
     # -- stepping --------------------------------------------------------------------------------------------------
 
     @door
-    def step(self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None) -> Any:
+    def step(
+        self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None, *, value: Any = None
+    ) -> Any:
         """Update all parameters with their gradients over `batch_size`, and run what is pending.
 
         Parameters
@@ -291,6 +315,9 @@ class Trainer(Checked):
             ``closure()`` computes the loss, whose sum over `batch_size` is what is made smaller, and nothing else: no
             ``backward`` is called, before or in it. For optimizers that look at the loss themselves, such as
             ``optax.lbfgs()``; others take its gradient. See :mod:`gluonx.optimizer.closure`.
+        value : ndarray or number, optional
+            The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
+            ``optax.contrib.reduce_on_plateau()``: it is told the sum over `batch_size`. Others do not look.
 
         Returns
         -------
@@ -307,12 +334,16 @@ class Trainer(Checked):
             If no forward has reached a parameter, so that its shape is unknown. `ignore_stale_grad` leaves it waiting.
         """
         if closure is not None:
+            if value is not None:
+                raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
             return self._close(batch_size, closure)
+        if value is not None and (self._by_hand or self._scaler is not None or self._on_store):
+            raise ArgumentError(_NO_TELLING)
         if self._on_store:
             return self._update_in_store(batch_size, ignore_stale_grad)
         if self._store is not None:
             self._exchange(ignore_stale_grad)
-        return self._update(batch_size, ignore_stale_grad)
+        return self._update(batch_size, ignore_stale_grad, value)
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -352,7 +383,7 @@ class Trainer(Checked):
             self._store.pushpull(i, [weight.grad], out=[weight], priority=-i)
             _variable_of(self._params[i]).fresh = False
 
-    def _update(self, batch_size: float, ignore_stale: bool) -> None:
+    def _update(self, batch_size: float, ignore_stale: bool, value: Any = None) -> None:
         size = _positive(batch_size)
         optimizer = self._optimizer
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
@@ -363,7 +394,7 @@ class Trainer(Checked):
             if self._by_hand:
                 self._step_imperatively(ignore_stale)
             elif plan is not None:
-                self._step_in_one(plan)
+                self._step_in_one(plan, value)
         except BaseException:
             if plan is not None and probe.moved():  # an interrupt that came after the program: the step is made
                 _spend(plan)
@@ -371,7 +402,7 @@ class Trainer(Checked):
                 optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
             raise
 
-    def _step_in_one(self, plan: _Plan) -> None:
+    def _step_in_one(self, plan: _Plan, value: Any = None) -> None:
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
         vector = self._vector.renewed(optimizer.step_numbers(self._active))
@@ -380,8 +411,12 @@ class Trainer(Checked):
             args.append(self._scaler.operand())
         if optimizer.draws:
             args += engine.random_inputs(current_state())
+        op = plan.op
+        if value is not None:
+            op = _told_value(op)
+            args.append(value)
         release = None if self._keep_grads else lambda: _give_up(plan.grads)
-        engine.commit_step(plan.op, args, plan.targets, plan.owned, release, len(plan.weights))
+        engine.commit_step(op, args, plan.targets, plan.owned, release, len(plan.weights))
         if plan.vector is not None:
             self._vector.stepped()
         _spend(plan)
@@ -555,6 +590,132 @@ class Trainer(Checked):
             raise StaleGradientError(_STALE.format(path=p._path))
         return fresh
 
+    # -- the state of an optax transformation ----------------------------------------------------------------------
+
+    def as_optax(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the state of the update rule, and the parameters, as optax has them; both are copies.
+
+        For functions of optax that look at them, such as ``optax.contrib.schedule_free_eval_params(state, params)``;
+        what these make of the parameters, :meth:`using` takes.
+
+        Returns
+        -------
+        state, params : pytree, tuple of jax.Array
+            The parameters that are trained, in the Trainer's order: by name, where it was given a dict.
+
+        Examples
+        --------
+        >>> import optax
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> state, params = Trainer(net.collect_params(), optax.trace(0.9)).as_optax()
+        >>> [p.shape for p in params], state.trace[1].tolist()
+        ([(1,), (1, 2)], [[0.0, 0.0]])
+        """
+        self._plan_for_states()
+        assert self._rule is not None, "made by the plan"
+        rule = self._rule.rule
+        leaves = self._rule.unpack([jnp.array(s._read(), copy=True) for s in self._state])
+        state = jax.tree.unflatten(rule.treedef, [_as_key(x, kind) for x, kind in zip(leaves, rule.keys, strict=True)])
+        return state, tuple([jnp.array(h._read(), copy=True) for h in self._trained_handles()])
+
+    @contextlib.contextmanager
+    def using(self, params: Iterable[Any]) -> Generator[None]:
+        """Within, the parameters have other values: those of an average, say, for an evaluation.
+
+        Parameters
+        ----------
+        params : iterable of array
+            In the order of :meth:`as_optax`.
+
+        Raises
+        ------
+        ShapeError
+            If a shape does not fit; nothing has changed then.
+
+        Examples
+        --------
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2, use_bias=False)
+        >>> net.initialize()
+        >>> trainer = Trainer(net.collect_params(), "sgd")
+        >>> with trainer.using([np.ones((1, 2))]):
+        ...     net.weight.data().tolist()
+        [[1.0, 1.0]]
+        """
+        handles, given = self._trained_handles(), [to_jax(p) for p in params]
+        shapes = [h.shape for h in handles]
+        if [p.shape for p in given] != shapes:
+            raise ShapeError(f"using() was given arrays of {[p.shape for p in given]} for parameters of {shapes}")
+        before = [new_handle(h._read()) for h in handles]
+        try:
+            for handle, value in zip(handles, given, strict=True):
+                handle._put(new_handle(value.astype(handle.dtype)))
+            yield
+        finally:
+            for handle, value in zip(handles, before, strict=True):
+                handle._put(value)
+
+    def _trained_handles(self) -> list[Any]:
+        """The arrays that the rule sees: of the parameters that are trained."""
+        self._plan_for_states()
+        return [self._params[i].data() for i in self._active]
+
+    def hyperparams(self) -> dict[str, float]:
+        """Return the numbers that ``optax.inject_hyperparams`` keeps in the state, by name.
+
+        Examples
+        --------
+        >>> import optax
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = Trainer(net.collect_params(), optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
+        >>> trainer.set_hyperparams(learning_rate=0.25)
+        >>> trainer.hyperparams()
+        {'learning_rate': 0.25}
+        """
+        leaves, found = self._hyperparam_leaves()
+        return {name: leaves[places[0]].item() for name, places in found.items()}
+
+    def set_hyperparams(self, **values: float) -> None:
+        """Set numbers that ``optax.inject_hyperparams`` keeps in the state; nothing recompiles.
+
+        Where several parts of a transformation have one of that name, all are set. A number that follows a schedule is
+        computed again at the next step.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none of that name; nothing has changed then.
+        """
+        leaves, found = self._hyperparam_leaves()
+        unknown = sorted(set(values) - set(found))
+        if unknown:
+            raise ArgumentError(
+                f"the optimizer has no injected hyperparameters {unknown}, but {sorted(found)}; they are made by "
+                "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
+            )
+        assert self._rule is not None, "made for the leaves"
+        for name, value in values.items():
+            for place in found[name]:
+                leaves[place] = np.asarray(value, leaves[place].dtype)
+        packed = self._rule.pack(leaves)
+        new = [on_device(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
+        deque(map(setattr, self._state, repeat("value"), new), maxlen=0)
+
+    def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
+        """The leaves of the state on the host, and where hyperparameters are among them."""
+        self._plan_for_states()
+        assert self._rule is not None, "made by the plan"
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self._rule.rule.leaf_names):
+            *_, kind, last = ("", *name.split("/"))
+            if kind == "hyperparams":
+                found.setdefault(last, []).append(place)
+        return list(self._rule.unpack([s.asnumpy() for s in self._state])), found
+
     # -- files -----------------------------------------------------------------------------------------------------
 
     @door
@@ -657,6 +818,11 @@ class Trainer(Checked):
 
     def __repr__(self) -> str:
         return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
+
+
+def _as_key(leaf: Any, kind: Any) -> Any:
+    """A leaf of a state as optax has it: random keys as such."""
+    return leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)
 
 
 def _unreached(param: Parameter) -> DeferredInitializationError:

@@ -20,11 +20,11 @@ PACKAGE = ROOT / "gluonx"
 # of gluonx.
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "dtype", "host",
-    "aliases", "files",
+    "aliases", "html", "files",
     "ops", "deferred", "engine", ("np", "npx"), "autograd", "random", "export",
     "initializer", "block",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image", "estimator",
-    "model_zoo", "probability", "profiler", "amp",
+    "model_zoo", "probability", "profiler", "amp", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}
@@ -330,6 +330,13 @@ def modules_after(code):
     script = f"{code}\nimport sys\nprint(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     return set(done.stdout.split())
+
+
+def test_an_extra_is_imported_when_asked_for():
+    """Not by ``import *``, which is to work without any extra."""
+    assert "flax" not in modules_after("from gluonx import *")
+    assert {"flax", "gluonx.flax"} <= modules_after("import gluonx; gluonx.flax.to_nnx")
+    assert not {"treescope", "orbax"} & modules_after("import gluonx.nn; repr(gluonx.nn.Dense(2))")
 
 
 @pytest.mark.parametrize("code", ["import gluonx", "from gluonx import gluon, np, npx, autograd, init"])

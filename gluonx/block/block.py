@@ -35,7 +35,7 @@ from gluonx.block.fusion.layout import Fused
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import structure
-from gluonx.block.summary import summarize
+from gluonx.block.summary import show, summarize
 from gluonx.block.tools import (
     HookHandle,
     LineByLine,
@@ -45,6 +45,7 @@ from gluonx.block.tools import (
     hooks_run,
     listed,
     locate,
+    unfailing,
     warn_of_loose_items,
     watch_operators,
 )
@@ -178,10 +179,23 @@ class Block(Checked):
         self._refresh()
         return param
 
+    @unfailing
     def __repr__(self) -> str:
         children = self.__dict__.get("_children") or {}
         lines = [f"  ({name}): " + repr(child).replace("\n", "\n  ") for name, child in children.items()]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
+
+    def _repr_html_(self) -> str:
+        """Show the blocks and parameters as a tree that folds, without computing anything; for notebooks."""
+        from gluonx.block.display import block_html  # when a notebook asks
+
+        return block_html(self)
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Do the same as a part of what treescope renders."""
+        from gluonx.block.display import block_part
+
+        return block_part(self, path, subtree_renderer)
 
     def __getattr__(self, name: str) -> Any:
         if name in BLOCK_ATTRIBUTES:
@@ -723,7 +737,9 @@ class Block(Checked):
         For each layer: the shape of what comes out, the number of parameters, the bytes these take, and the
         floating-point operations on these inputs.
         """
-        print(summarize(self, *inputs))
+        table = summarize(self, *inputs)
+        if not show(table):
+            print(table)
 
 
 _NOT_HYBRID = (

@@ -67,7 +67,10 @@ def export_block(
     if layout not in (None, "NHWC"):
         raise ValueError(f"layout must be 'NHWC' or None, got {layout!r}")
     if layout is not None:
-        specs, pure._trace = jax.tree.map(_last, specs, is_leaf=lambda v: isinstance(v, InputSpec)), ChannelsLast
+        specs, pure._forward.trace = (
+            jax.tree.map(_last, specs, is_leaf=lambda v: isinstance(v, InputSpec)),
+            ChannelsLast,
+        )
 
     def forward(params: dict[str, Any], *arrays: Any) -> Any:
         trained = {name: params[name] for name in pure.params}

@@ -28,7 +28,7 @@ from gluonx.host import copied, to_jax
 if TYPE_CHECKING:
     from gluonx.block.block import Block
 
-__all__ = ["Functional", "from_jax", "functional"]
+__all__ = ["Functional", "PureForward", "from_jax", "functional"]
 
 _MOST = 256  # traces of one function
 _NEEDS_VALUES = (
@@ -38,8 +38,70 @@ _NEEDS_VALUES = (
 )
 
 
+class PureForward:
+    """The forward of a block as a function of the values of its parameters.
+
+    Parameters
+    ----------
+    net : Block
+    handles : dict of str to Handle
+        The parameters' arrays by name; what they hold plays no part.
+    exports : bool
+        Whether hooks are left out, since nobody asks for values.
+    """
+
+    def __init__(self, net: Block, handles: dict[str, Handle], exports: bool = False) -> None:
+        self.net, self.handles = net, handles
+        self.trace: Any = Trace
+        self._exports = exports
+
+    def __reduce__(self) -> Any:
+        """For copies and pickles, whose handles are those of the copied net."""
+        return _forward_of, (self.net, list(self.handles), self._exports)
+
+    def __call__(
+        self, values: dict[str, Any], key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return what the forward gives for arguments in which arrays of JAX stand, and all values after it.
+
+        A parameter that the forward has not written to comes back as the very object that was given.
+        """
+        wrong = set(values) ^ set(self.handles)
+        if wrong:
+            raise ShapeError(f"apply got other parameters than the net has; missing or unexpected: {sorted(wrong)[:5]}")
+        handles = list(self.handles.values())
+        given = [values[n] for n in self.handles]
+        inside = [to_jax(value) for value in given]
+        trace = self.trace(handles, inside, None if key is None else (_words(key), np.int32(0)))
+        trace.runs_hooks = None if self._exports else True
+
+        def enter(x: Any) -> Any:
+            return trace.enter(x) if hasattr(x, "shape") and not isinstance(x, Handle) else x
+
+        with trace.running(False, train, pure=True):
+            args, kwargs = jax.tree.map(enter, (args, kwargs), is_leaf=is_handle)
+            out = self.net(*args, **kwargs)
+            out = jax.tree.map(lambda x: trace.leave(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
+            after = [trace.values[id(h)] for h in handles]
+        kept = [old if new is own else new for old, own, new in zip(given, inside, after)]
+        return out, dict(zip(self.handles, kept))
+
+
+def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:
+    params = {**net.collect_params(fused=False), **net._array_params()}
+    return PureForward(net, {name: params[name]._handle for name in names}, exports)
+
+
+def _entering(value: Any) -> Any:
+    """An input of a pure function: numbers are arrays without dimensions."""
+    return to_jax(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
+
+
 class Functional:
     """A net as pure functions. Made by :func:`functional`.
+
+    A pytree: its leaves are the arrays of `params` and `state`, so ``jax.tree.map``, ``jax.grad``, ``jax.vmap`` and
+    optimizers of optax take it whole. A Block itself is a leaf to JAX, since it can change.
 
     Attributes
     ----------
@@ -50,10 +112,7 @@ class Functional:
     """
 
     def __init__(self, net: Block, reached: bool = False) -> None:
-        self._net = net
-        self._handles: dict[str, Handle] = {}
-        self._trace: Any = Trace
-        self._exports = reached
+        handles: dict[str, Handle] = {}
         seen: set[int] = set()
         self.params: dict[str, jax.Array] = {}
         self.state: dict[str, jax.Array] = {}
@@ -70,10 +129,23 @@ class Functional:
                     f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
                     "net.infer_shape(x), before gluonx.functional(net)"
                 )
-            self._handles[name] = p._handle
+            handles[name] = p._handle
             kind = self.state if p.grad_req == "null" else self.params
             with keeping_64_bits(p.dtype in WIDE):
                 kind[name] = jnp.copy(p.data()._read())
+        self._forward = PureForward(net, handles, reached)
+
+    def __call__(self, *inputs: Any, key: Any = None, train: bool = False) -> tuple[Any, Any]:
+        """Do :meth:`apply` with the arrays that this object holds: return the outputs, and the state afterwards."""
+        return self.apply(self.params, self.state, key, *inputs, train=train)
+
+    def replace(self, params: dict[str, Any] | None = None, state: dict[str, Any] | None = None) -> Functional:
+        """Return the same functions with other arrays; what is not given stays."""
+        params, state = self.params if params is None else params, self.state if state is None else state
+        return _functional_of(self._forward, params, state)
+
+    def __repr__(self) -> str:
+        return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
     def apply(
         self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
@@ -96,37 +168,41 @@ class Functional:
             JAX arrays; `state` with what the forward has written. Arrays that it stores as attributes of blocks
             (``self.h = h``) are no part of either, and the blocks have their own attributes back afterwards.
         """
-        values = {**params, **state}
-        wrong = set(values) ^ set(self._handles)
-        if wrong:
-            raise ShapeError(f"apply got other parameters than the net has; missing or unexpected: {sorted(wrong)[:5]}")
-        handles = list(self._handles.values())
-        root = None if key is None else _words(key)
-        trace = self._trace(
-            handles, [to_jax(values[n]) for n in self._handles], None if root is None else (root, np.int32(0))
+        out, new = self._forward(
+            {**params, **state}, key, jax.tree.map(_entering, inputs, is_leaf=is_handle), {}, train
         )
-        trace.runs_hooks = None if self._exports else True
-        with trace.running(False, train, pure=True):
-            out = self._net(
-                *jax.tree.map(lambda x: x if isinstance(x, Handle) else trace.enter(x), inputs, is_leaf=is_handle)
-            )
-            out = jax.tree.map(lambda x: trace.leave(x) if isinstance(x, Handle) else x, out, is_leaf=is_handle)
-            return out, {n: trace.values[id(self._handles[n])] for n in state}
+        return out, {n: new[n] for n in state}
 
     def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
         """Write arrays back into the net's parameters: all of them, or none where a shape does not fit."""
         values = {**params, **(state or {})}
+        handles = self._forward.handles
         for name, value in values.items():
-            handle = self._handles.get(name)
+            handle = handles.get(name)
             if handle is None:
                 raise ShapeError(f"the net has no parameter '{name}'")
             if tuple(value.shape) != handle.shape:
                 raise ShapeError(f"parameter '{name}' has shape {handle.shape}, the given array {tuple(value.shape)}")
         for name, value in values.items():
-            handle = self._handles[name]
+            handle = handles[name]
             with keeping_64_bits(handle.dtype in WIDE):
                 new = jnp.array(copied(value), handle.dtype, copy=True)
                 handle._assign(new_handle(new))  # type: ignore[attr-defined]
+
+
+def _functional_of(forward: PureForward, params: Any, state: Any) -> Functional:
+    new = object.__new__(Functional)
+    new._forward, new.params, new.state = forward, params, state
+    return new
+
+
+_PARAMS, _STATE = jax.tree_util.GetAttrKey("params"), jax.tree_util.GetAttrKey("state")
+jax.tree_util.register_pytree_with_keys(
+    Functional,
+    lambda pure: (((_PARAMS, pure.params), (_STATE, pure.state)), pure._forward),
+    lambda forward, children: _functional_of(forward, *children),
+    lambda pure: ((pure.params, pure.state), pure._forward),
+)
 
 
 def _words(key: Any) -> Any:

@@ -127,8 +127,23 @@ class Parameter:
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
 
     def __repr__(self) -> str:
-        kind = f"{type(self).__name__} {self._name}" if self._prefixed else type(self).__name__
+        own = self.__dict__
+        if "_dtype" not in own:
+            return f"{type(self).__name__} (not made yet)"
+        kind = f"{type(self).__name__} {self._name}" if own.get("_prefixed") else type(self).__name__
         return f"{kind} (shape={self.shape}, dtype={self.dtype})"
+
+    def _repr_html_(self) -> str:
+        """Show what the parameter is, and how its values are spread, without computing anything; for notebooks."""
+        from gluonx.block.display import parameter_html  # when a notebook asks
+
+        return parameter_html(self)
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Do the same as a part of what treescope renders."""
+        from gluonx.block.display import parameter_part
+
+        return parameter_part(self, path, subtree_renderer)
 
     # ---------------------------------------------------------------- what it is
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 
+from gluonx import html
 from gluonx.autograd import pause
+from gluonx.block.display import in_notebook
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import watch_operators
 from gluonx.deferred.core import Handle
@@ -24,7 +26,7 @@ from gluonx.dtype import keeping_64_bits
 if TYPE_CHECKING:
     from gluonx.block.block import Block
 
-__all__ = ["summarize"]
+__all__ = ["Summary", "show", "summarize"]
 
 _COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"
 _WIDTH = 106
@@ -37,7 +39,38 @@ class _Row(NamedTuple):
     flops: float
 
 
-def summarize(block: Block, *inputs: Any) -> str:
+class Summary(str):
+    """The table as text; in a notebook a table of HTML."""
+
+    head: ClassVar[tuple[str, ...]] = ("Layer", "Output shape", "Parameters", "Memory", "FLOPs")
+    rows: list[tuple[str, ...]]
+    totals: list[str]
+
+    def __new__(cls, rows: list[tuple[str, ...]], totals: list[str]) -> Summary:
+        """Make the text of rows of five texts each, and of lines below them."""
+        lines = [_COLUMNS.format(*cls.head), "=" * _WIDTH]
+        lines += [_COLUMNS.format(*row) for row in rows]
+        new = super().__new__(cls, "\n".join([*lines, "=" * _WIDTH, *totals]))
+        new.rows, new.totals = rows, totals
+        return new
+
+    def _repr_html_(self) -> str:
+        """Show the table, and the totals under it."""
+        totals = "<br>".join(html.text(line.strip()) for line in self.totals)
+        return f'{html.table(self.head, self.rows)}<div style="font-family:monospace">{totals}</div>'
+
+
+def show(table: Summary) -> bool:
+    """Display the table in a notebook; False, and nothing is shown, elsewhere."""
+    if not in_notebook():
+        return False
+    from IPython.display import display  # it is running
+
+    display(table)
+    return True
+
+
+def summarize(block: Block, *inputs: Any) -> Summary:
     """A table of the layers of `block`, in the order in which they finish on these inputs.
 
     Parameters
@@ -50,8 +83,8 @@ def summarize(block: Block, *inputs: Any) -> str:
 
     Returns
     -------
-    str
-        One line a call: structured name and class, output shape, number of parameters, their bytes, and the
+    Summary
+        A str: one line a call: structured name and class, output shape, number of parameters, their bytes, and the
         floating-point operations of the block's own forward on these inputs, those of its children left out. Parameters
         that an earlier line has counted already are marked as shared.
 
@@ -96,7 +129,7 @@ def summarize(block: Block, *inputs: Any) -> str:
             child.__dict__["_active"] = True
         for hook in hooks:
             hook.detach()
-    return "\n".join(_table(rows, block))
+    return _table(rows, block)
 
 
 def _flops(op: Any, args: Any, outputs: Any) -> float:
@@ -145,12 +178,7 @@ def _size(param: Parameter) -> int:
 
 
 def _bytes(params: list[Parameter]) -> str:
-    total = float(sum(_size(p) * p.dtype.itemsize for p in params))
-    for unit in ("B", "KiB", "MiB"):
-        if total < 1024:
-            return f"{total:.0f} {unit}" if unit == "B" else f"{total:.1f} {unit}"
-        total /= 1024
-    return f"{total:.1f} GiB"
+    return html.size(sum(_size(p) * p.dtype.itemsize for p in params))
 
 
 def _short(flops: float) -> str:
@@ -162,23 +190,22 @@ def _short(flops: float) -> str:
     return f"{flops:.1f} T"
 
 
-def _table(rows: list[_Row], block: Block) -> list[str]:
-    lines = [_COLUMNS.format("Layer", "Output shape", "Parameters", "Memory", "FLOPs"), "=" * _WIDTH]
+def _table(rows: list[_Row], block: Block) -> Summary:
+    lines: list[tuple[str, ...]] = []
     counted: set[Parameter] = set()
     for title, shape, params, flops in rows:
         mark = " shared" if params and counted.issuperset(params) else ""
-        lines.append(_COLUMNS.format(title + mark, shape, f"{_count(params):,}", _bytes(params), _short(flops)))
+        lines.append((title + mark, shape, f"{_count(params):,}", _bytes(params), _short(flops)))
         counted.update(params)
     everything = list(dict.fromkeys(block.collect_params(fused=False).values()))
     trained = [p for p in everything if p.grad_req != "null"]
     unused = [p for p in everything if p not in counted]
-    lines += [
-        "=" * _WIDTH,
+    totals = [
         f"Parameters: {_count(everything):,} ({_bytes(everything)}), each counted once",
         f"  trained: {_count(trained):,}",
         f"  not trained: {_count(everything) - _count(trained):,}",
         f"FLOPs: {sum(row.flops for row in rows):,.0f}",
     ]
     if unused:
-        lines.append(f"  in blocks that this forward did not call: {_count(unused):,}")
-    return lines
+        totals.append(f"  in blocks that this forward did not call: {_count(unused):,}")
+    return Summary(lines, totals)

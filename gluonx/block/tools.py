@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +28,7 @@ __all__ = [
     "hooks_run",
     "listed",
     "locate",
+    "unfailing",
     "warn_of_loose_items",
     "watch_operators",
 ]
@@ -70,6 +72,19 @@ class Registry(OrderedDict[str, Any]):
         """As ``OrderedDict.move_to_end``."""
         structure.version += 1
         super().move_to_end(key, last)
+
+
+def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Make a ``__repr__`` that never raises: of a block that is half made, or was changed, it gives the class."""
+
+    @functools.wraps(describe)
+    def __repr__(self: Any) -> str:
+        try:
+            return describe(self)
+        except Exception:
+            return f"{type(self).__name__}(...)"
+
+    return __repr__
 
 
 class Snapshot:

@@ -47,6 +47,7 @@ from gluonx.host import copied, to_jax
 __all__ = [
     "KEY",
     "READ_IN_TRACE",
+    "NoKey",
     "NotTraced",
     "Trace",
     "Traced",
@@ -64,6 +65,10 @@ READ_IN_TRACE = (
     "to look at "
     "a value, print it outside, or call hybridize(False) while debugging."
 )
+
+
+class NoKey(TracedValueError):
+    """A random operator was met in a trace that was given no key."""
 
 
 class Trace:
@@ -203,7 +208,7 @@ class Trace:
     def random_inputs(self, count: int) -> tuple[Any, Any]:
         """The key and index of the next `count` random operations in this trace."""
         if self.key is None:
-            raise TracedValueError("a random operator was met where no key was given")
+            raise NoKey("a random operator was met where no key was given")
         root, base = self.key
         index = base + self.n_random
         self.n_random += count

@@ -7,6 +7,7 @@ from typing import Any
 from gluonx import initializer
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.ops import get
 
@@ -48,6 +49,7 @@ class Activation(_Unary):
         self._act_type = activation
         self._op = get("activation").bind(act_type=activation)
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._act_type})"
 
@@ -68,6 +70,7 @@ class LeakyReLU(_Unary):
         self._alpha = alpha
         self._op = get("leaky_relu").bind(act_type="leaky", slope=float(alpha))
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._alpha})"
 

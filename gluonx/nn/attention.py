@@ -16,6 +16,7 @@ from typing import Any
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
 from gluonx.nn.basic import Dense
@@ -274,6 +275,7 @@ class MultiHeadAttention(HybridBlock):
         dtype = self.query.weight.dtype if dtype is None else dtype
         return np.zeros(shape, dtype=dtype), np.zeros(shape, dtype=dtype), np.zeros((), dtype="int32")
 
+    @unfailing
     def __repr__(self) -> str:
         said = [str(self._units), f"heads={self._heads}"]
         said += [word for word, yes in (("causal", self._causal), ("cross", self._cross)) if yes]

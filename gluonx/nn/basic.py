@@ -8,6 +8,7 @@ from typing import Any
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.nn.activations import Activation
 from gluonx.ops import get
@@ -81,6 +82,7 @@ class Dense(HybridBlock):
         """Learn ``in_units`` from an input."""
         self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self.weight.shape
         assert shape is not None, "Dense declares the rank of its weight"
@@ -122,6 +124,7 @@ class Dropout(HybridBlock):
         """Drop, or outside training copy."""
         return invoke(self._ops[is_training()], (x,))
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
@@ -175,6 +178,7 @@ class Embedding(HybridBlock):
         """The vectors of the numbers: shape ``x.shape + (output_dim,)``."""
         return invoke(self._op, (x, self.weight.data()))
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self.weight.dtype})"
 
@@ -197,5 +201,6 @@ class Flatten(HybridBlock):
         """Flatten."""
         return invoke(self._op, (x,))
 
+    @unfailing
     def __repr__(self) -> str:
         return type(self).__name__

@@ -9,6 +9,7 @@ from typing import Any
 from gluonx import np, npx
 from gluonx._frames import warn
 from gluonx.block.block import Block, HybridBlock
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.extensions import LAMBDAS
 from gluonx.ops import get
@@ -221,6 +222,7 @@ class Lambda(Block):
         """Call the function."""
         return self._func_impl(*args)
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._func_name})"
 
@@ -236,5 +238,6 @@ class HybridLambda(HybridBlock):
         """Call the function."""
         return self._func(x, *args)
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._func_name})"

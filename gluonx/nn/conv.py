@@ -13,6 +13,7 @@ import numpy as onp
 
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.nn.activations import Activation
@@ -127,6 +128,7 @@ class _Conv(HybridBlock):
             self._check_groups(channels, "the input's number of channels", ShapeError)
             self.weight.shape = self._weight_shape(channels)
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self.weight.shape
         assert shape is not None, "a convolution declares the rank of its weight"

@@ -11,6 +11,7 @@ from typing import Any
 
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
 from gluonx.nn.activations import Activation
@@ -118,6 +119,7 @@ class _Deformable(HybridBlock):
                 assert weight.shape is not None, "a convolution declares the rank of its weight"
                 weight.shape = (weight.shape[0], x.shape[1] // self._num_group, *self._kernel_size)
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self.deformable_conv_weight.shape
         assert shape is not None, "a convolution declares the rank of its weight"

@@ -11,6 +11,7 @@ from typing import Any
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
@@ -58,6 +59,7 @@ class _Norm(HybridBlock):
         for param in self._reg_params.values():
             param.shape = (x.shape[axis],)
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self.gamma.shape
         said = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())

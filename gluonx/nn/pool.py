@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.block.block import HybridBlock
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.nn.conv import Size, as_tuple
@@ -66,6 +67,7 @@ class _Pooling(HybridBlock):
         """Pool a batch in the layer's layout."""
         return invoke(self._op, (x,))
 
+    @unfailing
     def __repr__(self) -> str:
         said = self._kwargs
         return (

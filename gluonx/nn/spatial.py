@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.block.block import HybridBlock
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.nn.conv import Size, as_tuple
 from gluonx.ops import get
@@ -57,6 +58,7 @@ class _PixelShuffle(HybridBlock):
         """Shuffle."""
         return invoke(self._op, (x,))
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._factors})"
 
@@ -82,6 +84,7 @@ class PixelShuffle1D(_PixelShuffle):
         super().__init__(factor)
         self._factor = self._factors[0]
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._factor})"
 

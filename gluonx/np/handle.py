@@ -357,8 +357,24 @@ class ndarray(Arithmetic, Handle):
         if _unreadable(value):
             kind = "no value yet" if isinstance(value, Placeholder) and type(value) is not HostArray else "traced"
             return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
-        text = np.array2string(self._seen(), separator=", ", prefix="array(", threshold=1000)
-        return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
+        try:
+            text = np.array2string(self._seen(), separator=", ", prefix="array(", threshold=1000)
+            return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
+        except Exception as error:  # computing it failed; whoever uses it will be told all
+            reason = str(error).strip().partition("\n")[0]
+            return f"array(<no value: {type(error).__name__}: {reason}>, shape={self.shape}, dtype={self.dtype})"
+
+    def _repr_html_(self) -> str:
+        """Show what kind of array it is, how its numbers are spread, and the numbers; for notebooks."""
+        from gluonx.np.display import as_html  # when a notebook asks
+
+        return as_html(self)
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Show the same without the numbers, and without computing anything, as a part of what treescope renders."""
+        from gluonx.np.display import as_part
+
+        return as_part(self, path)
 
     def __str__(self) -> str:
         if _unreadable(self.value):

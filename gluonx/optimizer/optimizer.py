@@ -16,6 +16,7 @@ import functools
 import inspect
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -27,7 +28,7 @@ import numpy as np
 from gluonx._frames import warn
 from gluonx.arguments import refuse
 from gluonx.dtype import canonical
-from gluonx.errors import FormatError
+from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.rules import FlatRule, Step, StepNumbers, per_parameter, with_master_weights, zeros_like_weight
 
 if TYPE_CHECKING:
@@ -605,6 +606,16 @@ _OWN_RATE = (
     "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
     "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
 )
+_LACKS = re.compile(r"required keyword-only arguments?: '(\w+)'|^(\w+) must be provided")
+_NEEDS = (
+    "This optax transformation needs '{name}', which a step that knows gradients alone cannot give. With `value`, the "
+    "loss, it is trainer.step(batch_size, value=loss); with all else, which follows from the loss as a function, "
+    "trainer.step(batch_size, closure=lambda: loss_fn(net(x), y)), which takes the place of record() and backward()."
+)
+_LOOKAHEAD = (
+    "optax.lookahead takes pairs of parameters, fast and slow ones, and a Trainer has one of each. docs/optax.md has "
+    "the lines that keep the slow ones in the state."
+)
 _OWN_DECAY = "An optax transformation decays weights itself: put optax.add_decayed_weights into it instead of wd={wd}."
 
 
@@ -696,15 +707,39 @@ def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTran
     import optax
 
     inner = optax.with_extra_args_support(tx)
+    taken = inspect.signature(inner.update).parameters.values()
+    names = None if any(p.kind is p.VAR_KEYWORD for p in taken) else {p.name for p in taken}
 
     def update(
         updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
-        if "value_fn" in extra:  # a step with a closure: the loss is scaled as its gradient is
+        if "value" in extra:  # the loss is scaled as its gradient is
+            extra.update(value=extra["value"] * rescale, grad=grads)
+        more: dict[
+            str, Any
+        ] = {}  # given only where it is asked for: a line search hands all that it gets on to value_fn
+        if "value_fn" in extra:  # a step with a closure
             loss = extra["value_fn"]
-            extra.update(value=extra["value"] * rescale, grad=grads, value_fn=lambda moving: loss(moving) * rescale)
-        updates, state = inner.update(grads, state, params, **extra)
+            scaled = extra["value_fn"] = more["obj_fn"] = lambda moving: loss(moving) * rescale
+            more["grad_fn"] = lambda moving, _=0: jax.grad(scaled)(moving)
+        while True:
+            given = {name: value for name, value in extra.items() if names is None or name in names}
+            try:
+                updates, state = inner.update(grads, state, params, **given)
+                break
+            except (TypeError, ValueError) as error:
+                missing = _LACKS.search(str(error))
+                name = missing and (missing[1] or missing[2])
+                if name is None or name in extra:
+                    raise
+                if name not in more:
+                    raise ArgumentError(_NEEDS.format(name=name)) from error
+                extra[name] = more.pop(name)
+            except AttributeError as error:
+                if "'fast'" in str(error):
+                    raise ArgumentError(_LOOKAHEAD) from error
+                raise
         leaves, treedef = jax.tree.flatten(updates)
         rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
         leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]

@@ -48,6 +48,7 @@ __all__ = [
     "Keyed",
     "MasterState",
     "StepNumbers",
+    "Valued",
     "advanced",
     "clipped",
     "decayed",
@@ -554,9 +555,23 @@ class Keyed:
     def __init__(self, update: Any) -> None:
         self.update = update
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: Any, **extra: Any) -> Any:
         """The update, by the key of that draw."""
-        return self.update(*arrays[:-2], key=prng.wrap(*arrays[-2:]))
+        return self.update(*arrays[:-2], key=prng.wrap(*arrays[-2:]), **extra)
+
+
+class Valued:
+    """An update by a rule that looks at the value of the loss, which comes behind the other arrays."""
+
+    __slots__ = ("update",)
+
+    def __init__(self, update: Any) -> None:
+        self.update = update
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The update, told the sum of the loss."""
+        loss = arrays[-1]
+        return self.update(*arrays[:-1], value=jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32))))
 
 
 def _one(number: Any) -> Any:

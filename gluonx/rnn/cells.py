@@ -7,6 +7,7 @@ from typing import Any
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
@@ -70,6 +71,7 @@ class _Cell(HybridRecurrentCell):
         i2h = invoke(self._op, (x, own["i2h_weight"].data(), own["i2h_bias"].data()))
         return i2h, invoke(self._op, (h, own["h2h_weight"].data(), own["h2h_bias"].data()))
 
+    @unfailing
     def __repr__(self) -> str:
         rows, inputs = self._reg_params["i2h_weight"].shape
         return f"{type(self).__name__}({inputs} -> {rows}{self._more()})"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gluonx import np, npx
+from gluonx.block.tools import unfailing
 from gluonx.errors import GluonxError
 from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, listed, masked
 
@@ -62,6 +63,7 @@ class _Sequence(_Several):
     def __iter__(self) -> Iterator[RecurrentCell]:
         return iter(self._parts())
 
+    @unfailing
     def __repr__(self) -> str:
         return "\n".join(
             [f"{type(self).__name__}(", *(f"({name}): {cell!r}" for name, cell in self._children.items()), ")"]
@@ -144,6 +146,7 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
                 raise TypeError(f"BidirectionalCell takes two recurrent cells, got {cell!r}.")
         self.l_cell, self.r_cell = l_cell, r_cell
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self.l_cell!r}, backward={self.r_cell!r})"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.nn.conv import as_tuple
@@ -106,6 +107,7 @@ class _ConvCell(HybridRecurrentCell):
             {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout} for _ in range(self._states)
         ]
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self._reg_params["i2h_weight"].shape
         inputs = shape[1 if self._conv_layout[1] == "C" else -1]

@@ -13,6 +13,7 @@ from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, FusionError, ShapeError
 from gluonx.ops import get
@@ -93,6 +94,7 @@ class _RNNLayer(HybridBlock):
         )
         return {} if found is None else dict(self._pieces(found))
 
+    @unfailing
     def __repr__(self) -> str:
         shape = self._reg_params["l0_i2h_weight"].shape
         inputs = shape[1] if shape is not None and shape[1] > 0 else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from gluonx import np
 from gluonx.autograd import is_training
+from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, masked
@@ -59,6 +60,7 @@ class ModifierCell(HybridRecurrentCell):
     def _steps(self) -> bool:
         return self.base_cell._steps()
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell!r})"
 
@@ -108,6 +110,7 @@ class DropoutCell(HybridRecurrentCell):
         self._rate = _rate(rate, "rate")
         self._axes = (axes,) if isinstance(axes, int) else tuple(axes)
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
@@ -168,6 +171,7 @@ class VariationalDropoutCell(ModifierCell):
                 "two cells in it instead."
             )
 
+    @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
 
@@ -229,6 +233,7 @@ class ZoneoutCell(ModifierCell):
         self.zoneout_outputs = _rate(zoneout_outputs, "zoneout_outputs")
         self.zoneout_states = _rate(zoneout_states, "zoneout_states")
 
+    @unfailing
     def __repr__(self) -> str:
         rates = f"p_out={self.zoneout_outputs}, p_state={self.zoneout_states}"
         return f"{type(self).__name__}({rates}, {self.base_cell!r})"

@@ -1,7 +1,9 @@
 """The doors between gluonx and JAX: ``functional`` and ``from_jax``."""
 
 import contextlib
+import copy
 import functools
+import pickle
 import types
 
 import jax
@@ -502,3 +504,13 @@ def test_nothing_is_traced_twice_for_equal_values():
     for _ in range(3):
         f(x)
     assert len(traces) == count
+
+
+def test_a_copy_of_a_functional_is_of_the_copied_net():
+    pure = gluonx.functional(make())
+    wanted, _ = pure.apply(pure.params, pure.state, None, X)
+    for twin in (copy.deepcopy(pure), pickle.loads(pickle.dumps(pure))):
+        out, _ = twin.apply(pure.params, pure.state, None, X)
+        onp.testing.assert_array_equal(out, wanted)
+        zero, _ = twin.apply(jax.tree.map(jnp.zeros_like, pure.params), pure.state, None, X)
+        assert not zero.any()

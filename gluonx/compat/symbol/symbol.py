@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonx import html
 from gluonx import np as gnp
 from gluonx._frames import warn
 from gluonx.compat.symbol import files, infer
@@ -152,6 +153,18 @@ class Symbol:
         if self.name is not None:
             return f"<Symbol {self.name}>"
         return f"<Symbol group [{', '.join(node.name for node, _ in self._entries)}]>"
+
+    def _repr_html_(self) -> str:
+        """Show the nodes of the graph, each with its operator, inputs and attributes; for notebooks."""
+        rows = []
+        for node in self._walk():
+            attrs = ", ".join(f"{name}={value}" for name, value in node.attrs.items())
+            inputs = ", ".join(entry_name(entry) for entry in node.inputs)
+            rows.append((node.name, node.op.name if node.op else "variable", inputs, attrs))
+        counts = f"{len(rows)} nodes · {len(self._variables())} variables · {len(self)} outputs"
+        return html.folding(
+            f"{self!r} · {counts}", [html.table(("node", "operator", "inputs", "attributes"), rows)], True
+        )
 
     def __bool__(self) -> bool:
         raise TypeError("a symbol has no value to test; compare names, or evaluate it")

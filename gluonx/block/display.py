@@ -1,0 +1,129 @@
+"""Nets, layers and parameters in notebooks.
+
+A net is shown as a tree that folds: for each block its class, how many parameters it and all below it have and how many
+bytes these take; for each parameter its shape, dtype, whether it is trained, and how its values are spread. treescope
+renders it where it is installed, else plain HTML. Nothing is computed for it: what is pending says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gluonx import html
+from gluonx.block.parameter import Parameter
+from gluonx.np.display import spread
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
+__all__ = ["block_html", "block_part", "in_notebook", "parameter_html", "parameter_part"]
+
+_COLUMNS = ("parameter", "shape", "dtype", "numbers", "bytes", "", "values")
+
+
+def _numbers(param: Parameter) -> int:
+    count = 1
+    for dim in param.shape or ():
+        count *= max(dim, 0)
+    return count if param.shape is not None else 0
+
+
+def _bytes(params: list[Parameter]) -> str:
+    return html.size(sum(_numbers(p) * p.dtype.itemsize for p in params))
+
+
+def _row(name: str, param: Parameter, shared: bool) -> tuple[str, ...]:
+    kind = "shared" if shared else "trained" if param.grad_req != "null" else "not trained"
+    shape = "unknown" if param.shape is None else str(tuple("?" if n < 0 else n for n in param.shape)).replace("'", "")
+    values = spread(param._handle) if param._home is None else f"in {param._home.name}"
+    return name, shape, str(param.dtype), f"{_numbers(param):,}", _bytes([param]), kind, values
+
+
+def _below(block: Block) -> list[Parameter]:
+    return list(dict.fromkeys(p for _, inner in block._walk() for p in inner._reg_params.values()))
+
+
+def _title(name: str, block: Block) -> str:
+    kind = type(block).__name__
+    params = _below(block)
+    count = sum(_numbers(p) for p in params)
+    waiting = sum(not p._is_ready for p in params)
+    note = f" · {waiting} without a value" if waiting else ""
+    numbers = f" · {count:,} parameters · {_bytes(params)}" if params else ""
+    return (f"{name}: {kind}" if name else kind) + numbers + note
+
+
+def _tree(name: str, block: Block, seen: set[int], unfolded: bool) -> str:
+    rows = []
+    for own, param in block._reg_params.items():
+        rows.append(_row(own, param, id(param) in seen))
+        seen.add(id(param))
+    parts = [html.table(_COLUMNS, rows)] if rows else []
+    parts += [_tree(key, child, seen, False) for key, child in block._children.items()]
+    return html.folding(_title(name, block), parts, unfolded)
+
+
+def _rendered(value: Any) -> str | None:
+    """What treescope makes of a value, where it is installed."""
+    if importlib.util.find_spec("treescope") is None:
+        return None
+    import treescope
+    from treescope import handlers
+
+    renderer = treescope.active_renderer.get()  # without the part that would ask for this very display again
+    hooks = [hook for hook in renderer.wrapper_hooks if hook is not handlers.append_repr_html_when_present]
+    try:
+        with treescope.active_renderer.set_scoped(dataclasses.replace(renderer, wrapper_hooks=hooks)):
+            return treescope.render_to_html(value)
+    except Exception:  # of treescope's own, which looks at all modules there are; plain HTML shows the same
+        return None
+
+
+def block_html(block: Block) -> str:
+    """Return a block as HTML.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> len(block_html(nn.Dense(2))) > 0
+    True
+    """
+    return _rendered(block) or _tree("", block, set(), True)
+
+
+def parameter_html(param: Parameter) -> str:
+    """Return a parameter as HTML."""
+    return _rendered(param) or html.table(_COLUMNS, [_row(param._path, param, False)])
+
+
+def block_part(block: Block, path: str | None, render: Any) -> Any:
+    """Return a block as treescope renders it; see its ``__treescope_repr__``."""
+    from treescope import rendering_parts as parts
+
+    children = {**block._reg_params, **block._children}
+    lines = [
+        parts.siblings_with_annotations(f"{name}: ", render(child, path=f"({path}).{name}" if path else None))
+        for name, child in children.items()
+    ]
+    return parts.build_foldable_tree_node_from_children(
+        prefix=_title("", block) + (" {" if lines else ""), children=lines, suffix="}" if lines else "", path=path
+    )
+
+
+def parameter_part(param: Parameter, path: str | None, render: Any) -> Any:
+    """Return a parameter as treescope renders it, in one line."""
+    from treescope import rendering_parts as parts
+
+    del render
+    _, *cells = _row("", param, False)
+    return parts.build_one_line_tree_node(parts.text(" · ".join([type(param).__name__, *cells])), path=path)
+
+
+def in_notebook() -> bool:
+    """Return whether this runs in a kernel that shows rich displays."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")

@@ -1,0 +1,123 @@
+"""Blocks without values: the structure of a net apart from its arrays.
+
+A net that becomes a module of another library lives on there as a *hollow* copy: the same blocks, of the same classes
+and with the same attributes, whose parameters know shape and dtype and hold no memory. Nothing that is done to the net
+afterwards (casting it, adding layers, training it) reaches the copy, and the other library's arrays take the
+parameters' places at each call (:class:`~gluonx.block.functional.PureForward`). :func:`filled` makes a net of it again.
+
+The copy is not fused: its parameters are the pieces, under the names that they have in files. What is made of it again
+is fused where the net was, for which its pieces are joined.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from gluonx.block.parameter import Parameter
+from gluonx.deferred.core import Tracer, at_once, current_state, new_handle, set_state
+from gluonx.deferred.shapes import Zeros
+from gluonx.device import device_of
+from gluonx.errors import DeferredInitializationError, ShapeError, TracedValueError, UninitializedError
+from gluonx.host import to_jax
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
+__all__ = ["filled", "hollow", "put", "ready_params"]
+
+_NOT_READY = "; run the net once on real input, or call net.infer_shape(x), first"
+
+
+def ready_params(block: Block) -> dict[str, Parameter]:
+    """Return the parameters by structured name, pieces of fused ones apart, each once under its first name.
+
+    Raises
+    ------
+    UninitializedError, DeferredInitializationError
+        If one of them has no value.
+    """
+    found: dict[int, tuple[str, Parameter]] = {}
+    for name, param in block.collect_params(fused=False).items():
+        found.setdefault(id(param), (name, param))
+    for _, param in found.values():
+        if param._handle is None:
+            raise UninitializedError(f"Parameter '{param._path}' has not been initialized; call net.initialize() first")
+        if not param._is_ready:
+            raise DeferredInitializationError(f"Parameter '{param._path}' has no shape yet{_NOT_READY}")
+    return dict(found.values())
+
+
+def hollow(block: Block) -> Block:
+    """Return a copy of `block` whose parameters have shapes and hold no arrays."""
+    params = list(ready_params(block).values())
+    memo: dict[int, Any] = {id(param): _emptied(param) for param in params}
+    twins = [memo[id(param)] for param in params]
+    new = copy.deepcopy(block, memo)
+    new.__dict__["_was_fused"] = block.is_fused or getattr(block, "_was_fused", False)
+    new.unfuse()  # a copy is fused again as the block was; the pieces are what has names everywhere
+    for twin in twins:
+        _empty(twin)
+    return new
+
+
+def _emptied(param: Parameter) -> Parameter:
+    twin = object.__new__(type(param))
+    kept = {name: value for name, value in param.__dict__.items() if name not in ("_plan", "_own_uuid")}
+    twin.__dict__.update({**kept, "_home": None, "_handle": None, "_awaiting": None})
+    _empty(twin)
+    return twin
+
+
+def _empty(param: Parameter) -> None:
+    assert param.shape is not None, "only parameters that have values are emptied"
+    param._handle = new_handle(Zeros(param.shape, param.dtype))
+
+
+def filled(template: Block, values: dict[str, Any]) -> Block:
+    """Return a net like the hollow block `template` with these values, which are not copied.
+
+    Parameters
+    ----------
+    template : Block
+        Of :func:`hollow`.
+    values : dict of str to array
+        By structured name; each parameter once.
+    """
+    new = hollow(template)
+    for name, param in ready_params(new).items():
+        param._handle = None
+        put(param, values[name])
+    if new.__dict__.pop("_was_fused"):
+        new.fuse()
+    return new
+
+
+def put(param: Parameter, value: Any) -> None:
+    """Make `value` the parameter's array without copying it, where it is one of JAX.
+
+    Whoever else holds the array keeps it: a training step donates no buffer that others have.
+
+    Raises
+    ------
+    ShapeError
+        If the parameter has another shape.
+    TracedValueError
+        Under a transformation of JAX, where there is no value.
+    """
+    if isinstance(value, Tracer):
+        raise TracedValueError(
+            f"parameter '{param._path}' cannot take an array that is being traced: convert the module outside of "
+            "jax.jit and other transformations"
+        )
+    if not param._admits(value.shape):
+        raise ShapeError(f"parameter '{param._path}' has shape {param.shape}, the given array {tuple(value.shape)}")
+    array: jax.Array = to_jax(value)
+    before = current_state()  # perhaps that of a trace, for shapes; the value is there at once
+    set_state(at_once())
+    try:
+        param._adopt(new_handle(array), device_of(next(iter(array.devices()))))
+    finally:
+        set_state(before)

@@ -1,0 +1,101 @@
+"""What rich displays in notebooks are made of: escaped text, tables, folding parts, sizes, and sparklines.
+
+Everything that a user has named goes through `text`, so no name of a block or array is markup.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["folding", "size", "sparkline", "table", "text"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+_BINS = 12
+_MOST = 1 << 14  # numbers that a sparkline looks at
+_CELL = "text-align:left;padding:1px 10px 1px 0;font-family:monospace;white-space:pre"
+
+
+def text(value: Any) -> str:
+    """Return `value` as text that is no markup.
+
+    Examples
+    --------
+    >>> text("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape(str(value), quote=True)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table of texts.
+
+    Examples
+    --------
+    >>> table(["a"], [["<1>"]]).count("&lt;1&gt;")
+    1
+    """
+    tops = "".join(f'<th style="{_CELL}">{text(cell)}</th>' for cell in head)
+    lines = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}">{text(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{tops}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def folding(title: str, parts: Iterable[str], unfolded: bool = False) -> str:
+    """Return a part that folds: `title` is text, `parts` are HTML."""
+    inside = "".join(parts)
+    head = f'<span style="font-family:monospace">{text(title)}</span>'
+    if not inside:
+        return f'<div style="padding-left:1em">{head}</div>'
+    start = "<details open>" if unfolded else "<details>"
+    return f'{start}<summary>{head}</summary><div style="padding-left:1.5em">{inside}</div></details>'
+
+
+def size(count: float) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size(48), size(3 << 20)
+    ('48 B', '3.0 MiB')
+    """
+    if count < 1024:
+        return f"{count:.0f} B"
+    for unit in ("KiB", "MiB"):
+        count /= 1024
+        if count < 1024:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1024:.1f} GiB"
+
+
+def sparkline(values: np.ndarray) -> str:
+    """Return how the numbers of an array are spread, from the least to the greatest, and how many are not finite.
+
+    Examples
+    --------
+    >>> sparkline(np.array([0.0, 0.0, 1.0]))
+    '0 █▁▁▁▁▁▁▁▁▁▁▅ 1'
+    >>> sparkline(np.array([2.0, np.nan]))
+    '2, 1 not finite'
+    """
+    flat = np.ravel(values)
+    if flat.dtype.kind == "c":
+        flat = np.abs(flat)
+    flat = flat[:: max(1, flat.size // _MOST)]
+    numbers = flat.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    lost = f", {numbers.size - finite.size} not finite" if finite.size < numbers.size else ""
+    if not finite.size:
+        return "empty" if not lost else lost[2:]
+    low, high = finite.min(), finite.max()
+    if low == high:
+        return f"{low:.3g}{lost}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = np.clip((finite / 2 - low / 2) / (high / 2 - low / 2) * _BINS, 0, _BINS - 1).astype(int)
+    counts = np.bincount(places, minlength=_BINS)
+    bars = "".join(_BARS[round(n / counts.max() * (len(_BARS) - 1))] for n in counts)
+    return f"{low:.3g} {bars} {high:.3g}{lost}"

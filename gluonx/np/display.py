@@ -1,0 +1,120 @@
+"""Arrays in notebooks, and what there is to show of an array without computing anything.
+
+`at_hand` never runs a program: an array that is pending says so. Whoever displays an array itself wants to see its
+numbers, and has them computed; whoever displays a net does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from gluonx import html
+from gluonx.deferred.core import Packed, Pending, Placeholder, Tracer
+from gluonx.deferred.shapes import Gone, Unknown, Zeros
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
+__all__ = ["as_html", "as_part", "at_hand", "spread"]
+
+_MOST_BYTES = 1 << 20  # that are fetched from an accelerator
+
+
+def at_hand(array: ndarray) -> np.ndarray | str:
+    """Return the numbers of an array where they are there already, else what keeps them: ``'pending'``, for one.
+
+    Nothing is run, and no buffer is held longer than this.
+    """
+    value: Any = array.value
+    if isinstance(value, Pending):
+        if value.value is None:
+            return "pending"
+        value = value.value
+    number = None
+    if type(value) is Packed:
+        number, vector = value.number, value.vector
+        value = vector.value if vector.arrays is None else vector.arrays[number]
+        number = number if vector.arrays is None else None
+        layout = vector.layout
+    if isinstance(value, Placeholder):
+        return _of_placeholder(value)
+    if isinstance(value, Tracer) or not isinstance(value, jax.Array):
+        return "traced" if isinstance(value, Tracer) else "no value"
+    try:
+        if value.is_deleted():
+            return "deleted"
+        if not getattr(value, "is_ready")():  # noqa: B009 - jax.Array's annotations leave it out
+            return "being computed"
+        found = _on_host(value)
+    except Exception as error:  # a display is no place to fail
+        return f"unreadable: {type(error).__name__}"
+    if isinstance(found, str) or number is None:
+        return found
+    start, count, shape = layout.places[number]
+    return found[start : start + count].reshape(shape)
+
+
+def _of_placeholder(value: Placeholder) -> str:
+    if isinstance(value, Zeros):
+        return "zeros"
+    if isinstance(value, Unknown):
+        return "shape unknown"
+    return "given up" if isinstance(value, Gone) else "no value"
+
+
+def _on_host(value: jax.Array) -> np.ndarray | str:
+    """The numbers, not held by the array: what `np.asarray` gives is, and would be copied by the next step."""
+    local = all(device.platform == "cpu" for device in value.devices())
+    if local and len(value.devices()) == 1 and value.dtype.kind in "fiu":
+        exporter: Any = value  # jax.Array's annotations leave keywords out
+        return np.from_dlpack(exporter)
+    return np.asarray(value) if value.nbytes <= _MOST_BYTES or local else "on the device"
+
+
+def spread(array: ndarray | None) -> str:
+    """Return how the numbers of an array are spread, or why that is not known; runs nothing.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> spread(np.array([0.0, 0.0, 1.0]))
+    '0 █▁▁▁▁▁▁▁▁▁▁▅ 1'
+    """
+    if array is None:
+        return "not initialized"
+    found = at_hand(array)
+    if isinstance(found, str):
+        return found
+    try:
+        return html.sparkline(found)
+    except Exception as error:
+        return f"unreadable: {type(error).__name__}"
+
+
+def as_html(array: ndarray) -> str:
+    """Return an array as HTML: what kind it is, how its numbers are spread, and its text behind that, which folds.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> as_html(np.ones((2, 3))).count("(2, 3)")
+    2
+    """
+    shown = repr(array)  # computes what is pending: that is what was asked for
+    return html.folding(_line(array), [f"<pre>{html.text(shown)}</pre>"], unfolded=len(shown) < 2000)
+
+
+def as_part(array: ndarray, path: str | None) -> Any:
+    """Return an array as treescope renders it, in one line; computes nothing."""
+    from treescope import rendering_parts as parts
+
+    return parts.build_one_line_tree_node(parts.text(_line(array)), path=path)
+
+
+def _line(array: ndarray) -> str:
+    known = array.shape is not None and all(n >= 0 for n in array.shape)  # a parameter's may wait for a batch
+    counts = f" · {array.size:,} · {html.size(array.nbytes)}" if known else ""
+    return f"{type(array).__name__} {array.shape} {array.dtype}{counts} · {spread(array)}"
