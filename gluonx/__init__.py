@@ -143,6 +143,7 @@ __all__ = [
     "rnn",
     "runtime",
     "set_np_shape",
+    "sparse",
     "sym",
     "symbol",
     "test_utils",

@@ -17,6 +17,7 @@ from gluonx.sparse.functions import empty as empty
 from gluonx.sparse.functions import multiply as multiply
 from gluonx.sparse.functions import retain as retain
 from gluonx.sparse.functions import row_sparse_array as row_sparse_array
+from gluonx.sparse.functions import square as square
 from gluonx.sparse.functions import subtract as subtract
 from gluonx.sparse.functions import zeros as zeros
 from gluonx.sparse.storage import BaseSparseNDArray as BaseSparseNDArray
@@ -37,6 +38,7 @@ __all__ = [
     "multiply",
     "retain",
     "row_sparse_array",
+    "square",
     "subtract",
     "zeros",
 ]

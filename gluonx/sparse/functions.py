@@ -35,6 +35,7 @@ __all__ = [
     "operate",
     "retain",
     "row_sparse_array",
+    "square",
     "sum_of",
     "zeros",
 ]
@@ -403,8 +404,19 @@ def take_rows(x: CSRNDArray, numbers: np.ndarray) -> CSRNDArray:
 
 
 def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
-    """Apply a function that keeps zeros to the stored values."""
+    """Apply a function that keeps zeros to the stored values.
+
+    Values that were never on the device, such as those of LibSVMIter, are padded for it: a program serves many counts.
+    """
+    if isinstance(array._values, np.ndarray) and isinstance(array, CSRNDArray):
+        whole, _, _ = array.padded()
+        return array._with(_host_of(function(whole))[: len(array._columns)])
     return array._with(array._kin(function(array._handle)))
+
+
+def square(x: Any) -> Any:
+    """Square each element; of the storage of `x`."""
+    return mapped(x, lambda values: values * values)
 
 
 def _keys(array: Any) -> np.ndarray:
@@ -661,17 +673,29 @@ def _dot_csr(lhs: CSRNDArray, rhs: Any, transposed: bool, forward_stype: str | N
         from_rows = rows
     else:
         count, places, from_rows = lhs.shape[0], rows, columns
+    table = rhs
     if isinstance(rhs, RowSparseNDArray):
-        rhs = rhs.tostype("default")  # one gather from zeros with its rows in place; the rows alone are on the tape
-    picked = by_row.look_up(rhs, from_rows)
-    found = invoke(_product_op(count, len(rhs.shape) == 1), (values, picked, places))
-    kind = rhs if not isinstance(rhs, BaseSparseNDArray) else lhs
-    found = _of_kind(found, type(kind))
+        table, from_rows, there = _stored_rows(rhs, lhs.row_numbers if transposed else lhs._columns, values.shape[0])
+        values = values if there is None else invoke(_MULTIPLY, (values, there.astype(lhs.dtype)))
+    picked = by_row.look_up(table, from_rows)
+    found = _of_kind(invoke(_product_op(count, len(rhs.shape) == 1), (values, picked, places)), type(table))
     if sparse:
         numbers = np.pad(unique, (0, count - len(unique)), constant_values=lhs.shape[1]).astype(np.int32)
         exact = RowSparseNDArray(found, new_handle(on_device(numbers)), (lhs.shape[1], *rhs.shape[1:]))
         return exact
     return found if forward_stype in (None, "default") else cast_storage(found, forward_stype)
+
+
+def _stored_rows(rhs: RowSparseNDArray, numbers: np.ndarray, size: int) -> tuple[Any, Any, np.ndarray | None]:
+    """The stored rows of an array, where the rows `numbers` are among them, padded, and which of them are there."""
+    stored, table = rhs.row_numbers, rhs._handle
+    if not len(stored):
+        stored, table = np.zeros(1, np.int64), rhs._kin(plain(np.zeros((1, *rhs.shape[1:]), rhs.dtype)))
+    places = np.minimum(np.searchsorted(stored, numbers), len(stored) - 1)
+    there = stored[places] == numbers
+    pads = (0, size - len(numbers))
+    own = None if there.all() else np.pad(there, pads)
+    return table, new_handle(on_device(np.pad(places, pads).astype(np.int32))), own
 
 
 def _dot_to_csr(lhs: Any, rhs: CSRNDArray, transposed: bool, forward_stype: str | None) -> Any:
