@@ -1,4 +1,4 @@
-"""The example examples/factorization_machine.py learns, from csr batches, and recompiles nothing after its first epochs."""
+"""The example examples/factorization_machine.py learns from csr batches, and soon recompiles nothing."""
 
 import pytest
 
