@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.sparse`` (``make bench-sparse``) prints a table. An embedding of 10,000,000 x 64 is trained by
 Adam on batches of 1,000 random rows; a table a thousand times smaller shows what the rows alone cost. Each side runs
-in a process of its own, and they take turns. Ratios are gluonx's time over the other's, by rounds; below 1 gluonx is faster.
+in a process of its own, and they take turns (one after the other where memory holds one only). Ratios are gluonx's time
+over the other's, by rounds; below 1 gluonx is faster.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Step:
 
 
 def measure(rows: int, pythons: dict[str, pathlib.Path], rounds: int, count: int) -> list[Step]:
-    """Run blocks of all sides in turns: PyTorch with a thread for each core and with one, which a busy machine likes."""
+    """Run blocks of all sides in turns: PyTorch with a thread for each core, and with one, for a busy machine."""
     kinds = [("gluonx", cores()), ("torch", cores()), ("torch", 1)]
     alone = rows * WIDTH * 12 * len(kinds) > TOGETHER  # tables and two averages of all sides
     sides: list[Step] = []

@@ -77,7 +77,7 @@ class Torch(_Server):
     """An nn.Embedding(sparse=True), and SparseAdam."""
 
     def open(self, rows: int, width: int) -> None:  # noqa: D102
-        import torch
+        import torch  # pyright: ignore[reportMissingImports] - in its own environment
 
         self.net = torch.nn.Embedding(rows, width, sparse=True, _weight=torch.zeros(rows, width))
         self.optimizer = torch.optim.SparseAdam(self.net.parameters(), lr=1e-3)

@@ -92,7 +92,7 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     Examples
     --------
     >>> csr_matrix(([1, 2], ([0, 1], [2, 0])), shape=(2, 3)).asnumpy().tolist()
-    [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
+    [[0, 0, 1], [2, 0, 0]]
     """
     if isinstance(arg1, tuple) and len(arg1) == 3:
         data, indices, indptr = arg1
