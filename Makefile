@@ -6,6 +6,7 @@
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
 #   make bench-data   images a second of the loaders against the other frameworks'
+#   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
@@ -20,7 +21,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -51,6 +52,9 @@ bench-data: $(VENV)/.vision
 
 bench-first: $(VENV)/.core
 	$(PY) -m benchmarks.first $(ARGS)
+
+bench-sparse: $(VENV)/.core
+	$(PY) -m benchmarks.sparse $(ARGS)
 
 bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)

@@ -144,6 +144,7 @@ __all__ = [
     "rnn",
     "runtime",
     "set_np_shape",
+    "sparse",
     "sym",
     "symbol",
     "test_utils",
@@ -188,6 +189,7 @@ for _name in ("ImageDetIter", "ImageIter"):
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
 extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
+extensions.NAMES.offer("gluonx.sparse.attach_rows", "gluonx.sparse.storage:attach_rows")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")
 extensions.BLOCK_METHODS.offer("forward", "gluonx.compat.hybrid_forward:forward_of_super")

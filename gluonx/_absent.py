@@ -62,7 +62,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.sym": (LATER, ""),
     # Names, and patterns of names.
     "mxnet.autograd.get_symbol": ("it is `gluonx.deferred.get_symbol`, of what is recorded and not computed yet", ""),
-    "mxnet.gluon.contrib.nn.SparseEmbedding": ("", "use nn.Embedding: all arrays are dense"),
     **_each("mxnet.gluon.metric.PearsonCorrelation", "update_cov update_variance", _OWN_UPDATE),
     **_each(
         "mxnet.gluon.nn",

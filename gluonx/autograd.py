@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx._frames import door
-from gluonx.deferred import engine, tape
+from gluonx.deferred import engine, rows, tape
 from gluonx.deferred.core import (
     Handle,
     Variable,
@@ -23,6 +23,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.segments import CustomSegment
 from gluonx.errors import GraphError, TracedValueError
+from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 
 __all__ = [
@@ -250,6 +251,8 @@ def grad(
     set_state(state_with(recording=create_graph))
     try:
         found = tape.gradients(hs, given, create_graph if retain_graph is None else retain_graph, create_graph, wrt)
+        for home, taps, whole in rows.fold(list(found.values()))[1]:
+            found[id(home)] = home, rows.dense_of(home, taps, whole)
         grads: list[Any] = [_found(found, v) for v in wrt]
         results = [g if v is w else v.part_of(g) for v, w, g in zip(asked, wrt, grads, strict=True)]
     finally:
@@ -280,6 +283,9 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         variables, gradients = [variables], [gradients]
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
+        if gradient.stype == "row_sparse":
+            NAMES["gluonx.sparse.attach_rows"](variable, req, grad=gradient)
+            continue
         variable.attach_grad(req)
         if variable.variable is not None:
             variable._lead_to(Variable(req, gradient))

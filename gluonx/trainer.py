@@ -31,6 +31,7 @@ from gluonx.block.structure import Text
 from gluonx.deferred import engine
 from gluonx.deferred.core import Handle, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.errors import (
@@ -86,6 +87,7 @@ class _Plan:
     __slots__ = (
         "fresh_indices",
         "grads",
+        "leaves",
         "marks",
         "op",
         "owned",
@@ -121,7 +123,9 @@ class _Plan:
         self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
         self.weights = [p._handle for p in units.params]
         self.variables = units.variables()
-        self.grads = [w.variable.grad for w, f in zip(self.weights, rule.fresh, strict=True) if f]
+        # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
+        self.leaves = [w.variable.bare if type(w.variable) is RowVariable else w for w in self.weights]
+        self.grads = [g for w, f in zip(self.weights, rule.fresh, strict=True) if f for g in _gradients(w.variable)]
         self.state = state
         self.vector = vector
         self.targets = [*self.weights, *state, *([vector.handle] if vector is not None else [])]
@@ -140,6 +144,11 @@ def _told_value(op: DerivedOp) -> DerivedOp:
         found = _VALUED[op] = DerivedOp("update", Valued(op.fn))
         found.steady = op.steady
     return found
+
+
+def _gradients(variable: Any) -> tuple[Any, ...]:
+    """Return the arrays that a gradient is: row numbers and values where it is kept by rows."""
+    return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
@@ -406,7 +415,7 @@ class Trainer(Checked):
         optimizer = self._optimizer
         optimizer._update_count(plan.fresh_indices)
         vector = self._vector.renewed(optimizer.step_numbers(self._active))
-        args = [*plan.weights, *plan.grads, *plan.state, vector]
+        args = [*plan.leaves, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
         if optimizer.draws:
@@ -430,6 +439,10 @@ class Trainer(Checked):
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
+        if plan.units.by_row():
+            raise ValueError(
+                "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
+            )
         step = ClosedStep(
             traced_closure(closure, plan.weights),
             closure,
@@ -504,7 +517,16 @@ class Trainer(Checked):
         """
         optimizer = self._optimizer
         kinds = tuple([(w.shape, w.dtype) for w in weights])
-        key: Any = (type(optimizer), optimizer._settings(), kinds, rule.fresh, rule.groups, units, advances)
+        key: Any = (
+            type(optimizer),
+            optimizer._settings(),
+            kinds,
+            rule.fresh,
+            rule.by_row,
+            rule.groups,
+            units,
+            advances,
+        )
         if optimizer.by_index or not optimizer.is_complete():
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops

@@ -34,6 +34,7 @@ from gluonx.deferred import invoke
 from gluonx.errors import FormatError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops import BoundOp, Op
+from gluonx.sparse import BaseSparseNDArray
 
 __all__ = [
     "HookHandle",
@@ -170,6 +171,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     for place, array in enumerate(arrays):
         if not isinstance(array, ndarray):
             raise TypeError(f"clip_global_norm takes ndarrays, got {type(array).__name__} at place {place}")
+    arrays = [a._handle if isinstance(a, BaseSparseNDArray) else a for a in arrays]  # what is not stored is zero
     norm, *scaled = invoke(_clip_op(len(arrays)), (float(max_norm), *arrays))
     for array, value in zip(arrays, scaled):
         array._assign(value)

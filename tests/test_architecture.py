@@ -21,7 +21,7 @@ PACKAGE = ROOT / "gluonx"
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "dtype", "host",
     "aliases", "html", "files",
-    "ops", "deferred", "engine", ("np", "npx"), "autograd", "random", "export",
+    "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image", "estimator",
     "model_zoo", "probability", "profiler", "amp", "flax",

@@ -25,6 +25,7 @@ from gluonx.amp.state import State
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
+from gluonx.deferred.rows import RowVariable
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
@@ -146,9 +147,9 @@ class _Scaled:
 
     def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         now, after, good, skipped, hyper, scaled = arrays[-6:]
-        n, m = len(self.rule.fresh), sum(self.rule.fresh)
+        n, m = len(self.rule.fresh), self.rule.given
         weights, grads, states = arrays[:n], arrays[n : n + m], arrays[n + m : -6]
-        finite = _all_finite(grads)
+        finite = _all_finite(grads)  # row numbers too, which are
         hyper = moved_back(hyper, self.rule.pieces, skipped)
         hyper = hyper.at[0].multiply(jnp.where(scaled > 0, 1 / now, 1.0))
         new = self.rule(*weights, *grads, *states, hyper, **extra)
@@ -248,6 +249,7 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
     with autograd.pause():
         for param in optimizer_or_trainer._params:
             if param.grad_req != "null" and param._is_ready:
-                grad = param.grad()
+                variable = param.data().variable
+                grad = variable.values if type(variable) is RowVariable else param.grad()
                 grad._assign(invoke(_DIVIDE, (grad, scaler.arrays[0])))
     scaler.scaled = False

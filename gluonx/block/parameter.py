@@ -73,7 +73,8 @@ class Parameter:
     differentiable : bool
         If False, ``grad_req`` is always ``'null'``.
     stype, grad_stype : {'default', 'row_sparse', 'csr'}
-        Accepted for ported code. The array and its gradient are dense.
+        A gradient of ``'row_sparse'`` is kept by the rows that look-ups took (see docs/sparse.md). The array itself
+        has all its rows; one of ``'row_sparse'`` gives single ones by `row_sparse_data`.
 
     Raises
     ------
@@ -303,7 +304,7 @@ class Parameter:
         elif self._grad_req == "null" or not is_inexact(self._dtype):
             self._handle._drop_grad()
         else:
-            self._handle.attach_grad(self._grad_req)
+            self._handle.attach_grad(self._grad_req, self._grad_stype)
             self._handle.variable.owner = self._path
 
     def _admits(self, shape: Sequence[int]) -> bool:
@@ -590,13 +591,30 @@ class Parameter:
         self._dtype = dtype
         structure.version += 1
 
-    # ---------------------------------------------------------------- what dense, recorded arrays do not have
+    # ---------------------------------------------------------------- rows, and symbols
 
     def row_sparse_data(self, row_id: Any) -> Any:
-        """Raise :class:`~gluonx.errors.GluonxError`: the array is dense."""
-        raise GluonxError(Text.NOT_SPARSE.format(path=self._path))
+        """Return some rows of the array, as a row_sparse array; their gradient is the parameter's.
 
-    list_row_sparse_data = row_sparse_data
+        Parameters
+        ----------
+        row_id : array_like
+            Row numbers, in any order, more than once if need be.
+
+        Raises
+        ------
+        GluonxError
+            If the parameter was not made with ``stype='row_sparse'``.
+        """
+        if self._stype != "row_sparse":
+            raise GluonxError(Text.NOT_SPARSE.format(path=self._path, stype=self._stype))
+        from gluonx.sparse.functions import rows_of
+
+        return rows_of(self._require_ready(), row_id)
+
+    def list_row_sparse_data(self, row_id: Any) -> list[Any]:
+        """Return `row_sparse_data`, in a list of one."""
+        return [self.row_sparse_data(row_id)]
 
     def var(self) -> Any:
         """Return the symbol of the parameter's name in a program that runs as MXNet; the same one at each call.

@@ -43,8 +43,8 @@ class Text:
         "one."
     )
     NOT_SPARSE = (
-        "Parameter '{path}' is dense, as all parameters of gluonx are, and has no row-sparse data. Use data(), and "
-        "index it for single rows."
+        "Cannot return rows of parameter '{path}' by row_sparse_data(), because its storage type is {stype}. Use "
+        "data(), or make it with stype='row_sparse'."
     )
     NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from gluonx import optimizer as opt
 from gluonx.errors import GluonxError
 from gluonx.files import atomic_write
+from gluonx.sparse.functions import retain, rows_of
 
 __all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
 
@@ -98,7 +99,8 @@ def _together(values: Any) -> Any:
 
 def _write(value: Any, outs: Any) -> None:
     for out in outs if isinstance(outs, (list, tuple)) else [outs]:
-        out[:] = value.to_device(out.device)
+        moved = value.to_device(out.device)
+        out[:] = moved if out.stype == value.stype else moved.tostype("default")
 
 
 @KVStoreBase.register
@@ -197,7 +199,10 @@ class KVStore(KVStoreBase):
         if out is None:
             raise ValueError("pull needs out=, the arrays to write to")
         for one, outs in _pairs(key, out):
-            _write(self._stored(one), outs)
+            stored = self._stored(one)
+            if stored.stype == "row_sparse" and ignore_sparse:
+                continue  # as in MXNet: those are for row_sparse_pull
+            _write(stored, outs)
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """Do `push`, then `pull` to `out`; to `value` itself without."""
@@ -210,8 +215,35 @@ class KVStore(KVStoreBase):
         self.pull(key, out, priority)
 
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
-        """Raise GluonxError: the values are dense."""
-        raise GluonxError("row_sparse_pull: the values of this store are dense; use pull, and take rows by nd.take")
+        """Write some rows of the value of each key to row_sparse arrays.
+
+        Parameters
+        ----------
+        key, priority
+            As of `pull`.
+        out : RowSparseNDArray, or list of them
+            Dense ones get zeros in all other rows.
+        row_ids : ndarray, or list of them
+            Row numbers for each array, in any order; those of one array serve all outputs.
+
+        Raises
+        ------
+        GluonxError
+            If a key has no value yet.
+        """
+        if out is None or row_ids is None:
+            raise ValueError("row_sparse_pull needs out=, the arrays to write to, and row_ids=, the rows of each")
+        if not isinstance(key, (list, tuple)):
+            key, out, row_ids = [key], [out], [row_ids]
+        elif not isinstance(row_ids, (list, tuple)):
+            row_ids = [row_ids] * len(key)
+        for one, outs, numbers in zip(key, out, row_ids, strict=True):
+            stored = self._stored(one)
+            outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
+            each = list(numbers) if isinstance(numbers, (list, tuple)) else [numbers]
+            for target, wanted in zip(outs, each * len(outs) if len(each) == 1 else each, strict=True):
+                found = retain(stored, wanted) if stored.stype == "row_sparse" else rows_of(stored, wanted)
+                target[:] = found.exact() if target.stype == "row_sparse" else found.tostype("default")
 
     def set_gradient_compression(self, compression_params: Any) -> None:
         """Raise GluonxError: within a process nothing is sent, and compression would only lose digits."""

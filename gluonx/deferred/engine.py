@@ -65,7 +65,10 @@ __all__ = [
 ]
 
 
-def invoke(op: Any, args: Any) -> Any:
+look_up: Callable[[Any], Any] | None = None  # an embedding whose gradient is by rows; set by `gluonx.deferred.rows`
+
+
+def invoke(op: Any, args: Any) -> Any:  # noqa: C901 - one decision, of which each case returns
     """Run the bound operator `op` on `args`.
 
     Parameters
@@ -81,6 +84,10 @@ def invoke(op: Any, args: Any) -> Any:
     """
     state = current_state()
     if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
+        if op.name == "embedding" and look_up is not None:
+            found = look_up(args)
+            if found is not None:
+                return found
         op, args = _special(op, args, state)
         if op.name in singular.RULES and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):

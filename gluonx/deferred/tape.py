@@ -13,7 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from gluonx.deferred import growth
+from gluonx.deferred import growth, rows
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -333,8 +333,11 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
         set_state(state_with(recording=False))
     try:
         if not _backward_in_graph(hs, given, retain):
-            for source, value in gradients(hs, given, retain, False).values():
+            plain, tables = rows.fold(gradients(hs, given, retain, False).values())
+            for source, value in plain:
                 _deliver(source, value)
+            for home, taps, whole in tables:
+                rows.deliver(home, taps, whole)
     finally:
         if before.recording:
             set_state(before)

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from gluonx._process import uncollected
-from gluonx.deferred import casting, core, growth, ranges, where
+from gluonx.deferred import casting, core, growth, ranges, rows, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.core import (
     Handle,
@@ -90,6 +90,8 @@ class Trace:
         self.n_random = 0
         self.recording = self.wide = False
         self.required: list[tuple[Handle, str]] | None = []  # booleans that must hold; None where none can be given out
+        self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
+        self.known_taps: list[Handle] = []
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -186,6 +188,17 @@ class Trace:
         self.written[id(handle)] = handle
         return True
 
+    def tap(self, home: Any, index: Any, shape: tuple[int, ...]) -> Handle:
+        """Return the tap of the next look-up in this trace (see `gluonx.deferred.rows`), an input of it."""
+        assert self.taps is not None, "asked of traces that give taps out"
+        number = len(self.taps)
+        if number == len(self.known_taps):
+            self.known_taps.append(rows.tap_of(home, shape))
+        tap = self.known_taps[number]
+        assert tap.variable is not None and tap.variable.home is home, "each trace looks up in the same order"  # type: ignore[attr-defined]
+        self.taps.append((tap, index))
+        return tap
+
     def store(self, block: Any, name: str) -> None:
         """Told before a forward writes an attribute of `block`."""
         known = self.stored.get((id(block), name))
@@ -238,6 +251,7 @@ class Traced:
         "out_tree",
         "outputs",
         "required",
+        "taps",
         "writes",
     )
 
@@ -253,18 +267,28 @@ class Traced:
         self.attributes: list[Attribute] = box["stored"]
         self.lost: list[Attribute] = box["lost"]
         self.required: list[str] = box["required"]
+        places = {id(h): k for k, h in enumerate(handles)}
+        self.taps = [(places[id(tap)], tap.variable.home, tap.shape) for tap in box["taps"]]
         self.out_tree = None if box["tree"] == LEAF else box["tree"]
 
     def __call__(self, flat: list[Any]) -> Any:
         """Use the traced code on flat inputs."""
         for k in self.on_tape:
             flat[k]._check_write()
+        handles, rest = self.handles, []
+        if self.taps:
+            handles = list(handles)
+            for place, home, shape in self.taps:  # each call has taps of its own
+                handles[place] = rows.tap_of(home, shape)
         if self.n_random:
-            outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *self.handles, *flat))
+            outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *handles, *flat))
         else:
-            outs = invoke(self.op, (*self.handles, *flat))
+            outs = invoke(self.op, (*handles, *flat))
         if len(outs) > self.n_out:
-            self._hand_out(flat, list(outs[self.n_out :]))
+            rest = list(outs[self.n_out :])
+            for place, _, _ in reversed(self.taps):
+                handles[place].variable.index = rest.pop()  # type: ignore[union-attr]
+            self._hand_out(flat, rest)
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
@@ -340,9 +364,9 @@ def trace_function(
         Whether writes to its inputs are to reach the caller's arrays, and arrays that it stores as attributes of
         blocks are to be stored there at each use.
     """
-    handles = list(lifted)
+    handles, taps = list(lifted), list[Handle]()
     for _ in range(3):
-        traced, missing = _trace_once(fn, name, structs, handles, changes)
+        traced, missing = _trace_once(fn, name, structs, handles, changes, taps)
         if not missing:
             return traced
         handles.extend(missing)
@@ -353,7 +377,7 @@ def trace_function(
 
 
 def _trace_once(
-    fn: Any, name: str, structs: list[Any], handles: list[Handle], changes: bool
+    fn: Any, name: str, structs: list[Any], handles: list[Handle], changes: bool, taps: list[Handle]
 ) -> tuple[Traced, list[Handle]]:
     box: dict[str, Any] = {}
     n = len(handles)
@@ -361,6 +385,7 @@ def _trace_once(
     def flat(root: Any, base: Any, *values: Any) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required = [] if changes else None
+        trace.taps, trace.known_taps = [] if changes else None, taps
         if getattr(state.trace, "of_shapes", False):
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
@@ -380,7 +405,9 @@ def _trace_once(
             box["live"], box["wide"] = len(raw), trace.wide
             required = trace.required or []
             box["required"] = [message for _, message in required]
-            return raw + [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
+            raw += [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
+            box["taps"] = [tap for tap, _ in trace.taps or ()]
+            return raw + [_output(index, trace, name) for _, index in trace.taps or ()]
 
     inner = [aval_or_unknown(h) for h in handles]
     with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):

@@ -26,11 +26,13 @@ from gluonx.files.files import load_ndarrays as load_ndarrays
 from gluonx.files.files import save_arrays as save_arrays
 from gluonx.files.files import save_ndarrays as save_ndarrays
 from gluonx.files.names import recurrent_names as recurrent_names
+from gluonx.files.sparse import Stored as Stored
 from gluonx.files.states import TrainerStates as TrainerStates
 from gluonx.files.states import is_pickle as is_pickle
 from gluonx.files.states import load_trainer_states as load_trainer_states
 
 __all__ = [
+    "Stored",
     "TrainerStates",
     "arriving",
     "atomic_directory",

@@ -17,6 +17,7 @@ from gluonx.files.mxnet_list import MAGIC, read_items, read_list, write_list
 from gluonx.files.npz import Checks, opened_zip, read_npy, read_npz, write_npy, write_npz
 from gluonx.files.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.files.source import Source
+from gluonx.files.sparse import Stored
 
 __all__ = [
     "Readable",
@@ -178,6 +179,7 @@ def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> lis
     Returns
     -------
     list or dict of numpy.ndarray
+        Sparse arrays are `Stored`.
 
     Raises
     ------
@@ -185,12 +187,12 @@ def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> lis
         As :func:`load_arrays`.
     """
     with opened(source, max_expanded_bytes) as file:
+        file.keeps_sparse = True
         kind = _container(file)
         if kind == "ndarray":
             names, arrays = read_items(file)
-            if not names:
-                return arrays
-    found = load_arrays(source, max_expanded_bytes=max_expanded_bytes)
+            return dict(zip(names, arrays, strict=True)) if names else arrays
+        found = _arrays_of(kind, file)
     return list(found.values()) if kind == "npy" else found
 
 
@@ -291,6 +293,8 @@ def save_arrays(
 def save_ndarrays(path: PathLike, arrays: Any) -> None:
     """Write what MXNet's ``nd.save`` takes, in its format: one array, a list of arrays, or a dict of them.
 
+    An array may be the parts of a sparse one, `Stored`.
+
     Parameters
     ----------
     path : str or os.PathLike
@@ -301,10 +305,10 @@ def save_ndarrays(path: PathLike, arrays: Any) -> None:
     FormatError, TypeError, OSError
         As :func:`save_arrays`.
     """
-    if isinstance(arrays, Mapping):
-        save_arrays(path, arrays, "mxnet")
-        return
-    listed = list(arrays) if isinstance(arrays, list | tuple) else [arrays]
-    plain = {f"arr_{i}": _plain(f"arr_{i}", value) for i, value in enumerate(listed)}
+    named = isinstance(arrays, Mapping)
+    if not named:
+        listed = list(arrays) if isinstance(arrays, list | tuple) and not isinstance(arrays, Stored) else [arrays]
+        arrays = {f"arr_{i}": value for i, value in enumerate(listed)}
+    plain = {name: value if isinstance(value, Stored) else _plain(name, value) for name, value in arrays.items()}
     with atomic_write(path) as file:
-        write_list(file, plain, named=False)
+        write_list(file, plain, named)

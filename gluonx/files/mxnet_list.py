@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import IO
 
 import numpy as np
 
 from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Source, write_data
-from gluonx.files.sparse import densify
+from gluonx.files.sparse import Stored, densify
 
 __all__ = ["MAGIC", "read_items", "read_list", "read_one", "write_list"]
 
@@ -54,15 +55,19 @@ def read_one(source: Source) -> np.ndarray:
     return array
 
 
-def write_list(file: IO[bytes], arrays: dict[str, np.ndarray], named: bool = True) -> None:
+def write_list(file: IO[bytes], arrays: Mapping[str, np.ndarray | Stored], named: bool = True) -> None:
     """The list as MXNet 1 and 2 read it: records of version 2, of version 3 where an array has no element or no axis.
 
     Version 2 knows no arrays of rank 0 or size 0; version 3 is read by MXNet 2 and, under ``np_shape``, by 1.6 to 1.9.
     """
     codes = {dtype: code for code, dtype in enumerate(_DTYPES)}
-    tag = _V3 if any(array.size == 0 or array.ndim == 0 for array in arrays.values()) else _V2
+    dense = [array for array in arrays.values() if not isinstance(array, Stored)]
+    tag = _V3 if any(array.size == 0 or array.ndim == 0 for array in dense) else _V2
     file.write(MAGIC + struct.pack("<Q", len(arrays)))
     for name, array in arrays.items():
+        if isinstance(array, Stored):
+            _write_sparse(file, name, array, codes)
+            continue
         if array.dtype not in codes:
             raise FormatError(f"an NDArray list cannot hold the array {name!r} of type {array.dtype}")
         file.write(struct.pack(f"<Iii{array.ndim}q", tag, 0, array.ndim, *array.shape))
@@ -72,6 +77,20 @@ def write_list(file: IO[bytes], arrays: dict[str, np.ndarray], named: bool = Tru
     file.write(struct.pack("<Q", len(names)))
     for text in names:
         file.write(struct.pack("<Q", len(text)) + text)
+
+
+def _write_sparse(file: IO[bytes], name: str, array: Stored, codes: dict[np.dtype, int]) -> None:
+    """A record of version 2, the only one of sparse arrays."""
+    data, shape = array.data, array.shape
+    if data.dtype not in codes:
+        raise FormatError(f"an NDArray list cannot hold the array {name!r} of type {data.dtype}")
+    file.write(struct.pack(f"<Iii{data.ndim}q", _V2, {"row_sparse": 1, "csr": 2}[array.stype], data.ndim, *data.shape))
+    file.write(struct.pack(f"<i{len(shape)}q", len(shape), *shape))
+    file.write(struct.pack("<iii", 1, 0, codes[data.dtype]))
+    for index in array.index:
+        file.write(struct.pack("<iiq", codes[np.dtype("<i8")], 1, len(index)))
+    for part in (data, *array.index):
+        write_data(file, np.ascontiguousarray(part, part.dtype.newbyteorder("<")))
 
 
 def _read_name(source: Source, index: int) -> str:

@@ -27,8 +27,12 @@ _MAX_NDIM = 64  # numpy's own limit
 class Source(io.RawIOBase):
     """A file or a block of bytes, whose every read is held against its true size.
 
+    With ``keeps_sparse`` sparse arrays are read as they are stored.
+
     It is also the file object handed to `zipfile`, which asks for as many bytes as a hostile header tells it to.
     """
+
+    keeps_sparse = False
 
     def __init__(self, file: BinaryIO, name: str, budget: int, mapped: Any = None) -> None:
         self.file, self.name, self.budget, self.mapped = file, name, budget, mapped

@@ -1,24 +1,37 @@
-"""Sparse arrays of parameter files, made dense."""
+"""Sparse arrays of parameter files: made dense, or as they are stored."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gluonx.errors import FormatError
 from gluonx.files.source import Source, byte_count
 
-__all__ = ["densify"]
+__all__ = ["Stored", "densify"]
 
 
-def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """The dense form of a row_sparse array (`index` = row numbers) or a CSR matrix (`index` = indptr, columns)."""
+class Stored(NamedTuple):
+    """A sparse array as it is stored: ``'csr'`` (`index`: indptr, columns) or ``'row_sparse'`` (row numbers)."""
+
+    stype: str
+    shape: tuple[int, ...]
+    data: np.ndarray
+    index: list[np.ndarray]
+
+
+def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray], shape: tuple[int, ...]) -> Any:
+    """The dense form of a row_sparse array (`index` = row numbers) or a CSR matrix (`index` = indptr, columns).
+
+    Where the reader of `source` keeps sparse arrays, it is `Stored`, and takes no more memory than the file holds.
+    """
 
     def fail(reason: str) -> FormatError:
         return source.fail(f"{what} {reason}", source.pos)
 
-    source.spend(byte_count(data.dtype, shape, fail), what)
+    if not source.keeps_sparse:
+        source.spend(byte_count(data.dtype, shape, fail), what)
     if not shape or any(i.ndim != 1 or i.dtype.kind not in "iu" for i in index):
         raise fail(f"of shape {shape} has a bad index")
     where: Any = index[-1]
@@ -27,6 +40,8 @@ def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray]
         limit, fits = shape[1:], len(shape) == 2 and data.shape == where.shape and _good_indptr(index[0], shape, where)
     if not fits or (where.size and (where.min() < 0 or where.max() >= limit[0])):
         raise fail(f"has an index that does not fit its shape {shape}")
+    if source.keeps_sparse:
+        return Stored("csr" if len(index) == 2 else "row_sparse", shape, data, index)
     if len(index) == 2:
         where = (np.repeat(np.arange(shape[0]), np.diff(index[0].astype(np.int64))), where)
     dense = np.zeros(shape, data.dtype)

@@ -143,7 +143,7 @@ class Embedding(HybridBlock):
     weight_initializer : Initializer or str, optional
         How the table begins.
     sparse_grad : bool
-        Accepted for ported code; the gradient is dense.
+        Whether the gradient is kept by the rows that were looked up: for large tables, see docs/sparse.md.
 
     Examples
     --------

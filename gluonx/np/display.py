@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from gluonx import html
-from gluonx.deferred.core import Packed, Pending, Placeholder, Tracer
+from gluonx.deferred.core import HostArray, Packed, Pending, Placeholder, Tracer
 from gluonx.deferred.shapes import Gone, Unknown, Zeros
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def at_hand(array: ndarray) -> np.ndarray | str:
         value = vector.value if vector.arrays is None else vector.arrays[number]
         number = number if vector.arrays is None else None
         layout = vector.layout
+    if type(value) is HostArray:
+        return value.array
     if isinstance(value, Placeholder):
         return _of_placeholder(value)
     if isinstance(value, Tracer) or not isinstance(value, jax.Array):

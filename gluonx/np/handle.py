@@ -39,6 +39,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
 from gluonx.deferred.tape import backward
@@ -454,11 +455,12 @@ class ndarray(Arithmetic, Handle):
     def __deepcopy__(self, memo: Any) -> ndarray:
         twin = self._again()
         if self.variable is not None:
-            twin.attach_grad(self.variable.req)
+            twin.attach_grad(self.variable.req, _grad_stype(self))
         return twin
 
     def __reduce__(self) -> Any:
-        return _unpickle, (self.asnumpy(), self.variable.req if self.variable is not None else None)
+        req = None if self.variable is None else self.variable.req
+        return _unpickle, (self.asnumpy(), req, _grad_stype(self))
 
     # -- gradients -------------------------------------------------------------------------------------------------
 
@@ -469,6 +471,8 @@ class ndarray(Arithmetic, Handle):
         ----------
         grad_req : {'write', 'add', 'null'}
             Whether a backward replaces the gradient, adds to it, or leaves this array out.
+        stype : {'default', 'row_sparse'}, optional
+            Whether the gradient is kept by the rows that look-ups took; see docs/sparse.md.
 
         Notes
         -----
@@ -480,6 +484,10 @@ class ndarray(Arithmetic, Handle):
         if self.cuts_when_attached and (self.tape is not None or self._is_live()):
             self.variable = None
             self._put(stripped(self))
+        if stype == "row_sparse":
+            return NAMES["gluonx.sparse.attach_rows"](self, grad_req)
+        if stype not in (None, "default"):
+            raise ValueError(f"a gradient has stype 'default' or 'row_sparse', got {stype!r}")
         variable = None
         if grad_req != "null":
             variable = Variable(grad_req, self._belonging(Zeros(self.shape, self.dtype, self._placed())))
@@ -529,7 +537,9 @@ class ndarray(Arithmetic, Handle):
 
     def zero_grad(self) -> None:
         """Set the gradient to zeros."""
-        if self.variable is not None:
+        if type(self.variable) is RowVariable:
+            self.variable.clear()
+        elif self.variable is not None:
             grad = self.variable.grad
             grad.value, grad.aval, grad.tape = Zeros(self.shape, self.dtype, self._placed()), None, None
 
@@ -838,10 +848,15 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
         raise DynamicShapeError(_ON_HOST.format(operator=operator, line=line), operator, at) from error
 
 
-def _unpickle(value: np.ndarray, grad_req: str | None) -> ndarray:
+def _grad_stype(array: ndarray) -> str:
+    """Return the storage of an array's gradient."""
+    return "row_sparse" if type(array.variable) is RowVariable else "default"
+
+
+def _unpickle(value: np.ndarray, grad_req: str | None, stype: str = "default") -> ndarray:
     array = new_handle(on_device(copied(value)))  # pickle's buffers may be somebody's memory
     if grad_req is not None:
-        array.attach_grad(grad_req)
+        array.attach_grad(grad_req, stype)
     return array
 
 

@@ -46,7 +46,7 @@ class Adam(_Moments):
     epsilon : float
         Added to the root of the second average.
     lazy_update : bool
-        Taken for compatibility; gradients are dense.
+        Whether a gradient by rows (``grad_stype='row_sparse'``) updates these rows of weight and averages alone.
     **kwargs
         See `Optimizer`.
     """
@@ -63,6 +63,9 @@ class Adam(_Moments):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
         self.lazy_update = lazy_update
+
+    def _updates_lazily(self) -> bool:
+        return self.lazy_update
 
     def _formula(self) -> Step:
         beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient

@@ -31,6 +31,8 @@ class _Wide(Optimizer):
 class AdaGrad(_Wide):
     """AdaGrad: the step shrinks with the sum of all squared gradients.
 
+    A gradient by rows (``grad_stype='row_sparse'``) updates these rows alone.
+
     Parameters
     ----------
     learning_rate : float
@@ -49,6 +51,9 @@ class AdaGrad(_Wide):
     ) -> None:
         super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
         self.epsilon = epsilon
+
+    def _updates_lazily(self) -> bool:
+        return True
 
     def _formula(self) -> Step:
         epsilon, clip = self.epsilon, self.clip_gradient
@@ -284,6 +289,8 @@ class FTML(Optimizer):
 class Ftrl(_Wide):
     """Follow the regularized leader: sparse weights by an L1 penalty.
 
+    A gradient by rows (``grad_stype='row_sparse'``) updates these rows alone.
+
     Parameters
     ----------
     learning_rate : float
@@ -310,6 +317,9 @@ class Ftrl(_Wide):
         super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
         self.lamda1 = lamda1
         self.beta = beta
+
+    def _updates_lazily(self) -> bool:
+        return True
 
     def _formula(self) -> Step:
         lamda1, beta, clip = self.lamda1, self.beta, self.clip_gradient

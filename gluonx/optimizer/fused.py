@@ -23,7 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred.core import Pending
+from gluonx.deferred.rows import RowVariable
 from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.optimizer.lazily import RowGradient, paired
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
 from gluonx.optimizer.rules import FlatRule, unpack
@@ -77,6 +79,10 @@ class Units:
             else param._handle.variable
             for param, numbers in zip(self.params, self.members, strict=True)
         ]
+
+    def by_row(self) -> frozenset[int]:
+        """Return the arrays whose gradient is kept by rows."""
+        return frozenset(k for k, p in enumerate(self.params) if type(p._handle.variable) is RowVariable)
 
     def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
         """The numbers of the pieces in the arrays that are fresh."""
@@ -132,10 +138,12 @@ class Units:
         home = self.owner_of if cuts else range(len(fresh))
         count = self.count if cuts else len(fresh)
         own = tuple(fresh[home[k]] for k in range(count))
-        alone = frozenset(k for k in range(count) if spread[home[k]])
-        joins = self.is_plain and self._by_element(optimizer) and not optimizer.by_index
+        sparse = self.by_row()
+        alone = frozenset(k for k in range(count) if spread[home[k]] or home[k] in sparse)
+        joins = not sparse and self.is_plain and self._by_element(optimizer) and not optimizer.by_index
         structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights] if joins else None
-        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone, structs)
+        own_sparse = frozenset(k for k in range(count) if home[k] in sparse)
+        packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone, structs, own_sparse)
         return packed, CutRule(packed, self, fresh) if cuts else packed
 
     def home_of(self, rule: FlatRule, leaf: int) -> int:
@@ -336,10 +344,16 @@ class CutRule:
         Which arrays have a gradient.
     """
 
-    __slots__ = ("fresh", "rule", "units")
+    __slots__ = ("by_row", "fresh", "rule", "units")
 
     def __init__(self, rule: PackedRule, units: Units, fresh: tuple[bool, ...]) -> None:
         self.rule, self.units, self.fresh = rule, units, fresh
+        self.by_row = units.by_row()
+
+    @property
+    def given(self) -> int:
+        """The number of arrays that the gradients are."""
+        return sum(self.fresh) + sum(self.fresh[k] for k in self.by_row)
 
     @property
     def pieces(self) -> int:
@@ -348,10 +362,12 @@ class CutRule:
 
     def __call__(self, *arrays: Any, value_fn: Any = None, **extra: Any) -> tuple[Any, ...]:
         """(arrays, gradients of the fresh ones, packed states, step vector) -> (arrays, packed states)."""
-        n, m = len(self.fresh), sum(self.fresh)
+        n, m = len(self.fresh), self.given
         weights, given = arrays[:n], iter(arrays[n : n + m])
-        grads = [next(given) if f else w for f, w in zip(self.fresh, weights, strict=True)]
-        own_grads = [g for g, f in zip(self.units.cut(grads), self.rule.fresh, strict=True) if f]
+        found = paired(given, self.fresh, self.by_row, weights)
+        grads = [w if g is None else g for g, w in zip(found, weights, strict=True)]
+        cut = [g for g, f in zip(self.units.cut(grads), self.rule.fresh, strict=True) if f]
+        own_grads = [part for g in cut for part in (g if type(g) is RowGradient else (g,))]
         if value_fn is not None:
             extra["value_fn"] = lambda pieces: value_fn(self.units.joined(pieces, weights))
         out = self.rule(*self.units.cut(weights), *own_grads, *arrays[n + m :], **extra)

@@ -40,7 +40,7 @@ class SGD(_Momentum):
     momentum : float
         Share of the last change that is kept; the learning rate is inside it, as in MXNet.
     lazy_update : bool
-        Taken for compatibility; gradients are dense.
+        Whether a gradient by rows (``grad_stype='row_sparse'``) updates these rows of weight and momentum alone.
     **kwargs
         See `Optimizer`.
     """
@@ -64,6 +64,9 @@ class SGD(_Momentum):
         )
         self.momentum = momentum
         self.lazy_update = lazy_update
+
+    def _updates_lazily(self) -> bool:
+        return self.lazy_update
 
     def _formula(self) -> Step:
         momentum, clip = self.momentum, self.clip_gradient

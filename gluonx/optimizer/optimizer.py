@@ -300,10 +300,14 @@ class Optimizer:
         """Say how each state of a weight begins: zeros like the weight unless a class says otherwise."""
         return {name: zeros_like_weight() for name in self.state_names}
 
+    def _updates_lazily(self) -> bool:
+        """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
+        return False
+
     def _settings(self) -> tuple[Any, ...]:
         """All that a rule is closed over; equal settings give the same rule."""
         own = tuple(getattr(self, name) for name in self.setting_names)
-        return (*own, self.clip_gradient, self.multi_precision, self.use_fused_step)
+        return (*own, self.clip_gradient, self.multi_precision, self.use_fused_step, self._updates_lazily())
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
         """Give the pure update rule for the present settings.
@@ -326,7 +330,9 @@ class Optimizer:
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
         if found is None:
-            found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws)
+            found = per_parameter(
+                self._states(), self._formula(), order, self.by_index, self.draws, self._updates_lazily()
+            )
             self._rules[key] = found = with_master_weights(found) if masters else found
         return found
 
@@ -488,7 +494,13 @@ def run_rule(
     leaves = [slot[name] for slot in slots for name in sorted(slot)]
     with autograd.pause():
         head = random_inputs(current_state()) if rule.draws else ()
-        out = invoke(rule.bound, (*weights, *grads, *leaves, optimizer.hyper(indices), *head))
+        by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
+        op = rule.bound
+        if by_row and not rule.draws:
+            op = rule.bound_by_row(by_row)
+            grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
+        own = [w if w.stype == "default" else w.tostype("default") for w in weights]
+        out = invoke(op, (*own, *grads, *leaves, optimizer.hyper(indices), *head))
         for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
             handle[...] = new
 
@@ -686,6 +698,10 @@ class OptaxOptimizer(Optimizer):
 
     def _rate(self) -> Any:
         return self.learning_rate if self._outer_rate else 1.0
+
+    def _updates_lazily(self) -> bool:
+        """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
+        return False
 
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision)

@@ -17,6 +17,7 @@ import numpy as np
 from gluonx.deferred.core import intern_aval
 from gluonx.deferred.vectors import layout_of
 
+from .lazily import paired
 from .rules import FlatRule
 from .together import together
 
@@ -52,6 +53,8 @@ class PackedRule:
         Weights whose states are not to be packed, because they are spread over several devices.
     weights : sequence, optional
         Shapes and dtypes of the weights, where the rule's formula works on each element by itself.
+    by_row : frozenset of int
+        Weights whose gradient comes by rows: two arrays, see `gluonx.optimizer.lazily`.
 
     Attributes
     ----------
@@ -59,7 +62,7 @@ class PackedRule:
         The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
     """
 
-    __slots__ = ("alone", "dtypes", "fresh", "groups", "layouts", "rule", "shapes", "together", "weights")
+    __slots__ = ("alone", "by_row", "dtypes", "fresh", "groups", "layouts", "rule", "shapes", "together", "weights")
 
     def __init__(
         self,
@@ -69,8 +72,10 @@ class PackedRule:
         fresh: tuple[bool, ...],
         alone: frozenset[int] = frozenset(),
         weights: Sequence[Any] | None = None,
+        by_row: frozenset[int] = frozenset(),
     ) -> None:
         self.alone = alone
+        self.by_row = by_row
         self.rule = rule
         self.shapes = [tuple(s) for s in shapes]
         self.dtypes = [np.dtype(d) for d in dtypes]
@@ -87,6 +92,11 @@ class PackedRule:
     def pieces(self) -> int:
         """The number of parameters with numbers in the step vector."""
         return self.rule.pieces
+
+    @property
+    def given(self) -> int:
+        """The number of arrays that the gradients are."""
+        return sum(self.fresh) + sum(self.fresh[k] for k in self.by_row)
 
     def kind(self, name: str, owner: int | None) -> str:
         """Return the kind of a state: what the states of one name in all weights have in common."""
@@ -127,12 +137,13 @@ class PackedRule:
     def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         """(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)."""
         n = len(self.fresh)
-        m = sum(self.fresh)
+        m = self.given
         if self.together is not None and not extra:
             return self.together(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1])
         weights, given = arrays[:n], iter(arrays[n : n + m])
         leaves = self.unpack(arrays[n + m : -1])
-        grads = [next(given) if f else jnp.zeros_like(w) for f, w in zip(self.fresh, weights, strict=True)]
+        found = paired(given, self.fresh, self.by_row, weights)
+        grads = [jnp.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
         new_weights, new_leaves = self.rule.apply(weights, grads, leaves, arrays[-1], **extra)
         kept = [w if f else old for f, w, old in zip(self.fresh, new_weights, weights, strict=True)]
         states = [

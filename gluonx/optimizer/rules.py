@@ -37,6 +37,7 @@ from gluonx._frames import telling
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
+from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
 
 if TYPE_CHECKING:
     import optax
@@ -273,6 +274,7 @@ def per_parameter(
     indices: Sequence[Any] | None = None,
     by_index: bool = False,
     draws: bool = False,
+    lazy: bool = False,
 ) -> optax.GradientTransformationExtraArgs:
     """Lift a formula for one weight to a rule for a pytree of weights.
 
@@ -289,6 +291,8 @@ def per_parameter(
         Whether the formula looks at ``at.index``. If not, weights of one shape share a trace.
     draws
         Whether the formula draws with ``at.key``. The rule's ``update`` then takes a random key, ``key=``.
+    lazy
+        Whether a gradient by rows (`gluonx.optimizer.lazily`) updates these rows alone.
 
     Returns
     -------
@@ -306,6 +310,7 @@ def per_parameter(
 
     init.by_parameter = True  # the last number in a state's path is the parameter's
     init.draws = draws
+    init.lazy = lazy
 
     def update(
         updates: Any,
@@ -377,6 +382,7 @@ def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTrans
 
     init.by_parameter = getattr(inner.init, "by_parameter", False)
     init.draws = getattr(inner.init, "draws", False)
+    init.lazy = getattr(inner.init, "lazy", False)
 
     def update(updates: Any, state: MasterState, params: Any = None, **extra: Any) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
@@ -434,6 +440,8 @@ class FlatRule:
         Per state leaf the weight that it is a state of, of its shape or not; None where nobody can tell.
     draws : bool
         Whether `apply` needs a random key, ``key=``.
+    lazy : bool
+        Whether gradients by rows update these rows alone.
 
     Examples
     --------
@@ -445,7 +453,10 @@ class FlatRule:
     ([0.5, 0.5], ('0/momentum',))
     """
 
-    __slots__ = ("__weakref__", "_bound", "count", "draws", "keys", "leaf_names", "owners", "places", "treedef", "tx")
+    __slots__ = (
+        "__weakref__", "_bound", "_by_row", "count", "draws", "keys", "lazy", "leaf_names", "owners", "places",
+        "treedef", "tx",
+    )  # fmt: skip
 
     def __init__(self, tx: optax.GradientTransformation, weights: Sequence[Any]) -> None:
         import optax
@@ -471,7 +482,23 @@ class FlatRule:
         self.owners = tuple(_owner(n, leaf, abstract) for n, (_, leaf) in zip(numbers, paths, strict=True))
         self.places = last if by_parameter else self.owners
         self.draws = getattr(self.tx.init, "draws", False)
+        self.lazy = by_parameter and getattr(self.tx.init, "lazy", False)
         self._bound: DerivedOp | None = None
+        self._by_row: dict[frozenset[int], DerivedOp] = {}
+
+    def bound_by_row(self, by_row: frozenset[int]) -> DerivedOp:
+        """The rule as an operator, for weights of which some have a gradient by rows: two arrays in place of one."""
+        found = self._by_row.get(by_row)
+        if found is None:
+
+            def update(*arrays: Any) -> Leaves:
+                n, m = self.count, self.count + len(by_row)
+                grads = paired(iter(arrays[n : n + m]), (True,) * n, by_row, arrays[:n])
+                weights, state = self.apply(arrays[:n], grads, arrays[n + m : -1], arrays[-1])
+                return weights + state
+
+            found = self._by_row[by_row] = DerivedOp("optimizer_update", update)
+        return found
 
     @property
     def pieces(self) -> int:
@@ -505,7 +532,8 @@ class FlatRule:
         Parameters
         ----------
         weights, grads, state
-            Flat sequences of arrays; ``state`` as `init` gave it.
+            Flat sequences of arrays; ``state`` as `init` gave it. A gradient may be a
+            :class:`~gluonx.optimizer.lazily.RowGradient`.
         hyper
             The vector of `pack`, or a `Hyper`, or a mapping with ``lr``, ``wd``, ``t`` and ``rescale``.
         **extra
@@ -519,12 +547,25 @@ class FlatRule:
         """
         numbers = self._numbers(hyper)
         leaves = [x if kind is None else jax.random.wrap_key_data(x, impl=kind) for x, kind in zip(state, self.keys)]
+        by_row = any(type(g) is RowGradient for g in grads)
+        given, own = grads, weights
+        if by_row and self.lazy:
+            given, own, leaves = gathered(grads, weights, leaves, self.places)
+        elif by_row:
+            given = [widened(g, w) for g, w in zip(grads, weights, strict=True)]
         tree = jax.tree.unflatten(self.treedef, leaves)
         changes: Any
-        changes, tree = self.tx.update(tuple(grads), tree, tuple(weights), **numbers, **extra)
+        changes, tree = self.tx.update(tuple(given), tree, tuple(own), **numbers, **extra)
         one = _one(numbers["rescale"])
-        added = tuple(_add(w, change, one) for w, change in zip(weights, changes))
-        return added, tuple(self._words(jax.tree.leaves(tree)))
+        added = tuple(_add(w, change, one) for w, change in zip(own, changes))
+        after = tuple(self._words(jax.tree.leaves(tree)))
+        if by_row and self.lazy:
+            added = tuple(put_back(g, w, new) for g, w, new in zip(grads, weights, added, strict=True))
+            after = tuple(
+                new if k is None else put_back(grads[k], old, new)
+                for k, old, new in zip(self.places, state, after, strict=True)
+            )
+        return added, after
 
     def _words(self, leaves: Sequence[Any]) -> list[Any]:
         """State leaves with the words of random keys in place of the keys."""

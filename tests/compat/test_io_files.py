@@ -6,14 +6,12 @@ import itertools
 import json
 import pathlib
 import threading
-import warnings
 
 import numpy as onp
 import pytest
 
 import gluonx as mx
 from gluonx import recordio
-from gluonx.compat.io import tables
 from gluonx.data.vision import functional
 from gluonx.errors import FormatError, GluonxError
 
@@ -39,11 +37,6 @@ NO_INDEX = {
     name for name, (kind, _, _) in CASES.ITERATORS.items() if kind in ("ImageRecordIter", "ImageRecordUInt8Iter")
 }
 NO_INDEX |= {"int8", *(name for name, (kind, _, _) in CASES.ITERATORS.items() if kind == "MNISTIter")}
-
-
-@pytest.fixture(autouse=True)
-def told_of_dense_rows(monkeypatch):
-    monkeypatch.setattr(tables.LibSVMIter, "_told", True)
 
 
 @pytest.fixture(scope="module")
@@ -436,13 +429,11 @@ def test_parts_of_libsvm_have_the_labels_of_their_rows(tmp_path):
     assert found == [(i, i) for i in range(20)]
 
 
-def test_libsvm_tells_once_that_its_rows_are_dense(folder, monkeypatch):
-    monkeypatch.setattr(tables.LibSVMIter, "_told", False)
-    with pytest.warns(UserWarning, match="dense arrays, where MXNet gives CSRNDArrays"):
-        made(folder, "svm")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        made(folder, "svm")
+def test_libsvm_gives_csr_matrices(folder):
+    for batch in made(folder, "svm"):
+        assert isinstance(batch.data[0], mx.nd.sparse.CSRNDArray) and batch.label[0].stype == "default"
+        batch.data[0].check_format()
+    assert next(made(folder, "svm_labels")).label[0].stype == "csr"
 
 
 def test_mnist_compressed_shuffled_and_damaged(folder, tmp_path):

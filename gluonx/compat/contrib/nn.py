@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import nn
-from gluonx._absent import instead_of
 from gluonx.nn import Concatenate as Concurrent
 from gluonx.nn import HybridConcatenate as HybridConcurrent
 from gluonx.nn import Identity, PixelShuffle1D, PixelShuffle2D, PixelShuffle3D, SyncBatchNorm
 
 __all__ = [
+    "SparseEmbedding",
     "Concurrent",
     "HybridConcurrent",
     "Identity",
@@ -21,8 +21,22 @@ __all__ = [
 ]
 
 
+class SparseEmbedding(nn.Embedding):
+    """A table of vectors whose gradient is kept by the rows that were looked up.
+
+    Parameters
+    ----------
+    input_dim, output_dim, dtype, weight_initializer
+        As of `gluonx.nn.Embedding`, which does the same with ``sparse_grad=True``. The weight gives single rows too, by
+        ``row_sparse_data``.
+    """
+
+    def __init__(
+        self, input_dim: int, output_dim: int, dtype: Any = "float32", weight_initializer: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(input_dim, output_dim, dtype, weight_initializer, sparse_grad=True, **kwargs)
+        self.weight._stype = "row_sparse"
+
+
 def __getattr__(name: str) -> Any:
-    if name == "SparseEmbedding":
-        way = instead_of("mxnet.gluon.contrib.nn.SparseEmbedding")
-        raise AttributeError(f"gluon.contrib.nn.SparseEmbedding is not in gluonx: {way}")
     return getattr(nn, name)

@@ -12,6 +12,8 @@ from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.deferred.core import Handle
 from gluonx.errors import ShapeError
 from gluonx.ops.prng import host_rng
+from gluonx.sparse import CSRNDArray, csr_matrix
+from gluonx.sparse.functions import take_rows
 
 __all__ = ["NDArrayIter"]
 
@@ -24,7 +26,8 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data, label : array, list of arrays, or dict of str to array
-        All of the same number of rows, sorted by name. What is no NDArray becomes float32.
+        All of the same number of rows, sorted by name. What is no NDArray becomes float32. Batches of csr matrices, of
+        SciPy too, are csr matrices.
     batch_size : int
     shuffle : bool
         Whether the rows are put into a random order at each `reset`.
@@ -117,6 +120,9 @@ class NDArrayIter(DataIter):
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
+    def _part(self, array: Any, rows: onp.ndarray) -> Any:
+        return take_rows(array, rows) if isinstance(array, CSRNDArray) else nd.array(array[rows], dtype=array.dtype)
+
     def _rows(self) -> onp.ndarray:
         wanted = onp.arange(self.cursor, self.cursor + self.batch_size)
         return self._order[wanted % len(self._order)]
@@ -124,12 +130,12 @@ class NDArrayIter(DataIter):
     def getdata(self) -> list[Any]:
         """The data of the present batch."""
         rows = self._rows()
-        return [nd.array(array[rows], dtype=array.dtype) for _, array in self.data]
+        return [self._part(array, rows) for _, array in self.data]
 
     def getlabel(self) -> list[Any]:
         """The labels of the present batch."""
         rows = self._rows()
-        return [nd.array(array[rows], dtype=array.dtype) for _, array in self.label]
+        return [self._part(array, rows) for _, array in self.label]
 
     def getpad(self) -> int:
         """Return the number of rows that fill the present batch up; or, as in MXNet, that rolled over into it."""
@@ -143,7 +149,7 @@ def _named(given: Any, name: str, what: str) -> list[tuple[str, onp.ndarray]]:
         if what == "data":
             raise ValueError("NDArrayIter: there is no data")
         return []
-    if isinstance(given, (onp.ndarray, Handle)):
+    if isinstance(given, (onp.ndarray, Handle)) or hasattr(given, "tocsr"):
         given = [given]
     if isinstance(given, (list, tuple)):
         numbered = {f"_{i}_{name}": value for i, value in enumerate(given)}
@@ -154,6 +160,11 @@ def _named(given: Any, name: str, what: str) -> list[tuple[str, onp.ndarray]]:
     return [(key, _host(given[key])) for key in sorted(given)]
 
 
-def _host(value: Any) -> onp.ndarray:
-    """NDArrays keep their element type; anything else becomes float32."""
+def _host(value: Any) -> Any:
+    """NDArrays keep their element type; anything else becomes float32. Csr matrices stay what they are."""
+    if isinstance(value, CSRNDArray):
+        return CSRNDArray(value._handle.asnumpy(), value._columns, value._indptr, value.shape)  # type: ignore[arg-type]
+    if getattr(value, "format", None) == "csr":
+        own = csr_matrix(value)
+        return CSRNDArray(own._handle.asnumpy(), own._columns, own._indptr, own.shape)  # type: ignore[arg-type]
     return onp.asarray(value, None if isinstance(value, Handle) else "float32")

@@ -13,12 +13,11 @@ import numpy as onp
 
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
-from gluonx.compat.nd.ndarray import as_nd
-from gluonx.compat.util import is_np_array
 from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError, FormatError
+from gluonx.sparse import BaseSparseNDArray
 
 __all__ = ["COMMON", "HostBatch", "MXDataIter", "Streaming", "need_part", "taken"]
 
@@ -58,8 +57,8 @@ def need_part(owner: str, parts: int, index: int) -> tuple[int, int]:
 class HostBatch(NamedTuple):
     """A batch that is being made on the host: its arrays are complete when all of `parts` are."""
 
-    data: onp.ndarray
-    label: onp.ndarray
+    data: Any  # a NumPy array, or a csr matrix of such
+    label: Any
     index: onp.ndarray
     parts: list[Future[Any]]
     pad: int
@@ -94,9 +93,10 @@ class MXDataIter(DataIter):
         self._current = None
         if host is not None:
             device = resolve(None)  # nobody else has the arrays, so JAX may use them where they lie
-            data, label = (new_handle(on_device(array, device)) for array in (host.data, host.label))
-            if not is_np_array():
-                as_nd([data, label])
+            data, label = (
+                array if isinstance(array, BaseSparseNDArray) else new_handle(on_device(array, device))
+                for array in (host.data, host.label)
+            )
             self._current = (data, label, host.pad, host.index)
         return self._current is not None
 

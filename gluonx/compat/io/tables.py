@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-from gluonx._frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataDesc
 from gluonx.compat.io.native import COMMON, HostBatch, MXDataIter, Streaming, need_part, taken
 from gluonx.data.vision.datasets import read_idx
 from gluonx.errors import ArgumentError, FormatError, ShapeError
+from gluonx.sparse import CSRNDArray
 
 __all__ = ["CSVIter", "LibSVMIter", "MNISTIter"]
 
@@ -256,8 +256,7 @@ def _fields(line: bytes) -> list[bytes]:
 class LibSVMIter(Streaming):
     r"""Batches of rows that a LibSVM file holds sparse: ``label index:value index:value ...``, indices from 0.
 
-    In MXNet the data are `CSRNDArray`. Arrays of gluonx are dense, so these are dense, of the same values, and the
-    first iterator of a process says so in a warning.
+    The data, and labels of a file of their own, are `CSRNDArray`: what a batch takes is what the file has.
 
     Parameters
     ----------
@@ -289,17 +288,15 @@ class LibSVMIter(Streaming):
 
     Examples
     --------
-    >>> import tempfile, pathlib, warnings
+    >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.txt"
     >>> _ = path.write_text("1 0:0.5 2:1.5\n-1 1:2\n")
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     batch = next(LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2))
+    >>> batch = next(LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2))
+    >>> batch.data[0].indices.asnumpy().tolist(), batch.data[0].data.asnumpy().tolist()
+    ([0, 2, 1], [0.5, 1.5, 2.0])
     >>> batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
     ([[0.5, 0.0, 1.5], [0.0, 2.0, 0.0]], [1.0, -1.0])
     """
-
-    _told = False
 
     def __init__(self, data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any) -> None:
         of = taken("LibSVMIter", _OF_LIBSVM, kwargs)
@@ -315,17 +312,9 @@ class LibSVMIter(Streaming):
         self._rows = _LibSVM(
             of.data_libsvm, of.data_shape[0], labels, width, need_part("LibSVMIter", of.num_parts, of.part_index)
         )
-        self._warn()
         data = DataDesc(data_name, (of.batch_size, *of.data_shape))
         label = DataDesc(label_name, (of.batch_size, *_label_shape((width,))))
         super().__init__(of.batch_size, data, label, True, of.prefetch_buffer)
-
-    @classmethod
-    def _warn(cls) -> None:
-        if not LibSVMIter._told:
-            LibSVMIter._told = True
-            told = "the values are equal, the memory is not"
-            warn(f"LibSVMIter gives dense arrays, where MXNet gives CSRNDArrays: {told}")
 
     def _where(self) -> str:
         return f"part {self._rows.part[1]} of {self._rows.part[0]} of '{self._rows.path}'"
@@ -335,10 +324,11 @@ class LibSVMIter(Streaming):
 
     def _make(self, samples: list[_Row]) -> tuple[Any, Any, Any, list[Future[Any]]]:
         of = self._rows
-        data = _dense([row.data for row in samples], of.width)
-        if of.labels:
-            label = _dense([row.label for row in samples], of.label_width)
-            label = label[:, 0] if of.label_width == 1 else label
+        data = _stored([row.data for row in samples], of.width)
+        if of.labels and of.label_width > 1:
+            label: Any = _stored([row.label for row in samples], of.label_width)
+        elif of.labels:
+            label = onp.array([row.label.values.sum() for row in samples], onp.float32)
         else:
             label = onp.array([row.label for row in samples], onp.float32)
         return data, label, _numbers(samples, self.batch_size), []
@@ -360,11 +350,13 @@ class _Sparse(NamedTuple):
     values: onp.ndarray
 
 
-def _dense(rows: list[_Sparse], width: int) -> onp.ndarray:
-    found = onp.zeros((len(rows), width), onp.float32)
-    for place, row in enumerate(rows):
-        found[place, row.indices] = row.values
-    return found
+def _stored(rows: list[_Sparse], width: int) -> CSRNDArray:
+    """Rows as a csr matrix, on the host."""
+    starts = onp.cumsum([0, *[len(row.indices) for row in rows]])
+    orders = [row.indices.argsort() for row in rows]
+    columns = onp.concatenate([row.indices[order] for row, order in zip(rows, orders, strict=True)])
+    values = onp.concatenate([row.values[order] for row, order in zip(rows, orders, strict=True)])
+    return CSRNDArray(values, columns, starts, (len(rows), width))
 
 
 def _lines_of_part(file: Any, parts: int, part: int) -> tuple[int, int]:

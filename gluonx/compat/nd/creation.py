@@ -16,6 +16,7 @@ from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
+from gluonx.sparse import BaseSparseNDArray, CSRNDArray
 
 __all__ = [
     "add",
@@ -80,6 +81,8 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
     >>> array([1, 2]).dtype
     dtype('float32')
     """
+    if isinstance(source_array, BaseSparseNDArray) or getattr(source_array, "format", None) == "csr":
+        return _sparse().array(source_array, ctx if device is None else device, dtype)
     if isinstance(source_array, Handle):
         value = np.array(source_array, dtype=dtype or source_array.dtype)
         return _placed(value, ctx if device is None else device)
@@ -94,8 +97,9 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
 def zeros(
     shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, out: Any = None, device: Any = None, **kw: Any
 ) -> NDArray:
-    """Zeros."""
-    _dense(stype)
+    """Zeros; of another storage, ``'csr'`` or ``'row_sparse'``, without an element."""
+    if stype not in (None, "default"):
+        return _sparse().zeros(stype, shape, ctx if device is None else device, dtype)
     return _placed(np.zeros(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
 
 
@@ -173,6 +177,8 @@ def _either(both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], 
 
     def function(lhs: Any, rhs: Any) -> Any:
         ours, theirs = isinstance(lhs, Handle), isinstance(rhs, Handle)
+        if isinstance(lhs, BaseSparseNDArray) or isinstance(rhs, BaseSparseNDArray):
+            return _sparse().kept_nd(plain(lhs, rhs))
         if ours and theirs:
             return as_nd(arrays.rule(arrays.parse({}), lhs, rhs))
         if ours:
@@ -287,9 +293,9 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     if isinstance(data, Handle):
         data = [data]
     if isinstance(data, dict):
-        named = {str(k): onp.asarray(v) for k, v in data.items()}
+        named = {str(k): _stored(v) for k, v in data.items()}
     elif isinstance(data, (list, tuple)) and all(isinstance(v, Handle) for v in data):
-        named = [onp.asarray(v) for v in data]
+        named = [_stored(v) for v in data]
     else:
         raise TypeError(f"nd.save: an NDArray, or a list or dict of them, was expected, got {type(data).__name__}.")
     serialize.save_ndarrays(fname, named)
@@ -313,12 +319,30 @@ def load_frombuffer(buf: bytes) -> Any:
 
 def _wrapped(found: Any) -> Any:
     if isinstance(found, dict):
-        return {name: as_nd(np.array(value, dtype=value.dtype)) for name, value in found.items()}
-    return [as_nd(np.array(value, dtype=value.dtype)) for value in found]
+        return {name: _array_of(value) for name, value in found.items()}
+    return [_array_of(value) for value in found]
 
 
-def _dense(stype: Any) -> None:
-    if stype not in (None, "default"):
-        from gluonx.compat.nd import sparse
+def _array_of(value: Any) -> Any:
+    """A NumPy array, or the parts of a sparse one, as an array."""
+    if not isinstance(value, serialize.Stored):
+        return as_nd(np.array(value, dtype=value.dtype))
+    made = _sparse().CSRNDArray if value.stype == "csr" else _sparse().RowSparseNDArray
+    places = value.index[::-1] if value.stype == "csr" else value.index
+    return made(as_nd(np.array(value.data, dtype=value.data.dtype)), *places, value.shape)
 
-        sparse.refuse(f"an array of stype {stype!r}")
+
+def _stored(array: Any) -> Any:
+    """An array as a NumPy array, or the parts of a sparse one."""
+    if isinstance(array, CSRNDArray):
+        return serialize.Stored("csr", array.shape, array._handle.asnumpy(), [array._indptr, array._columns])
+    if isinstance(array, BaseSparseNDArray):
+        own = array.exact()
+        return serialize.Stored("row_sparse", own.shape, own._handle.asnumpy(), [own.row_numbers])
+    return onp.asarray(array)
+
+
+def _sparse() -> Any:
+    from gluonx.compat.nd import sparse
+
+    return sparse

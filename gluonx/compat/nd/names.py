@@ -40,7 +40,13 @@ def lookup(name: str, part: str) -> Callable[..., Any]:
         op = TABLE.get(f"linalg_{name}")
     if op is None or (name.startswith("_") and part != "nd") or name.startswith("__"):
         raise AttributeError(_absent(name, part))
-    return front(op, name)
+    if part not in ("nd", "contrib"):
+        return front(op, name)
+    from gluonx.compat.nd import sparse
+
+    if op.name in ("Embedding", "_contrib_SparseEmbedding"):
+        return sparse.embedding(front(op, name))
+    return sparse.aware(name, front(op, name))
 
 
 def _absent(name: str, part: str) -> str:

@@ -239,10 +239,10 @@ class NDArray(ndarray, metaclass=_Kind):
         return self.asnumpy().reshape(-1)[0]
 
     def tostype(self, stype: str) -> Any:
-        """The array itself as dense; GluonxError for sparse storage, which gluonx does not have."""
+        """The array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
         from gluonx.compat.nd import sparse
 
-        return self if stype == "default" else sparse.refuse(f"tostype({stype!r})")
+        return self.copy() if stype == "default" else sparse.cast_storage(self, stype)
 
     def as_np_ndarray(self) -> Any:
         """The same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
@@ -384,7 +384,7 @@ def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
 
 def held_as_nd(array: Any) -> Any:
     """An array that is there already as an NDArray: what is written to one is the other's."""
-    if array is None or type(array) in ND_KINDS:
+    if array is None or type(array) in ND_KINDS or array.stype != "default":
         return array
     from gluonx.compat import kinds
 

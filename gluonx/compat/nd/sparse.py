@@ -1,83 +1,309 @@
-"""``mx.nd.sparse``: what works on dense arrays works; sparse storage does not exist here and says so on use."""
+"""``mx.nd.sparse``: arrays of csr and row_sparse storage, over `gluonx.sparse`.
+
+The operators of ``mx.nd`` are here by their names too. Those with a rule for sparse arrays (`RULES`) take them as they
+are, here and in ``mx.nd``; any other takes them as dense arrays, with a warning, as in MXNet.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import functools
+from collections.abc import Callable
+from typing import Any
 
-from gluonx.compat.nd.names import lookup
-from gluonx.errors import GluonxError
+from gluonx import sparse
+from gluonx._frames import door
+from gluonx.compat.nd.ndarray import as_nd
+from gluonx.deferred import rows
+from gluonx.deferred.core import Handle, new_handle
+from gluonx.dtype import on_device
+from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, functions
 
 __all__ = [
     "BaseSparseNDArray",
     "CSRNDArray",
+    "RULES",
     "RowSparseNDArray",
+    "add",
     "array",
+    "cast_storage",
     "csr_matrix",
+    "divide",
+    "dot",
     "empty",
-    "refuse",
+    "multiply",
     "retain",
     "row_sparse_array",
+    "subtract",
     "zeros",
 ]
 
-_WHY = (
-    "{what} is not in gluonx, whose arrays are dense: XLA has no sparse storage. Use nd.array on the dense values "
-    "(scipy's .toarray()), nd.Embedding with dense gradients, or nd.take and nd.scatter_nd for rows."
+
+def kept_nd(value: Any) -> Any:
+    """A result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
+    if isinstance(value, BaseSparseNDArray):
+        value._values = as_nd(value._handle)
+        return value
+    return as_nd(value)
+
+
+def _of(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return kept_nd(function(*args, **kwargs))
+
+    return door(call)
+
+
+array, csr_matrix, row_sparse_array = map(_of, (sparse.array, sparse.csr_matrix, sparse.row_sparse_array))
+add, subtract, multiply, divide = map(_of, (sparse.add, sparse.subtract, sparse.multiply, sparse.divide))
+zeros, empty = _of(sparse.zeros), _of(sparse.empty)
+
+
+def _written(result: Any, out: Any) -> Any:
+    if out is None:
+        return kept_nd(result)
+    out[:] = result
+    return out
+
+
+def cast_storage(data: Any, stype: str, out: Any = None, name: Any = None) -> Any:
+    """Return an array in another storage: ``'default'``, ``'csr'`` or ``'row_sparse'``."""
+    return _written(sparse.cast_storage(data, stype), out)
+
+
+def retain(data: Any, indices: Any, out: Any = None, name: Any = None) -> Any:
+    """Return a row_sparse array with only the rows of some numbers."""
+    return _written(sparse.retain(data, indices), out)
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> Any:
+    """Multiply two matrices, of which one or both may be sparse; see `gluonx.sparse.dot`."""
+    return _written(sparse.dot(lhs, rhs, transpose_a, transpose_b, forward_stype), out)
+
+
+# -- operators of mx.nd that take sparse arrays as they are ------------------------------------------------------------
+
+Rule = Callable[..., Any]  # (the operator on dense arrays, its arguments...) -> result, NotImplemented for a dense one
+
+RULES: dict[str, Rule] = {}
+"""By name of the operator."""
+
+_KEEP_ZEROS = (
+    "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p negative radians relu rint round sign "
+    "sin sinh sqrt square tan tanh trunc stop_gradient BlockGrad make_loss identity cast Cast"
 )
 
 
-def refuse(what: str) -> NoReturn:
-    """Raise `GluonxError`, which says what to use instead."""
-    raise GluonxError(_WHY.format(what=what))
+def _rule(names: str) -> Callable[[Rule], Rule]:
+    def put(rule: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names.split(), rule))
+        return rule
+
+    return put
 
 
-class BaseSparseNDArray:
-    """For ``isinstance``: no array of gluonx is sparse. Making one raises `GluonxError`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refuse(f"mx.nd.sparse.{type(self).__name__}")
+@_rule(_KEEP_ZEROS)
+def _mapped(op: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return functions.mapped(x, lambda values: op(values, *args, **kwargs))
 
 
-class CSRNDArray(BaseSparseNDArray):
-    """A matrix stored by rows; see `BaseSparseNDArray`."""
+@_rule("zeros_like")
+def _zeros_like(op: Any, data: Any) -> Any:
+    return sparse.zeros(data.stype, data.shape, dtype=data.dtype)
 
 
-class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which some rows are stored; see `BaseSparseNDArray`."""
+@_rule("clip")
+def _clip(op: Any, data: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    if float(a_min) > 0 or float(a_max) < 0:
+        return NotImplemented
+    return functions.mapped(data, lambda values: op(values, a_min=a_min, a_max=a_max))
 
 
-def csr_matrix(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise `GluonxError`."""
-    refuse("mx.nd.sparse.csr_matrix")
+def _arithmetic(names: str, function: Callable[[Any, Any], Any]) -> None:
+    def rule(op: Any, lhs: Any, rhs: Any) -> Any:
+        return function(lhs, rhs) if isinstance(lhs, BaseSparseNDArray) else NotImplemented
+
+    RULES.update(dict.fromkeys(names.split(), rule))
 
 
-def row_sparse_array(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise `GluonxError`."""
-    refuse("mx.nd.sparse.row_sparse_array")
+_arithmetic("elemwise_add broadcast_add broadcast_plus _plus _add", lambda x, y: x + y)
+_arithmetic("elemwise_sub broadcast_sub broadcast_minus _minus _sub", lambda x, y: x - y)
+_arithmetic("elemwise_mul broadcast_mul _mul", lambda x, y: x * y)
+_arithmetic("elemwise_div broadcast_div _div", lambda x, y: x / y)
 
 
-def retain(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise `GluonxError`."""
-    refuse("mx.nd.sparse.retain")
+@_rule("add_n ElementWiseSum")
+def _add_n(op: Any, *arrays: Any) -> Any:
+    arrays = tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
+    return functions.sum_of(arrays) if all(isinstance(a, RowSparseNDArray) for a in arrays) else NotImplemented
 
 
-def array(source_array: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise `GluonxError`."""
-    refuse("mx.nd.sparse.array")
+def _along(x: Any, axis: Any, keepdims: Any, exclude: Any) -> int | None:
+    """The axis of a sum that a csr matrix has a rule for; LookupError else."""
+    axis = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
+    if not isinstance(x, CSRNDArray) or keepdims or exclude or axis not in (None, (), 0, 1, -1, -2):
+        raise LookupError
+    return None if axis in (None, ()) else axis % 2
 
 
-def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Dense zeros for ``stype='default'``; `GluonxError` for another storage."""
-    if stype != "default":
-        refuse(f"mx.nd.sparse.zeros({stype!r})")
-    from gluonx.compat import nd
+@_rule("sum sum_axis mean")
+def _sum(op: Any, data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> Any:
+    try:
+        axis = _along(data, axis, keepdims, exclude)
+    except LookupError:
+        return NotImplemented
+    total = functions.sum_axis(data, axis)
+    total = total.reshape((1,)) if axis is None else total
+    count = data.shape[axis] if axis is not None else data.shape[0] * data.shape[1]
+    return total / count if op.__name__ == "mean" else total
 
-    return nd.zeros(shape, ctx, dtype)
+
+@_rule("norm")
+def _norm(op: Any, data: Any, ord: int = 2, axis: Any = None, **kwargs: Any) -> Any:
+    if axis is not None or kwargs or ord not in (1, 2):
+        return NotImplemented
+    return op(data._handle.reshape((-1,)), ord=ord)
 
 
-empty = zeros
+@_rule("slice crop")
+def _slice(op: Any, data: Any, begin: Any = None, end: Any = None, step: Any = None) -> Any:
+    if not isinstance(data, CSRNDArray) or any(s not in (None, 1) for s in step or ()):
+        return NotImplemented
+    return functions.slice_csr(data, *[(v,) if isinstance(v, int) else v for v in (begin, end)])
+
+
+@_rule("concat Concat")
+def _concat(op: Any, *arrays: Any, dim: int = 1) -> Any:
+    arrays = tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
+    if dim != 0 or not all(isinstance(a, CSRNDArray) for a in arrays):
+        return NotImplemented
+    return functions.stack_rows(arrays)
+
+
+@_rule("dot")
+def _dot(op: Any, *args: Any, **kwargs: Any) -> Any:
+    return sparse.dot(*args, **kwargs)
+
+
+@_rule("cast_storage")
+def _cast(op: Any, data: Any, stype: str = "default") -> Any:
+    return sparse.cast_storage(data, stype)
+
+
+@_rule("sparse_retain _sparse_retain")
+def _retain(op: Any, data: Any, indices: Any) -> Any:
+    return sparse.retain(data, indices)
+
+
+def _step(op: Any, weight: Any, grad: Any, *states: Any, **kwargs: Any) -> Any:
+    """An optimizer's step on the rows of a gradient alone."""
+    if not isinstance(grad, RowSparseNDArray) or not kwargs.get("lazy_update", True):
+        return NotImplemented
+    numbers, own = new_handle(on_device(grad.row_numbers.astype("int32"))), grad.exact()._handle
+    arrays = [_dense_of(a) for a in (weight, *states)]
+    picked = [as_nd(rows.look_up(a, numbers)) for a in arrays]
+    new = op(picked[0], own, *picked[1:], **kwargs)
+    for array, part in zip(states, picked[1:], strict=True):
+        array[:] = _replaced(_dense_of(array), numbers, part)
+    return _replaced(arrays[0], numbers, new)
+
+
+def _dense_of(array: Any) -> Any:
+    return array.tostype("default") if isinstance(array, BaseSparseNDArray) else array
+
+
+def _replaced(array: Any, numbers: Any, part: Any) -> Any:
+    new = array.copy()
+    new[numbers] = part
+    return new
+
+
+RULES.update(dict.fromkeys(("sgd_update", "sgd_mom_update", "adam_update", "ftrl_update"), _step))
+
+
+def aware(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `name` of ``mx.nd``, which uses its rule where an argument is sparse."""
+    rule = RULES.get(name)
+    if rule is None:
+        return op
+
+    @functools.wraps(op)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(a, BaseSparseNDArray) for a in _flat(args, kwargs)):
+            return op(*args, **kwargs)
+        given = {key: value for key, value in kwargs.items() if key not in ("out", "name")}
+        found = rule(op, *args, **given)
+        return op(*args, **kwargs) if found is NotImplemented else _written(found, kwargs.get("out"))
+
+    return door(call)
+
+
+def _flat(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    first = args[0] if args else None
+    return [*args, *kwargs.values(), *(first if isinstance(first, (list, tuple)) else ())]
+
+
+def embedding(op: Callable[..., Any]) -> Callable[..., Any]:
+    """``Embedding``, which takes a row_sparse weight too."""
+
+    @functools.wraps(op)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        named = dict(zip(("data", "weight"), args, strict=False)) | kwargs
+        weight, data = named.get("weight"), named.get("data")
+        if isinstance(weight, RowSparseNDArray) and isinstance(data, Handle):
+            return kept_nd(functions.looked_up(weight, data))
+        return op(*args, **kwargs)
+
+    return door(call)
+
+
+def adagrad_update(
+    weight: Any,
+    grad: Any,
+    history: Any,
+    lr: float,
+    epsilon: float = 1e-7,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+) -> Any:
+    """Update the rows of a weight, and of the sums of squares in `history`, that a row_sparse gradient has.
+
+    Raises
+    ------
+    TypeError
+        For a gradient of another storage.
+    ValueError
+        For a weight decay, as in MXNet.
+    """
+    if not isinstance(grad, RowSparseNDArray):
+        raise TypeError("adagrad_update is for row_sparse gradients")
+    if wd:
+        raise ValueError("adagrad_update has no weight decay, as in MXNet")
+
+    def step(w: Any, g: Any, h: Any) -> Any:
+        g = g * rescale_grad
+        g = as_nd(g).clip(-clip_gradient, clip_gradient) if clip_gradient > 0 else g
+        h[:] = h + g * g
+        return w - lr * g / (h**0.5 + epsilon)
+
+    return _written(_step(step, weight, grad, history), weight if out is None else out)
 
 
 def __getattr__(name: str) -> Any:
-    found = globals()[name] = lookup(name, "nd")
+    from gluonx.compat import nd
+
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found = globals()[name] = getattr(nd, name)
     return found

@@ -164,13 +164,14 @@ class _RMSProp(optimizer.RMSProp):
 for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD):
     _klass.__name__ = _klass.__name__.removeprefix("_")
 _NO_RATE = {"learning_rate": None}
+_LAZY = {"lazy_update": True}  # only gradients by rows tell
 OPTIMIZERS: dict[str, type] = {
-    "SGD": _optimizer(optimizer.SGD, _NO_RATE),
+    "SGD": _optimizer(optimizer.SGD, {**_NO_RATE, **_LAZY}),
     "NAG": _NAG,
     "SGLD": _optimizer(optimizer.SGLD, _NO_RATE),
     "DCASGD": _DCASGD,
     "FTML": _clips_decay(_optimizer(optimizer.FTML, _NO_RATE)),
-    "Adam": _clips_decay(optimizer.Adam),
+    "Adam": _clips_decay(_optimizer(optimizer.Adam, _LAZY)),
     "Adamax": _Adamax,
     "Nadam": _clips_decay(optimizer.Nadam),
     "LARS": _optimizer(optimizer.LARS, {**_NO_RATE, "epsilon": 0.0}, {"eps": "epsilon"}),

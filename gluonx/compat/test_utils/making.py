@@ -235,7 +235,7 @@ def shuffle_csr_column_indices(csr: Any) -> None:
     starts, columns = onp.asarray(csr.indptr).astype(int), onp.array(csr.indices)
     for begin, end in itertools.pairwise(starts):
         onp.random.shuffle(columns[begin:end])
-    csr.indices[:] = columns
+    csr._columns, csr._padded = columns, None
 
 
 def create_vector(size: int, dtype: Any = onp.int64) -> Any:

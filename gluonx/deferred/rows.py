@@ -1,0 +1,302 @@
+"""Gradients by rows: what reaches a large table through look-ups is kept as the rows that were looked up.
+
+The gradient of ``table[index]`` is zero in all rows but those of `index`. XLA has no type for such an array, so the
+tape carries another one: a look-up adds a *tap* to the rows that it gives, an array of zeros with the shape of these
+rows. The gradient of the tap is the gradient of the rows, and says all that there is to know about the table. So the
+table itself is a constant of the look-up (:class:`Bare`: the same array, without its place on the tape), no array of
+its size is ever made, and the engine's own machinery for leaves does the rest: segments, naive mode, hybridized blocks.
+
+When ``backward`` ends in taps, :func:`deliver` sums what came from all of them by row, as one more recorded operator:
+unique row numbers in ascending order, as many places as there were numbers (or as the table has rows, if that is less),
+and beyond the last of them the number of rows, which is no row. The size depends on shapes alone: a steady loop
+compiles nothing.
+
+A table may be used in other ways too, such as a tied output layer. Then a gradient of its own shape arrives as for any
+leaf; the rows are added to it, all rows are there, and a warning says so. No gradient is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from weakref import ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.deferred import engine, ranges, where
+from gluonx.deferred.core import Handle, Tracer, Variable, aval_of, current_state, new_handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.engine import invoke
+from gluonx.deferred.graph import settle
+from gluonx.dtype import keeping_64_bits
+
+__all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "spread", "sum_rows"]
+
+
+class Bare(Handle):
+    """The array of another handle as a constant: what is written to that one is seen here, gradients end before it."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Handle) -> None:
+        self._of = ref(of)  # its variable holds this one
+
+    @property
+    def of(self) -> Any:
+        """The other handle."""
+        return self._of()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The other handle's shape."""
+        return self.of.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The other handle's dtype."""
+        return self.of.dtype
+
+
+def _forwarded(name: str) -> Any:
+    return property(lambda self: getattr(self.of, name), lambda self, value: setattr(self.of, name, value))
+
+
+def _absent(name: str) -> Any:
+    return property(lambda self: None, lambda self, value: setattr(self.of, name, value))
+
+
+for _name in ("value", "aval"):
+    setattr(Bare, _name, _forwarded(_name))
+for _name in ("tape", "variable"):
+    setattr(Bare, _name, _absent(_name))
+
+
+class RowVariable(Variable):
+    """The end point of a gradient that is kept by rows.
+
+    ``grad`` is what users read; it shows what is in ``rows`` (row numbers, ascending; the number of rows of the table
+    where there is none) and ``values`` (a row for each). ``bare`` is the table as a constant.
+    """
+
+    __slots__ = ("bare", "rows", "values")
+
+    def __init__(self, req: str, of: Handle, owner: str = "") -> None:
+        self.rows, self.values = new_handle(None), new_handle(None)
+        self.bare = Bare(of)
+        super().__init__(req, self.values, owner)
+        self.clear()
+
+    def clear(self) -> None:
+        """Set the gradient to zeros: no row is there."""
+        table = self.bare
+        with keeping_64_bits(np.dtype(table.dtype).itemsize == 8), jax.ensure_compile_time_eval():
+            _put(self.rows, np.zeros((0,), np.int32))
+            _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype))
+
+    def put(self, rows: Any, values: Any) -> None:
+        """Make two handles' values the gradient."""
+        for handle, new in ((self.rows, rows), (self.values, values)):
+            handle.value, handle.aval, handle.tape = new.value, new.aval, None
+
+
+def _put(handle: Handle, value: np.ndarray) -> None:
+    handle.value, handle.aval, handle.tape = jnp.asarray(value), None, None
+
+
+class Tap(Variable):
+    """The end point of the gradient of looked-up rows: those with the numbers `index` of the table of `home`."""
+
+    __slots__ = ("home", "index")
+
+    def __init__(self, home: RowVariable, index: Any = None) -> None:
+        super().__init__("write", home.values, home.owner)
+        self.home, self.index = home, index
+
+
+def _numbers(index: Any, count: int) -> Any:
+    """Row numbers as the look-up takes them: whole ones, the nearest row for one out of range."""
+    whole = index if jnp.issubdtype(index.dtype, jnp.integer) else index.astype(jnp.int32)
+    return jnp.clip(whole, 0, count - 1).astype(jnp.int32)
+
+
+def _gathered(index: Any, table: Any) -> Any:
+    return jnp.take(table, _numbers(index, table.shape[0]), axis=0, mode="clip")
+
+
+def _tapped(index: Any, table: Any, tap: Any) -> Any:
+    return _gathered(index, jax.lax.stop_gradient(table)) + tap
+
+
+_GATHER, _TAPPED = DerivedOp("look_up", _gathered), DerivedOp("look_up_rows", _tapped)
+_GATHER.steady = _TAPPED.steady = True
+
+
+def gathers(table: Any) -> bool:
+    """Return whether the gradient of a look-up in `table` would be kept by rows, here and now."""
+    if type(getattr(table, "variable", None)) is not RowVariable or table.tape is not None or ranges.Switch.on:
+        return False
+    state = current_state()
+    if not state.recording:
+        return False
+    if state.trace is not None:
+        return getattr(state.trace, "taps", None) is not None and not isinstance(table.value, Tracer)
+    sharding = table.aval.sharding if table.aval is not None else None
+    return sharding is None or len(sharding.device_set) == 1
+
+
+def look_up(table: Any, index: Any) -> Any:
+    """Return the rows of `table` with the numbers `index`, whose gradient is kept by rows where `table` asks for it.
+
+    Parameters
+    ----------
+    table : Handle
+        Shape (n, ...).
+    index : Handle or numpy.ndarray
+        Of any shape; a number out of range takes the nearest row.
+
+    Returns
+    -------
+    Handle
+        Shape ``index.shape + table.shape[1:]``.
+    """
+    if not gathers(table):
+        return invoke(_GATHER, (index, table))
+    home, state = table.variable, current_state()
+    if state.trace is not None:
+        tap = state.trace.tap(home, index, (*index.shape, *table.shape[1:]))
+    else:
+        tap = tap_of(home, (*index.shape, *table.shape[1:]), index)
+    return invoke(_TAPPED, (index, home.bare, tap))
+
+
+def _embedding(args: Any) -> Any:
+    """The rows of ``embedding(index, table)``; None where its gradient is to be of the table's shape."""
+    index, table = args[0], args[1]
+    return look_up(table, index) if isinstance(index, Handle) and gathers(table) else None
+
+
+engine.look_up = _embedding
+_MOST_ZEROS = 16
+_zeros: dict[Any, jax.Array] = {}
+
+
+def tap_of(home: RowVariable, shape: tuple[int, ...], index: Any = None) -> Handle:
+    """Return a new tap: zeros of `shape`, shared by all taps of that shape."""
+    table = home.bare
+    aval = table.aval or aval_of(settle(table))
+    key = shape, aval.dtype, aval.sharding
+    zeros = _zeros.get(key)
+    if zeros is None:
+        if len(_zeros) >= _MOST_ZEROS:
+            _zeros.pop(next(iter(_zeros)))
+        with keeping_64_bits(aval.wide), jax.ensure_compile_time_eval():
+            zeros = _zeros[key] = jnp.zeros(shape, aval.dtype, device=aval.sharding)
+    tap = new_handle(zeros)
+    tap.variable = Tap(home, index)
+    return tap
+
+
+# -- where gradients end -----------------------------------------------------------------------------------------------
+
+
+def _summed(count: int, known: bool, *arrays: Any) -> tuple[Any, Any]:
+    """The sum by row: (row numbers..., values...) in halves; the first pair is a sum already if it is `known`."""
+    half = len(arrays) // 2
+    numbers = [
+        (index if known and k == 0 else _numbers(index, count)).astype(jnp.int32).reshape(-1)
+        for k, index in enumerate(arrays[:half])
+    ]
+    values = [v.reshape(n.shape[0], *v.shape[v.ndim - (v.ndim - i.ndim) :]) for v, n, i in zip(
+        arrays[half:], numbers, arrays[:half], strict=True
+    )]  # fmt: skip
+    index, value = jnp.concatenate(numbers), jnp.concatenate(values)
+    size = min(index.shape[0], count)
+    rows, places = jnp.unique(index, return_inverse=True, size=size, fill_value=count)
+    return rows, jax.ops.segment_sum(value, places.reshape(-1), num_segments=size)
+
+
+_sums: dict[tuple[int, bool], DerivedOp] = {}
+
+
+def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> tuple[Any, Any]:
+    """Return unique row numbers and the sum of the values of each, of a table of `count` rows.
+
+    Parameters
+    ----------
+    count : int
+    pairs : list of (Handle, Handle)
+        Row numbers of any shape, and a row for each.
+    known : bool
+        Whether the first pair is such a sum, in which the number `count` stands for no row.
+    """
+    op = _sums.get((count, known))
+    if op is None:
+        op = _sums[count, known] = DerivedOp("sum_rows", lambda *arrays: _summed(count, known, *arrays), n_live=2)
+        op.steady = True
+    return invoke(op, [*[index for index, _ in pairs], *[value for _, value in pairs]])
+
+
+def _spread(rows: Any, values: Any, like: Any) -> Any:
+    return like.at[rows].add(values.astype(like.dtype), mode="drop")
+
+
+_SPREAD = DerivedOp("spread_rows", _spread)
+_SPREAD.steady = True
+
+
+def spread(rows: Any, values: Any, onto: Any) -> Any:
+    """Return the array `onto` with `values` added to its rows; a number beyond them is no row."""
+    return invoke(_SPREAD, (rows, values, onto))
+
+
+def fold(ends: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[Any, Any]], list[tuple[RowVariable, list[Any], Any]]]:
+    """Part the ends of a backward: those of plain variables, and for each table its taps and its dense gradient."""
+    plain: list[tuple[Any, Any]] = []
+    tables: dict[int, tuple[RowVariable, list[Any], list[Any]]] = {}
+    for source, value in ends:
+        home = source.home if type(source) is Tap else source
+        if type(home) is not RowVariable:
+            plain.append((source, value))
+            continue
+        _, taps, whole = tables.setdefault(id(home), (home, [], []))
+        if type(source) is Tap:
+            taps.append((source.index, value))
+        else:
+            whole.append(value)
+    return plain, [(home, taps, whole[0] if whole else None) for home, taps, whole in tables.values()]
+
+
+_told: set[str] = set()
+
+
+def deliver(home: RowVariable, taps: list[Any], whole: Any) -> None:
+    """Write, or add, to the gradient of a table what came through its taps, and by other ways as an array `whole`."""
+    count = home.bare.shape[0]
+    adds = home.req == "add" and home.rows.shape[0] > 0
+    if whole is None:
+        pairs = [(home.rows, home.values), *taps] if adds else taps
+        home.put(*sum_rows(count, pairs, adds))
+    else:
+        name = home.owner or f"of shape {tuple(home.bare.shape)}"
+        if name not in _told:
+            _told.add(name)
+            where.warn(
+                f"The gradient of '{name}' is to be kept by rows (grad_stype='row_sparse'), but the array is used in "
+                "another way than by look-ups too, which needs a gradient of its whole shape: all rows are there."
+            )
+        total = whole
+        for index, value in [*([(home.rows, home.values)] if adds else []), *(sum_rows(count, [t]) for t in taps)]:
+            total = spread(index, value, total)
+        home.put(new_handle(jnp.arange(count, dtype=jnp.int32)), total)
+    home.fresh = True
+
+
+def dense_of(home: RowVariable, taps: list[Any], whole: Any) -> Any:
+    """Return the gradient of a table in the table's shape, for `autograd.grad`."""
+    if whole is None:
+        whole = new_handle(jnp.zeros(home.bare.shape, home.bare.dtype))
+    for tap in taps:
+        whole = spread(*sum_rows(home.bare.shape[0], [tap]), whole)
+    return whole

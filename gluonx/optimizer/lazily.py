@@ -1,0 +1,85 @@
+"""Updates of a few rows of a table.
+
+The gradient of a look-up is kept by rows (`gluonx.deferred.rows`): row numbers, and the sum of what came for each. A
+rule of an optimizer that updates lazily is applied to those rows of the weight and of its states alone: they are
+gathered, the formula works on them as on any array, and they are put back where they were. The arrays are donated, so
+XLA writes to them in place, and a step costs what the rows cost. Other rules, and ``lazy_update=False``, get the
+gradient in the weight's shape: momentum and weight decay change rows without a gradient too.
+
+Row numbers that are no rows, the number of rows, fill up what a program has room for: what is computed for them is
+dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+__all__ = ["RowGradient", "gathered", "paired", "put_back", "widened"]
+
+
+class RowGradient(NamedTuple):
+    """The gradient of a table: row numbers, ascending, and a row for each."""
+
+    rows: Any
+    values: Any
+
+
+def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], weights: Sequence[Any]) -> list[Any]:
+    """The gradient of each weight from a flat sequence, in which one by rows is two arrays; None without one.
+
+    One by rows that is not there has no row.
+    """
+    found: list[Any] = []
+    for k, (is_fresh, weight) in enumerate(zip(fresh, weights, strict=True)):
+        if k not in by_row:
+            found.append(next(given) if is_fresh else None)
+        elif is_fresh:
+            found.append(RowGradient(next(given), next(given)))
+        else:
+            found.append(RowGradient(jnp.zeros((0,), jnp.int32), jnp.zeros((0, *weight.shape[1:]), weight.dtype)))
+    return found
+
+
+def widened(grad: Any, weight: Any) -> Any:
+    """The gradient in the shape of its weight."""
+    if type(grad) is not RowGradient:
+        return grad
+    return jnp.zeros(weight.shape, grad.values.dtype).at[grad.rows].add(grad.values, mode="drop")
+
+
+def _has_rows(leaf: Any, weight: Any) -> bool:
+    return leaf.ndim > 0 and leaf.shape[0] == weight.shape[0]
+
+
+def gathered(
+    grads: Sequence[Any], weights: Sequence[Any], state: Sequence[Any], places: Sequence[Any]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Gradients, weights and states, by rows where the gradient is.
+
+    Parameters
+    ----------
+    grads, weights, state : sequence
+    places : sequence of (int or None)
+        The weight that each state is one of.
+    """
+    own = [
+        jnp.take(w, g.rows, axis=0, mode="clip") if type(g) is RowGradient else w
+        for g, w in zip(grads, weights, strict=True)
+    ]
+    leaves = [
+        jnp.take(leaf, grads[k].rows, axis=0, mode="clip")
+        if k is not None and type(grads[k]) is RowGradient and _has_rows(leaf, weights[k])
+        else leaf
+        for leaf, k in zip(state, places, strict=True)
+    ]
+    return [g.values if type(g) is RowGradient else g for g in grads], own, leaves
+
+
+def put_back(grad: Any, old: Any, new: Any) -> Any:
+    """An array with the rows of its gradient replaced; `new` itself where the gradient is not by rows."""
+    if type(grad) is not RowGradient or old.shape == new.shape != (*grad.rows.shape, *old.shape[1:]):
+        return new
+    return old.at[grad.rows].set(new, mode="drop", indices_are_sorted=True)
