@@ -135,6 +135,7 @@ __all__ = [
     "operator",
     "ops",
     "optimizer",
+    "parallel",
     "parameter",
     "probability",
     "random",

@@ -27,7 +27,7 @@ import jax
 from gluonx import initializer
 from gluonx._frames import door, shorten, warn
 from gluonx.arguments import Checked
-from gluonx.block import checkpoint
+from gluonx.block import checkpoint, sharding
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
 from gluonx.block.fusion.files import planned_apart
@@ -52,6 +52,7 @@ from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
+from gluonx.sharding import Spec
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
 
@@ -444,6 +445,44 @@ class Block(Checked):
     def reset_ctx(self, ctx: Any) -> None:
         """The older name of :meth:`reset_device`."""
         self.reset_device(ctx)
+
+    def shard(self, *rules: sharding.Strategy | Mapping[str, Spec]) -> sharding.Report:
+        """Lay the parameters out on the mesh in use; see :mod:`gluonx.parallel`.
+
+        Parameters
+        ----------
+        *rules : Strategy or dict of str to spec
+            A strategy, such as ``parallel.fsdp()``, or several, of which each splits what those before it left whole.
+            A dict says it for all parameters whose structured name a regular expression matches in full; it goes before
+            strategies. A name of a fused parameter stands for its pieces, which are kept apart where they are split.
+            Without rules every parameter is whole on every device.
+
+        Returns
+        -------
+        Report
+            Its text tells how each parameter lies.
+
+        Raises
+        ------
+        DeviceError
+            If no mesh is in use, a pattern matches nothing, two that match the same parameter differ, or the mesh has
+            no such axis. Nothing has changed then.
+        ShapeError
+            If an axis of a parameter cannot be split as a dict says. Where the shape is unknown yet, as soon as it is
+            known.
+
+        Examples
+        --------
+        >>> from gluonx import nn, parallel
+        >>> net = nn.Dense(4, in_units=3)
+        >>> with parallel.use(parallel.mesh(data=-1)):
+        ...     net.initialize()
+        ...     print(net.shard({".*": ()}))
+        2 parameters on the mesh {'data': ...}
+          weight  (4, 3)  whole on every device
+          bias    (4,)  whole on every device
+        """
+        return sharding.shard(self, rules)
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters. A block that wants otherwise (BatchNorm) overrides this method."""
