@@ -36,6 +36,7 @@ __all__ = [
     "make_mesh",
     "named",
     "needed_mesh",
+    "parts_of_batch",
     "replicated",
 ]
 
@@ -76,9 +77,11 @@ def make_mesh(devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
 class Use:
     """A mesh in use, from now on or within a ``with``; see :func:`gluonx.parallel.use`."""
 
-    __slots__ = ("_before", "batch", "mesh")
+    __slots__ = ("_before", "batch", "key", "mesh", "parts")
 
-    def __init__(self, mesh: Mesh | None, batch: str | Iterable[str] | None = None) -> None:
+    def __init__(self, mesh: Mesh | None, batch: str | Iterable[str] | None = None, statistics: str = "global") -> None:
+        if statistics not in ("global", "local"):
+            raise ValueError(f"use(): statistics are 'global' or 'local', got {statistics!r}")
         if mesh is not None and not isinstance(mesh, Mesh):
             raise TypeError(f"use() takes a mesh, of parallel.mesh(data=-1) for instance, got {type(mesh).__name__}")
         self.mesh = mesh
@@ -86,6 +89,9 @@ class Use:
         if mesh is not None:
             check_automatic(mesh)
             self.batch = _batch_of[mesh] = _batch_axes(mesh, batch)
+        # The parts of a batch that have statistics of their own.
+        self.parts = 1 if mesh is None or statistics == "global" else math.prod(mesh.shape[name] for name in self.batch)
+        self.key = mesh, self.parts  # what a trace depends on
         self._before = _current.get()
         _current.set(self if mesh is not None else None)
 
@@ -128,6 +134,12 @@ def batch_axes() -> tuple[str, ...]:
     """The axes of the mesh in use that a batch is split over."""
     scope = in_use()
     return () if scope is None else scope.batch
+
+
+def parts_of_batch(size: int) -> int:
+    """Into how many parts a batch of this size falls whose statistics are taken apart; 1 if they are global."""
+    scope = in_use()
+    return 1 if scope is None or size % scope.parts else scope.parts
 
 
 def check_automatic(mesh: Mesh) -> None:

@@ -17,6 +17,8 @@ from os import PathLike
 from typing import Any
 from weakref import ref
 
+from jax.sharding import NamedSharding
+
 from gluonx import files as serialize
 from gluonx._frames import door
 from gluonx.arguments import Checked
@@ -26,6 +28,7 @@ from gluonx.block.structure import Text
 from gluonx.deferred import engine
 from gluonx.deferred.core import Handle, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.placing import placed
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.errors import (
@@ -461,6 +464,9 @@ class Trainer(Checked):
         op, state = self._update_op(packed, update, weights, units.key, advances), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
+            if isinstance(self._vector.place, NamedSharding):
+                for array in self._scaler.arrays:
+                    array._put(placed(array, self._vector.place))
         return _Plan(
             tx, op, update, self._params, self._active, units, state, self._vector if advances else None, waiting
         )

@@ -50,6 +50,7 @@ from gluonx.block.tools import (
 )
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state
+from gluonx.deferred.remat import policy_of
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
 from gluonx.sharding import Spec
@@ -785,6 +786,7 @@ class HybridBlock(Block):
 
     _active: bool
     _scan = False
+    _remat: str | None = None
     _traced: Any
     _traced_of: Snapshot
 
@@ -883,6 +885,7 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
         scan: bool = False,
+        remat: str | None = None,
     ) -> None:
         """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
 
@@ -900,14 +903,27 @@ class HybridBlock(Block):
             Whether layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses :meth:`chained`)
             which follow one another and do the same become one loop over their stacked parameters. A deep net then
             compiles about as fast as a shallow one; a step costs one copy of those parameters more.
+        remat : str, optional
+            What a backward computes again in place of keeping it. ``'layer'``: all of each such layer but its inputs,
+            so that a step needs the memory of one layer beside those, for about a third more time. The name of a policy
+            of ``jax.checkpoint_policies``, such as ``'dots_saveable'``: all but what that saves. Where such
+            layers hold others, the outer ones count; hybridize the inner ones alone for smaller steps.
+
+        Raises
+        ------
+        ArgumentError
+            If `remat` is no policy.
         """
-        self._set_active(bool(active), bool(active and scan))
-        super().hybridize(active, **({"scan": True} if scan else {}))
+        remat = None if remat == "none" else remat
+        policy_of(remat)
+        self._set_active(bool(active), bool(active and scan), remat if active else None)
+        super().hybridize(active, **({"scan": True} if scan else {}), **({"remat": remat} if remat else {}))
 
     def chained(self, blocks: Iterable[Block], x: Any, *args: Any) -> Any:
         """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
 
-        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop.
+        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop, and
+        ``hybridize(remat=...)`` computes each again in the backward.
 
         Parameters
         ----------
@@ -917,17 +933,18 @@ class HybridBlock(Block):
             Arrays, None, or what else the blocks take.
         """
         trace = current_state().trace
-        if self._scan and trace is not None and not getattr(trace, "of_shapes", False):
+        again = self._scan or self._remat
+        if again and trace is not None and not getattr(trace, "of_shapes", False):
             from gluonx.npx.control_flow import chain  # brings all of npx
 
             layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]
-            return chain(layers, x, args)
+            return chain(layers, x, args, self._scan, self._remat)
         for block in blocks:
             x = block(*x, *args) if isinstance(x, (tuple, list)) else block(x, *args)
         return x
 
-    def _set_active(self, active: bool, scan: bool = False) -> None:
-        self.__dict__["_active"], self.__dict__["_scan"] = active, scan
+    def _set_active(self, active: bool, scan: bool = False, remat: str | None = None) -> None:
+        self.__dict__["_active"], self.__dict__["_scan"], self.__dict__["_remat"] = active, scan, remat
         self._clear_cached_op()
         self._refresh()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -48,7 +48,9 @@ def mesh(devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     return sharding.make_mesh(devices, **axes)
 
 
-def use(mesh: Mesh | None, batch: str | Iterable[str] | None = None) -> sharding.Use:
+def use(
+    mesh: Mesh | None, batch: str | Iterable[str] | None = None, statistics: Literal["global", "local"] = "global"
+) -> sharding.Use:
     """Have parameters, batches and constraints lie on a mesh: from now on in this thread, or within a ``with``.
 
     Parameters
@@ -58,6 +60,10 @@ def use(mesh: Mesh | None, batch: str | Iterable[str] | None = None) -> sharding
     batch : str or sequence of str, optional
         The axes of the mesh that batches are split over: by default those called ``data`` and ``fsdp``. Give ``()``
         where every device takes the whole batch.
+    statistics : {'global', 'local'}
+        Whether :class:`~gluonx.nn.BatchNorm` normalizes with the statistics of the whole batch, or each device with
+        those of its part, which sends nothing; the moving averages are then of the parts' mean.
+        :class:`~gluonx.nn.SyncBatchNorm` takes the whole batch in any case.
 
     Raises
     ------
@@ -70,7 +76,7 @@ def use(mesh: Mesh | None, batch: str | Iterable[str] | None = None) -> sharding
     ...     split(np.ones((8, 2))).shape
     (8, 2)
     """
-    return sharding.Use(mesh, batch)
+    return sharding.Use(mesh, batch, statistics)
 
 
 def split(data: Any, *spec: Any, axis: int = 0) -> Any:

@@ -4,12 +4,13 @@ import functools
 
 import jax
 import numpy as onp
+import optax
 import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, nn, np, parallel
 from gluonx.deferred.core import aval_of
-from lib.meshes import NETS, STRATEGIES, Experts, collectives, kinds, on, ran, train
+from lib.meshes import NETS, STRATEGIES, Experts, collectives, compilations, kinds, on, ran, train
 
 STEPS = 20
 EVERY = [(net, strategy, count) for net in NETS for strategy in STRATEGIES for count in (1, 2, 4, 8)]
@@ -317,3 +318,175 @@ def test_moving_averages_and_in_place_writes_keep_their_place():
             x += np.ones((8, 2))
             x *= 2
         assert tuple(x._read().sharding.spec) == ("data",) and x.asnumpy().sum() == 64
+
+
+def compared(
+    make, data, steps, step=None, settings=("sgd", {"learning_rate": 0.05}), prepare=None, mesh=None, rules=None
+):
+    """The losses of one device, those of a mesh, and the counts of dispatches and compilations of each step there."""
+    found = []
+    for m in (None, mesh or on(4, data=4)):
+        gluonx.random.seed(2)
+        with parallel.use(m):
+            net = make()
+            net.initialize(gluonx.init.Xavier())
+            if m is not None:
+                net.shard(*(rules or [parallel.fsdp(min_size=16)]))
+            if prepare is not None:
+                prepare(net)
+            trainer = Trainer(net.collect_params(), *settings)
+            x, losses, counts = parallel.split(data), [], []
+            for _ in range(steps):
+                before = engine.stats()["dispatches"], compilations()
+                value = (step or plain_step)(net, trainer, x)
+                counts.append((engine.stats()["dispatches"] - before[0], compilations() - before[1]))
+                losses.append(value)
+            found.append([value.item() for value in losses])
+    return *found, counts
+
+
+def plain_step(net, trainer, x):
+    with autograd.record():
+        value = (net(x) ** 2).mean()
+    value.backward()
+    trainer.step(1)
+    return value
+
+
+def deep():
+    net = nn.HybridSequential()
+    for _ in range(4):
+        net.add(nn.Dense(16, activation="tanh", in_units=16))
+    return net
+
+
+DATA = onp.random.default_rng(0).standard_normal((8, 16)).astype("f")
+
+
+@pytest.mark.parametrize("how", [{"scan": True}, {"remat": "layer"}, {"scan": True, "remat": "dots_saveable"}], ids=str)
+@pytest.mark.parametrize("rules", [[parallel.fsdp(min_size=16)], [parallel.tensor()]], ids=["fsdp", "tensor"])
+def test_scan_and_remat(how, rules):
+    mesh = on(4, data=2, model=2)
+    one, many, counts = compared(deep, DATA, 3, prepare=lambda net: net.hybridize(**how), mesh=mesh, rules=rules)
+    onp.testing.assert_allclose(many, one, atol=1e-5)
+    assert counts[1:] == [(1, 0)] * 2
+
+
+def closure_step(net, trainer, x):
+    return trainer.step(8, closure=lambda: (net(x) ** 2).sum(-1))
+
+
+def read_step(net, trainer, x):
+    with autograd.record():
+        value = (net(x) ** 2).mean()
+    value.item()
+    value.backward()
+    trainer.step(1)
+    return value
+
+
+def clipped_step(net, trainer, x):
+    with autograd.record():
+        value = (net(x) ** 2).mean()
+    value.backward()
+    gluon.utils.clip_global_norm([p.grad() for p in net.collect_params().values()], 0.1, False)
+    trainer.step(1)
+    return value
+
+
+def added_step(net, trainer, x):
+    net.setattr("grad_req", "add")
+    for _ in range(2):
+        with autograd.record():
+            value = (net(x) ** 2).mean()
+        value.backward()
+    trainer.step(2)
+    net.zero_grad()
+    return value
+
+
+def naive_step(net, trainer, x):
+    with engine.mode("naive"):
+        return plain_step(net, trainer, x)
+
+
+@pytest.mark.parametrize(
+    ("step", "dispatches"),
+    [(closure_step, 1), (read_step, 3), (clipped_step, 1), (added_step, 2), (naive_step, None)],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_other_steps(step, dispatches):
+    settings = (optax.lbfgs(),) if step is closure_step else ("sgd", {"learning_rate": 0.05})
+    one, many, counts = compared(deep, DATA, 4, step, settings)
+    onp.testing.assert_allclose(many, one, rtol=1e-5, atol=1e-5)
+    assert all(compiled == 0 for _, compiled in counts[2:])
+    assert dispatches is None or {count for count, _ in counts} == {dispatches}
+
+
+def test_gradients_that_are_given_up():
+    settings = ("adam", {}, "device", None, None)
+    trainer = functools.partial(Trainer, keep_grads=False)
+    losses = []
+    for mesh in (None, on(4, data=4)):
+        gluonx.random.seed(2)
+        with parallel.use(mesh):
+            net = deep()
+            net.initialize(gluonx.init.Xavier())
+            if mesh is not None:
+                net.shard(parallel.fsdp(min_size=16))
+            made = trainer(net.collect_params(), *settings)
+            losses.append([plain_step(net, made, parallel.split(DATA)).item() for _ in range(3)])
+    onp.testing.assert_allclose(*losses, atol=1e-5)
+
+
+def test_functions_of_jax_and_the_functional_view():
+    with parallel.use(on(4, data=4)):
+        x = parallel.split(DATA)
+        x.attach_grad()
+        with autograd.record():
+            y = gluonx.from_jax(lambda a: jax.numpy.sin(a) * 2)(x)
+        y.backward()
+        assert tuple(x.grad._read().sharding.spec) == ("data",)
+        onp.testing.assert_allclose(x.grad.asnumpy(), 2 * onp.cos(DATA), atol=1e-6)
+        net = deep()
+        net.initialize(gluonx.init.Xavier())
+        net.shard(parallel.fsdp(min_size=16))
+        pure = gluonx.functional(net)
+        assert {tuple(p.sharding.spec) for p in pure.params.values() if p.ndim == 2} == {("data",)}
+        out, _ = jax.jit(pure.apply)(pure.params, pure.state, jax.random.key(0), x._read())
+        onp.testing.assert_allclose(out, net(x).asnumpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [nn.BatchNorm, nn.SyncBatchNorm])
+def test_statistics_of_each_part_by_choice(kind):
+    def losses(mesh, statistics):
+        gluonx.random.seed(2)
+        with parallel.use(mesh, statistics=statistics):
+            net = nn.HybridSequential()
+            net.add(nn.Dense(6, in_units=16), kind(in_channels=6))
+            net.initialize(gluonx.init.Xavier())
+            net.hybridize()
+            trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+            x = parallel.split(DATA)
+            with autograd.record(), ran() as texts:
+                value = net(x)
+                found = value.asnumpy()
+            value.backward(np.array(found))
+            trainer.step(8)
+            mean = net[1].running_mean.data().asnumpy()
+        return found, mean, texts[-1]
+
+    whole, mean, _ = losses(None, "global")
+    spread, its_mean, text = losses(on(4, data=4), "global")
+    onp.testing.assert_allclose(spread, whole, atol=1e-5)
+    onp.testing.assert_allclose(its_mean, mean, atol=1e-6)
+    assert kinds(text)["all-reduce"]
+    apart, other_mean, text = losses(on(4, data=4), "local")
+    if kind is nn.SyncBatchNorm:
+        onp.testing.assert_allclose(apart, whole, atol=1e-5)
+        return
+    onp.testing.assert_allclose(apart.reshape(4, 2, 6).mean(axis=1), 0, atol=1e-5)
+    onp.testing.assert_allclose(other_mean, mean, atol=1e-6)
+    assert collectives(text).get("all-reduce", [0])[-1] <= 12, "only the moving averages are sent"
+    with pytest.raises(ValueError, match="'global' or 'local'"):
+        parallel.use(on(2, data=2), statistics="mine")
