@@ -32,7 +32,7 @@ from gluonx.deferred.core import Node
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, layout_of, resolved
 
-__all__ = ["GradInfo", "Plan", "Program", "packable", "pinned", "scalars_of", "walk_back"]
+__all__ = ["PACK_ELEMENTS", "GradInfo", "Plan", "Program", "packable", "pinned", "scalars_of", "walk_back"]
 
 PACK_ELEMENTS = 4096
 
@@ -41,7 +41,7 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
-    gradients leave a program on their own and not packed.
+    gradients are large.
     """
 
     __slots__ = ("head_grads", "heads", "large", "region", "retain", "targets")
