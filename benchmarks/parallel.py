@@ -36,7 +36,7 @@ def mlp_inputs(width: int, depth: int) -> tuple[Any, Callable[[Any, Any], Any]]:
     return net, forward
 
 
-def sides(width: int, depth: int, batch: int, axes: dict[str, int], rules: list[Any]) -> list[Any]:
+def sides(width: int, depth: int, batch: int, axes: dict[str, Any], rules: list[Any]) -> list[Any]:
     """The step of gluonx and that by hand."""
     import jax
     import jax.numpy as jnp

@@ -64,14 +64,15 @@ class fsdp:
 
     def rules(self, net: Any, mesh: Mesh) -> Mapping[str, Rule]:
         """Split the largest axis that is whole and can be split evenly."""
-        check_axis(mesh, self.axis, "fsdp()")
+        if _is_single(mesh, self.axis, "fsdp()"):
+            return {}
 
         def rule(shape: tuple[int, ...], spec: Entries) -> Entries:
             size = 1
             for n in shape:
                 size *= n
             free = [k for k, entry in enumerate(spec) if entry is None and divides(mesh, self.axis, shape[k])]
-            if size < self.min_size or not free or mesh.shape[self.axis] == 1:
+            if size < self.min_size or not free:
                 return spec
             return _split(spec, max(free, key=lambda k: shape[k]), self.axis)
 
@@ -102,7 +103,8 @@ class tensor:
 
     def rules(self, net: Any, mesh: Mesh) -> Mapping[str, Rule]:
         """Split weights by outputs, or where such a layer feeds another by the inputs of that."""
-        check_axis(mesh, self.axis, "tensor()")
+        if _is_single(mesh, self.axis, "tensor()"):
+            return {}
         rows = _second_layers(net)
         found: dict[str, Rule] = {}
         for prefix, block in net._walk():
@@ -143,15 +145,21 @@ class expert:
 
     def rules(self, net: Any, mesh: Mesh) -> Mapping[str, Rule]:
         """Split the first axis of what is selected."""
-        check_axis(mesh, self.axis, "expert()")
+        single = _is_single(mesh, self.axis, "expert()")
         names = [n for n in net.collect_params(fused=False) if re.fullmatch(self.select, n)]
         if not names:
             raise DeviceError(f"expert(): no parameter of this {type(net).__name__} has a name like {self.select!r}")
 
         def rule(shape: tuple[int, ...], spec: Entries) -> Entries:
-            return _split(spec, 0, self.axis) if divides(mesh, self.axis, shape[0]) else spec
+            return _split(spec, 0, self.axis) if not single and divides(mesh, self.axis, shape[0]) else spec
 
         return dict.fromkeys(names, rule)
+
+
+def _is_single(mesh: Mesh, axis: str, what: str) -> bool:
+    """Return whether nothing is to be split over an axis of the mesh, of which there is one device; `what` asks."""
+    check_axis(mesh, axis, what)
+    return mesh.shape[axis] == 1
 
 
 def _split(spec: Entries, k: int, axis: str) -> Entries:
