@@ -5,6 +5,7 @@
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
+#   make bench-parallel   a step on eight fake devices, over the same by hand
 #   make bench-data   images a second of the loaders against the other frameworks'
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
@@ -21,11 +22,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,11s/^# \{0,1\}//p' Makefile
+	@sed -n '2,12s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -44,6 +45,9 @@ bench: $(VENV)/.core
 
 bench-models: $(VENV)/.flax
 	$(PY) -m benchmarks.zoo $(ARGS)
+
+bench-parallel: $(VENV)/.core
+	$(PY) -m benchmarks.parallel $(ARGS)
 
 bench-venvs: .venv-torch/.done .venv-mxnet/.done
 

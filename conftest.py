@@ -13,9 +13,9 @@ _ROOT = pathlib.Path(__file__).parent
 if "jax" in sys.modules:
     raise RuntimeError("jax was imported before conftest.py: the fake devices below would have no effect")
 
-# The tests are about behaviour, so they run on the CPU unless told otherwise, with four devices for what is sharded.
+# The tests are about behaviour, so they run on the CPU unless told otherwise, with eight devices for what is sharded.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-_FLAGS = ["--xla_force_host_platform_device_count=4"]
+_FLAGS = ["--xla_force_host_platform_device_count=8"]
 # Tests compile tens of thousands of small programs that run once: without XLA's optimizations a program compiles in a
 # quarter of the time. `make test-all` leaves them in, so what users run is tested there. A flag that XLA does not know
 # ends the process, and later versions lack the one that gains most.

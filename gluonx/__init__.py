@@ -136,6 +136,7 @@ __all__ = [
     "operator",
     "ops",
     "optimizer",
+    "parallel",
     "parameter",
     "probability",
     "random",

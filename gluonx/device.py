@@ -177,7 +177,10 @@ current_context = current_device
 
 
 def resolve(device: Any) -> JaxDevice | None:
-    """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it"."""
+    """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
+
+    A sharding of JAX is taken as it is.
+    """
     forked.check()
     forked.watch()
     if device is None:
@@ -188,6 +191,6 @@ def resolve(device: Any) -> JaxDevice | None:
     if isinstance(device, str):
         kind, _, index = device.partition(":")
         return Device(kind, int(index or 0)).jax_device
-    if isinstance(device, jax.Device):
+    if isinstance(device, (jax.Device, jax.sharding.Sharding)):
         return device
     raise DeviceError(f"a device was expected (gluonx.cpu(), gluonx.gpu(0), ...), got {device!r}")

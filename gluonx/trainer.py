@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary, ref
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
 from gluonx import files as serialize
 from gluonx._frames import door
@@ -29,8 +30,9 @@ from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
-from gluonx.deferred.core import Handle, current_state, new_handle
+from gluonx.deferred.core import Handle, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.placing import placed
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
@@ -52,6 +54,7 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
 from gluonx.optimizer.statefile import by_place, described, description
 from gluonx.optimizer.stepvector import Advancing, StepVector
+from gluonx.sharding import replicated
 
 __all__ = ["Trainer"]
 
@@ -497,15 +500,20 @@ class Trainer(Checked):
         fresh = fresh or (True,) * len(weights)
         packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
         if self._rule is None or self._rule.rule is not rule:
-            places = [_place_of(weights[units.home_of(rule, g[0])]) for g in packed.groups]
-            self._state = [new_handle(on_device(a, p)) for a, p in zip(packed.pack(leaves), places, strict=True)]
+            states = packed.pack(leaves)
+            homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
+            self._state = [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
             self._keys = keys
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        advances = self._scaler is None and all(w.aval is not None and w.aval.sharding is None for w in weights)
+        self._vector.place = _common_place(weights)
+        advances = self._scaler is None and self._vector.place is not _MIXED
         op, state = self._update_op(packed, update, weights, units.key, advances), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
+            if isinstance(self._vector.place, NamedSharding):
+                for array in self._scaler.arrays:
+                    array._put(placed(array, self._vector.place))
         return _Plan(
             tx, op, update, self._params, self._active, units, state, self._vector if advances else None, waiting
         )
@@ -811,7 +819,7 @@ class Trainer(Checked):
         leaves, _ = units.from_names(rule, self._keys, arrays, now)
         leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
         packed = self._rule.pack(leaves)
-        values = [on_device(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
+        values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
         deque(map(setattr, self._state, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
         self._resting = rest
         self._take_counts(meta)
@@ -902,10 +910,27 @@ def _spend(plan: _Plan) -> None:
         variable.fresh = False
 
 
-def _place_of(handle: Any) -> Any:
-    """Return a state's sharding: that of `handle`, or None if that array is free to follow others."""
+def _place_of(handle: Any, shape: tuple[int, ...]) -> Any:
+    """Return the sharding of a state of this shape: that of `handle`, or None if that array is free to follow others.
+
+    What has another shape than its weight, such as a count, is whole on every device.
+    """
     value = handle._read()
-    return value.sharding if value.committed else None
+    if not value.committed:
+        return None
+    return value.sharding if value.shape == tuple(shape) else replicated(value.sharding)
+
+
+_MIXED = object()
+
+
+def _common_place(weights: list[Any]) -> Any:
+    """Return where numbers go that all weights need: None for the default device, _MIXED if there is no one place."""
+    avals = [w.aval if w.aval is not None else aval_of(w._read()) for w in weights]
+    if all(a.sharding is None for a in avals):
+        return None
+    places = {replicated(a.sharding) for a in avals if a.spread}
+    return places.pop() if len(places) == 1 and all(a.spread for a in avals) else _MIXED
 
 
 def _handles(states: Any) -> Iterator[Any]:

@@ -19,12 +19,12 @@ PACKAGE = ROOT / "gluonx"
 # Rooms in one row import each other: `np` gives arrays methods that `npx` holds, and the alias in `compat` presents all
 # of gluonx.
 ROOMS = [
-    "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "dtype", "host",
-    "aliases", "html", "files",
+    "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
+    "host", "aliases", "html", "files",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block",
-    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "data", "image", "estimator",
-    "model_zoo", "probability", "profiler", "amp", "flax",
+    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "image",
+    "estimator", "model_zoo", "probability", "profiler", "amp", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}

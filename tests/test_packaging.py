@@ -140,7 +140,7 @@ def test_examples_of_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     blocks = list(python_blocks(page))
-    if any(switch in "".join(blocks) for switch in ("set_x64", "amp.init")):  # of a process, for good
+    if any(switch in "".join(blocks) for switch in ("set_x64", "amp.init", "XLA_FLAGS")):  # of a process, for good
         code = "\n".join(f"exec(compile({block!r}, {str(page)!r}, 'exec'), globals())" for block in blocks)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -27,7 +27,7 @@ import jax
 from gluonx import initializer
 from gluonx._frames import door, shorten, warn
 from gluonx.arguments import Checked
-from gluonx.block import checkpoint
+from gluonx.block import checkpoint, sharding
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
 from gluonx.block.fusion.files import planned_apart
@@ -51,8 +51,10 @@ from gluonx.block.tools import (
 )
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state
+from gluonx.deferred.remat import policy_of
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
+from gluonx.sharding import Spec
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
 
@@ -459,6 +461,44 @@ class Block(Checked):
         """The older name of :meth:`reset_device`."""
         self.reset_device(ctx)
 
+    def shard(self, *rules: sharding.Strategy | Mapping[str, Spec]) -> sharding.Report:
+        """Lay the parameters out on the mesh in use; see :mod:`gluonx.parallel`.
+
+        Parameters
+        ----------
+        *rules : Strategy or dict of str to spec
+            A strategy, such as ``parallel.fsdp()``, or several, of which each splits what those before it left whole.
+            A dict says it for all parameters whose structured name a regular expression matches in full; it goes before
+            strategies. A name of a fused parameter stands for its pieces, which are kept apart where they are split.
+            Without rules every parameter is whole on every device.
+
+        Returns
+        -------
+        Report
+            Its text tells how each parameter lies.
+
+        Raises
+        ------
+        DeviceError
+            If no mesh is in use, a pattern matches nothing, two that match the same parameter differ, or the mesh has
+            no such axis. Nothing has changed then.
+        ShapeError
+            If an axis of a parameter cannot be split as a dict says. Where the shape is unknown yet, as soon as it is
+            known.
+
+        Examples
+        --------
+        >>> from gluonx import nn, parallel
+        >>> net = nn.Dense(4, in_units=3)
+        >>> with parallel.use(parallel.mesh(data=-1)):
+        ...     net.initialize()
+        ...     print(net.shard({".*": ()}))
+        2 parameters on the mesh {'data': ...}
+          weight  (4, 3)  whole on every device
+          bias    (4,)  whole on every device
+        """
+        return sharding.shard(self, rules)
+
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters. A block that wants otherwise (BatchNorm) overrides this method."""
         for child in self._children.values():
@@ -762,6 +802,7 @@ class HybridBlock(Block):
 
     _active: bool
     _scan = False
+    _remat: str | None = None
     _traced: Any
     _traced_of: Snapshot
 
@@ -860,6 +901,7 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
         scan: bool = False,
+        remat: str | None = None,
     ) -> None:
         """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
 
@@ -877,14 +919,27 @@ class HybridBlock(Block):
             Whether layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses :meth:`chained`)
             which follow one another and do the same become one loop over their stacked parameters. A deep net then
             compiles about as fast as a shallow one; a step costs one copy of those parameters more.
+        remat : str, optional
+            What a backward computes again in place of keeping it. ``'layer'``: all of each such layer but its inputs,
+            so that a step needs the memory of one layer beside those, for about a third more time. The name of a policy
+            of ``jax.checkpoint_policies``, such as ``'dots_saveable'``: all but what that saves. Where such
+            layers hold others, the outer ones count; hybridize the inner ones alone for smaller steps.
+
+        Raises
+        ------
+        ArgumentError
+            If `remat` is no policy.
         """
-        self._set_active(bool(active), bool(active and scan))
-        super().hybridize(active, **({"scan": True} if scan else {}))
+        remat = None if remat == "none" else remat
+        policy_of(remat)
+        self._set_active(bool(active), bool(active and scan), remat if active else None)
+        super().hybridize(active, **({"scan": True} if scan else {}), **({"remat": remat} if remat else {}))
 
     def chained(self, blocks: Iterable[Block], x: Any, *args: Any) -> Any:
         """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
 
-        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop.
+        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop, and
+        ``hybridize(remat=...)`` computes each again in the backward.
 
         Parameters
         ----------
@@ -894,17 +949,18 @@ class HybridBlock(Block):
             Arrays, None, or what else the blocks take.
         """
         trace = current_state().trace
-        if self._scan and trace is not None and not getattr(trace, "of_shapes", False):
+        again = self._scan or self._remat
+        if again and trace is not None and not getattr(trace, "of_shapes", False):
             from gluonx.npx.control_flow import chain  # brings all of npx
 
             layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]
-            return chain(layers, x, args)
+            return chain(layers, x, args, self._scan, self._remat)
         for block in blocks:
             x = block(*x, *args) if isinstance(x, (tuple, list)) else block(x, *args)
         return x
 
-    def _set_active(self, active: bool, scan: bool = False) -> None:
-        self.__dict__["_active"], self.__dict__["_scan"] = active, scan
+    def _set_active(self, active: bool, scan: bool = False, remat: str | None = None) -> None:
+        self.__dict__["_active"], self.__dict__["_scan"], self.__dict__["_remat"] = active, scan, remat
         self._clear_cached_op()
         self._refresh()
 

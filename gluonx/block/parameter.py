@@ -24,12 +24,14 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from gluonx import initializer
 from gluonx._frames import cast, door, warn
 from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, one_device, placement, structure
 from gluonx.deferred import where
 from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
+from gluonx.deferred.placing import placed
 from gluonx.device import Device
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import (
@@ -44,6 +46,7 @@ from gluonx.errors import (
 from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
+from gluonx.sharding import Layout, Spec, current_mesh, layout_of, replicated
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -91,6 +94,7 @@ class Parameter:
     Parameter (shape=(2, 3), dtype=float32)
     """
 
+    _layout: Layout | None = None  # from a shape to where on a mesh an array of it lies
     _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
@@ -282,6 +286,56 @@ class Parameter:
         """The path without the class of the outermost block; its name where that is unique in a program."""
         return self._name if self._prefixed else self._path.partition(".")[2] or self._name
 
+    # ---------------------------------------------------------------- placement on a mesh
+
+    @property
+    def sharding(self) -> NamedSharding | None:
+        """How the array lies on a mesh; None for one device, and while the shape is unknown.
+
+        Assign a spec on the mesh in use (an entry for each axis: a name of a mesh axis, several, or None), or a
+        ``jax.sharding.NamedSharding``; an array that is there moves at once, and its gradient is zero again. States of
+        an optimizer follow. See :mod:`gluonx.parallel`.
+
+        Raises
+        ------
+        DeviceError
+            If no mesh is in use, it has no such axis, or the sharding is of another type.
+        ShapeError
+            If an axis cannot be split evenly; while the shape is unknown, as soon as it is known.
+        """
+        if self._layout is None or self._shape is None or not is_complete(self._shape):
+            return None
+        return self._layout(self._shape)
+
+    @sharding.setter
+    def sharding(self, sharding: NamedSharding | Spec | None) -> None:
+        self._set_layout(layout_of(sharding, f"parameter '{self._path}'"))
+
+    def _set_layout(self, layout: Layout | None) -> None:
+        if self._home is not None:
+            raise DeviceError(
+                f"Parameter '{self._path}' is a piece of '{self._home._path}' and lies where that does. "
+                "Set the sharding of the fused parameter, or call unfuse() on the block first."
+            )
+        if layout is not None and self._shape is not None and is_complete(self._shape):
+            layout(self._shape)  # raises before anything has changed
+        self._layout = layout
+        if self._is_ready:
+            self._handle._put(placed(self._handle.detach(), self._place(self._device) or jax.local_devices()[0]))
+            self._attach()
+
+    def _place(self, device: Device | None, shape: Shape | None = None) -> Any:
+        """Where the array goes: on the mesh that it was laid out on or that is in use, else on a device."""
+        found = placement(device)
+        if self._layout is None and found is None and (mesh := current_mesh()) is not None:
+            whole = replicated(mesh)
+            self._layout = lambda _: whole
+        shape = self._shape if shape is None else shape
+        if self._layout is None:
+            return found
+        assert shape is not None, "only an array of a known shape is put anywhere"
+        return self._layout(shape)
+
     def _make_handle(self) -> Any:
         if self._handle is None:
             self._handle = ndarray._unknown(self)
@@ -291,7 +345,7 @@ class Parameter:
         """Put a host array, that of `init` perhaps, into the handle and give it its gradient."""
         handle = self._make_handle()
         own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
-        handle._assign_host(value, placement(self._device), copy=None if own else True)
+        handle._assign_host(value, self._place(self._device), copy=None if own else True)
         self._attach()
 
     def _forget(self) -> None:
@@ -356,7 +410,7 @@ class Parameter:
     def _staged(self, value: np.ndarray, dtype: np.dtype, place: Device) -> Any:
         """A handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
         fresh = ndarray._unknown(self)
-        fresh._assign_host(value.astype(dtype, copy=False), placement(place))
+        fresh._assign_host(value.astype(dtype, copy=False), self._place(place, value.shape))
         return fresh
 
     def _adopt(self, fresh: Any, place: Device) -> None:
@@ -472,7 +526,9 @@ class Parameter:
         handle, before = self._handle, current_state()
         handle._check_write()
         if isinstance(data, np.ndarray) and before.trace is None:
-            handle._assign_host(data if data.dtype == self._dtype else cast(data, self._dtype), placement(self._device))
+            handle._assign_host(
+                data if data.dtype == self._dtype else cast(data, self._dtype), self._place(self._device)
+            )
             return
         set_state(state_with(recording=False))
         try:
@@ -483,7 +539,9 @@ class Parameter:
             set_state(before)
 
     def _brought(self, data: Any) -> Any:
-        """`data` on this parameter's device."""
+        """`data` on this parameter's device, or laid out as it is."""
+        if self._layout is not None:
+            return placed(data if isinstance(data, ndarray) else new_handle(data), self._place(self._device))
         if isinstance(data, ndarray) and data.aval is not None and self._handle.aval is not None:
             if data.aval.sharding is self._handle.aval.sharding:
                 return data
@@ -566,9 +624,9 @@ class Parameter:
         place.jax_device  # noqa: B018 - raises if there is no such device
         if self._home is not None:
             return self._home.reset_device(place)
-        if self._is_ready and place != self._device:
+        if self._is_ready and (place != self._device or self._layout is not None):
             value = self._handle.asnumpy()
-            self._device = place
+            self._device, self._layout = place, None
             self._fill(value)
         self._device = place
 
@@ -635,6 +693,7 @@ class Parameter:
         """The state with the array on the host; the gradient is left out."""
         state = {**self.__dict__, "_home": None}
         state.pop("_plan", None)
+        state.pop("_layout", None)  # devices are this process's
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
         return {**state, "_host": handle.asnumpy() if self._is_ready else None}

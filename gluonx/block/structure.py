@@ -90,7 +90,8 @@ def one_device(device: Any, path: str) -> Device:
         if len(distinct) != 1:
             raise DeviceError(
                 f"Parameter '{path}' lives on one device, but {len(distinct)} were given: {distinct}. "
-                "Give one device; a batch over several is laid out by jax.sharding, and XLA sends what has to be sent."
+                "Arrange them as a mesh: parallel.use(parallel.mesh(data=-1)), net.initialize() without devices, and "
+                "parallel.split(batch) in place of split_and_load; see docs/parallel.md."
             )
         return distinct[0]
     if isinstance(device, Device):

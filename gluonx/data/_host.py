@@ -69,13 +69,16 @@ def host_tree(tree: Any) -> Any:
     return _map(tree, lambda leaf: OnHost(leaf.asnumpy()) if isinstance(leaf, ndarray) else leaf)
 
 
-def device_batch(tree: Any) -> Any:
-    """`tree` with each marked array in it on the current device: the only place where data are handed to JAX."""
+def device_batch(tree: Any, place: Callable[[tuple[int, ...]], Any] = lambda _: None) -> Any:
+    """`tree` with each marked array in it on the current device, or laid out by the sharding that `place` gives.
+
+    This is the only place where data are handed to JAX.
+    """
     device = resolve(None)
 
     def put(leaf: Any) -> Any:
         # Nobody else has the array, so JAX may use it where it lies: `gluonx.np.array` would copy it first.
-        return new_handle(on_device(leaf.array, device)) if type(leaf) is OnHost else leaf
+        return new_handle(on_device(leaf.array, place(leaf.array.shape) or device)) if type(leaf) is OnHost else leaf
 
     return _map(tree, put)
 

@@ -29,6 +29,7 @@ from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from gluonx.ops.prng import host_rng
+from gluonx.sharding import batch_sharding
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -157,7 +158,8 @@ class DataLoader:
     def _in_this_thread(self) -> Iterator[Any]:
         seed = _epoch_seed()
         for number, indices in enumerate(self._batch_sampler):
-            yield device_batch(fetch_seeded(self._dataset, self._batchify_fn, Task(number, indices, seed)))
+            batch = fetch_seeded(self._dataset, self._batchify_fn, Task(number, indices, seed))
+            yield device_batch(batch, batch_sharding)
 
     def _begin_epoch(self) -> _Epoch:
         if self._pool is None or not self._pool.usable:
@@ -221,7 +223,7 @@ class _Epoch:
         _, future = self._waiting.popleft()
         batch = _result(future)
         self._fill(self._prefetch)
-        return device_batch(batch)
+        return device_batch(batch, batch_sharding)
 
     def __del__(self) -> None:
         for _, future in self.__dict__.get("_waiting", ()):

@@ -30,9 +30,11 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
+from jax.sharding import Mesh, NamedSharding
 
 from gluonx import forked
 from gluonx.dtype import WIDE, is_inexact, on_device
+from gluonx.sharding import check_automatic, is_spread
 
 __all__ = [
     "ROOT",
@@ -68,15 +70,17 @@ class Aval:
     """Shape, dtype and placement of a value; interned, so two equal ones are the same object.
 
     ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow. ``wide`` tells of a 64-bit
-    dtype.
+    dtype, ``spread`` of a value on several devices. The sharding of a pending value of that kind is not known yet, XLA
+    finds it; it stands as whole on every device until then, unless something has pinned it (`pinned`).
     """
 
-    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "struct", "taped", "wide")
+    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "spread", "struct", "taped", "wide")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> None:
         self.shape = shape
         self.dtype = dtype
         self.sharding = sharding
+        self.spread = is_spread(sharding)
         self.ndim = len(shape)
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.nbytes = self.size * dtype.itemsize
@@ -123,6 +127,8 @@ def _placement(sharding: Any) -> Any:
         return _default_shardings[sharding]
     except KeyError:
         devices = sharding.device_set
+        if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
+            check_automatic(sharding.mesh)
         placed = None if len(devices) == 1 and next(iter(devices)) == jax.local_devices()[0] else sharding
         _default_shardings[sharding] = placed
         return placed

@@ -13,6 +13,7 @@ as the user left it for every other one, also inside of a program that is traced
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,14 +29,17 @@ from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import native_only
+from gluonx.sharding import replicated
 
 __all__ = [
     "PLAIN",
     "SPECIAL",
     "DerivedOp",
+    "Pin",
     "cuts_tape",
     "needs_64_bits",
     "out_avals",
+    "pin",
     "prepare",
     "program_of",
     "pullback_of",
@@ -98,6 +102,20 @@ class DerivedOp:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Pin(DerivedOp):
+    """The identity, with its result laid out by `sharding`."""
+
+    __slots__ = ("sharding",)
+
+    def __init__(self, sharding: Any) -> None:
+        super().__init__("pin", lambda x: jax.lax.with_sharding_constraint(x, sharding))
+        self.sharding = sharding
+        self.steady = True
+
+
+pin = functools.cache(Pin)
 
 
 def cuts_tape(op: Any) -> bool:
@@ -220,10 +238,18 @@ def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]
         with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)):
             out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
-        placed = next((a.sharding for a in inputs if isinstance(a, Aval) and a.sharding is not None), None)
+        placed = _placement_of(op, inputs)
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), placed) for o in ((out,) if single else out)])
         found = shapes[inputs] = (single, outs)
     return found
+
+
+def _placement_of(op: Any, inputs: tuple[Any, ...]) -> Any:
+    """Return what is known of the placement of results: the mesh, or the one device that is not the default."""
+    if isinstance(op, Pin):
+        return op.sharding
+    placed = [a for a in inputs if isinstance(a, Aval) and a.sharding is not None]
+    return next((replicated(a.sharding) for a in placed if a.spread), placed[0].sharding if placed else None)
 
 
 def zero_cotangent(aval: Aval) -> Any:

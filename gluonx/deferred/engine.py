@@ -19,6 +19,7 @@ import numpy as np
 from gluonx import forked
 from gluonx.deferred import casting, flushing, growth, host, ranges, singular
 from gluonx.deferred.core import (
+    Aval,
     Handle,
     HostArray,
     Index,
@@ -397,6 +398,7 @@ def commit_step(
                 raise
             if child.donors is None:
                 child.donors = _ownership(child.parts, set(owned), together)
+                child.outs = tuple(map(_kept_place, targets, child.outs))
             graph.cursor = child
             if release is not None:
                 release()
@@ -407,6 +409,12 @@ def commit_step(
         if final.broken is not None:
             raise ValueError(final.broken)
         return
+
+
+def _kept_place(target: Handle, out: Aval) -> Aval:
+    """Return the aval of an output that goes into `target`: on a mesh it lies where that lay."""
+    now = target.aval
+    return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
 def _ownership(parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:

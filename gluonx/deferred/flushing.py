@@ -36,7 +36,8 @@ from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_ba
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
-from gluonx.errors import GraphError
+from gluonx.errors import DeviceError, GraphError
+from gluonx.sharding import gathered
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
 
@@ -156,8 +157,8 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
         with uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args = program.arguments(graph)
-            with keeping_64_bits(program.wide):
-                lowered = program.call.lower(*args, *[aval.struct for _, aval in program.spares])
+            with keeping_64_bits(program.wide), telling_of_devices(graph):
+                lowered = program.call.lower(*args, *_structs(program.spares))
         lowered.compile()
         counters.programs_compiled += 1
         node.programs[key] = program
@@ -168,6 +169,37 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
         args = program.arguments(graph)
     _run_program(graph, program, args, places, alive, final)
     LAST.update(node=node, why=why, how="compiled", program=program)
+
+
+def _structs(spares: list[Any]) -> list[Any]:
+    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=aval.sharding) for _, aval in spares]
+
+
+@contextmanager
+def telling_of_devices(graph: Any) -> Generator[None]:
+    """Within, what JAX says of inputs that lie on different devices is said for people."""
+    try:
+        yield
+    except ValueError as error:
+        if "incompatible devices" not in str(error):
+            raise
+        at: dict[Any, str] = {}
+        for leaf, source in zip(graph.leaves, graph.sources, strict=True):
+            value = resolved(leaf)
+            if isinstance(value, jax.Array) and value.committed:
+                where_it_is = f"{len(value.devices())} devices" if len(value.devices()) > 1 else f"{value.device}"
+                owner = getattr(source, "owner", "")
+                what = f"parameter '{owner}'" if owner else f"an array of shape {value.shape}"
+                at.setdefault(tuple(sorted(d.id for d in value.devices())), f"{what} on {where_it_is}")
+        raise DeviceError(
+            f"what is computed together lies on different devices: {', '.join(at.values())}. {_TOGETHER}"
+        ) from None
+
+
+_TOGETHER = (
+    "An array that was put on one device by name does not join a mesh: leave the device out, or call "
+    "parallel.split(x) or parallel.replicate(x) to put it on the mesh in use."
+)
 
 
 def _other_program(
@@ -242,8 +274,9 @@ def _build(
     path = list(graph.path())
     diff = tuple([i for i, s in enumerate(graph.sources) if s is not None and aval_of(graph.leaves[i]).inexact])
     diff = diff if tape_slots else ()
+    gathers = _gathers(graph)
     if final is None:
-        return Program(path, alive, tape_slots, diff)
+        return Program(path, alive, tape_slots, diff, gathers=gathers)
     held = set(alive)
     gradients = [s for s in final.gradients if s in held]  # in the weights' order, in which the update takes them
     packs = _groups([(s, _aval(graph, s)) for s in gradients])
@@ -254,7 +287,17 @@ def _build(
     finals = [i for i in range(len(node.outs)) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
     spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
-    return Program(path, outputs, tape_slots, diff, final.donors, packs, spares, joins, finals)
+    return Program(path, outputs, tape_slots, diff, final.donors, packs, spares, joins, finals, gathers)
+
+
+def _gathers(graph: Any) -> dict[int, Any]:
+    """By leaf: how a parameter lies where it is used, if not as it is kept."""
+    found: dict[int, Any] = {}
+    for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
+        aval = aval_of(leaf) if getattr(source, "owner", "") else None
+        if aval is not None and aval.spread and (place := gathered(aval.sharding)) is not None:
+            found[i] = place
+    return found
 
 
 def _aval(graph: Any, slot: int) -> Any:
@@ -398,7 +441,7 @@ def _spares(graph: Any, program: Program) -> list[Any]:
         if type(old) is Pending and is_alone(old):
             old = old.value
         if not isinstance(old, jax.Array) or not is_alone(old) or aval_of(old) is not aval:
-            old = on_device(np.zeros(aval.shape, aval.dtype))  # compiles nothing, as jnp.zeros would
+            old = on_device(np.zeros(aval.shape, aval.dtype), aval.sharding)  # compiles nothing, as jnp.zeros would
         found.append(old)
     return found
 

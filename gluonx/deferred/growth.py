@@ -241,18 +241,25 @@ def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
             continue
         owner = a.variable.owner if isinstance(a, Handle) and a.variable is not None else ""
         if aval.sharding is None:
-            if owner:
+            if owner and not any(isinstance(b, Aval) and b.spread for b in avals):
                 found.setdefault("default", f"parameter '{owner}' on {device_of(jax.local_devices()[0])}")
-        elif len(aval.sharding.device_set) == 1:
+        elif aval.spread:
+            place = tuple(sorted(d.id for d in aval.sharding.device_set))
+            found.setdefault(place, f"{_named(owner)} on a mesh of {len(place)} devices")
+        else:
             (device,) = aval.sharding.device_set
             found.setdefault(device, f"{_named(owner)} on {device_of(device)}")
     if len(found) > 1:
         block = where.block_path()
+        on_mesh = any(isinstance(a, Aval) and a.spread for a in avals)
         raise DeviceError(
             f"{op}{' in ' + block if block else ''} got inputs on different devices: {', '.join(found.values())}. "
-            f"Bring them "
-            "together with x.to_device(device) or net.reset_device(device)."
+            f"Bring them together with {_TO_MESH if on_mesh else _TO_DEVICE}."
         )
+
+
+_TO_DEVICE = "x.to_device(device) or net.reset_device(device)"
+_TO_MESH = "parallel.split(x), parallel.replicate(x) or net.shard(), which put them on the mesh in use"
 
 
 def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> Exception:

@@ -19,7 +19,7 @@ fresh memory costs a page fault for every 4 KiB.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -29,10 +29,10 @@ import numpy as np
 from gluonx._frames import telling
 from gluonx.deferred import host, where
 from gluonx.deferred.core import Node
-from gluonx.deferred.derived import DerivedOp, pullback_of, run_alone, strong, zero_cotangent
+from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, layout_of, resolved
 
-__all__ = ["GradInfo", "Plan", "Program", "packable", "scalars_of", "walk_back"]
+__all__ = ["PACK_ELEMENTS", "GradInfo", "Plan", "Program", "packable", "pinned", "scalars_of", "walk_back"]
 
 PACK_ELEMENTS = 4096
 
@@ -41,7 +41,7 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
-    gradients leave a program on their own and not packed.
+    gradients are large.
     """
 
     __slots__ = ("head_grads", "heads", "large", "region", "retain", "targets")
@@ -66,8 +66,9 @@ class GradInfo:
 class Plan:
     """The nodes of a path that the wanted slots need, in order."""
 
-    def __init__(self, path: list[Node], wanted: Any) -> None:
+    def __init__(self, path: list[Node], wanted: Any, gathers: Mapping[int, Any] | None = None) -> None:
         self.path = path
+        self.gathers = gathers or {}  # by leaf: how a weight lies where it is used, if not as it is kept
         self.starts = [n.size - len(n.outs) for n in path]
         self.wanted = frozenset(wanted)
         self.needed, self.moving = self._mark(self.wanted)
@@ -123,7 +124,7 @@ class Plan:
             if part is None:
                 return None
             if isinstance(part, int):
-                return values[part] if part >= 0 else leaves[-1 - part]
+                return values[part] if part >= 0 else used[-1 - part]
             slot, n = part
             scalar = (ints if slot.integral else floats)[n]
             if compiled:
@@ -133,8 +134,10 @@ class Plan:
 
         # What runs operator by operator takes no more memory than the same without gluonx; a backward needs it all.
         spent = {} if compiled or self.moving else self._spent()
+        used = self._gathered(leaves)
         for node in self.needed:
             start = self.starts[node.depth - 1]
+            used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
             if node.grad is not None:
                 outs = self._gradients(node, fetch, pulls)
             else:
@@ -151,6 +154,15 @@ class Plan:
             for slot in spent.get(node.depth, ()):
                 del values[slot]
         return values
+
+    def _gathered(self, leaves: Any) -> Any:
+        """The leaves as they are used."""
+        if not self.gathers:
+            return leaves
+        used = list(leaves)
+        for i, place in self.gathers.items():
+            used[i] = jax.lax.with_sharding_constraint(leaves[i], place)
+        return used
 
     def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
         info: GradInfo = node.grad
@@ -177,7 +189,7 @@ class Plan:
                 add(inner.parts[i], value)
         return tuple(
             [
-                cotangents[t] if t in cotangents else jnp.zeros(a.shape, a.dtype)
+                _laid_out(cotangents[t] if t in cotangents else jnp.zeros(a.shape, a.dtype), a if t < 0 else None)
                 for t, a in zip(info.targets, node.outs, strict=True)
             ]
         )
@@ -188,6 +200,26 @@ class Plan:
             if start <= slot:
                 return node.outs[slot - start]
         raise AssertionError(f"slot {slot} is on no path")
+
+
+def _laid_out(gradient: Any, aval: Any) -> Any:
+    """Lay a gradient out as its leaf, of `aval`, is: so it is summed into shards where that is sharded."""
+    if aval is None or not aval.spread:
+        return gradient
+    return jax.lax.with_sharding_constraint(gradient, aval.sharding)
+
+
+def pinned(node: Node, i: int) -> Any:
+    """Return the sharding that output `i` of a node must have; None where XLA decides.
+
+    A gradient lies as its leaf does, what a step replaces lies as it did, and a `Pin` says it.
+    """
+    aval = node.outs[i]
+    if not aval.spread:
+        return None
+    if node.grad is not None:
+        return aval.sharding if node.grad.targets[i] < 0 else None
+    return aval.sharding if node.donors is not None or isinstance(node.op, Pin) else None
 
 
 def _constant(value: Any) -> Any:
@@ -288,15 +320,17 @@ class Program:
         spares: tuple[int, ...] = (),
         joins: Sequence[Join] = (),
         finals: Sequence[int] = (),
+        gathers: Mapping[int, Any] | None = None,
     ) -> None:
         self.node = last = path[-1]
+        owners = [(n, i) for n in path for i in range(len(n.outs))]
         self.wide = last.wide  # whether it runs with JAX's x64 switch on
         self.joins = joins
         first = last.size - len(last.outs)
         # The slots of each vector that comes out: small gradients, then what replaces the leaves of `joins`.
         self.replacing = [join for join in joins if join.outs]
         vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in self.replacing]]
-        self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)))
+        self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)), gathers)
         self.packs = [(slots, layout_of(tuple(map(self.plan.aval, slots)))) for slots in vectors]
         self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
         self.spares = [(s, self.plan.aval(s)) for s in spares]
@@ -305,7 +339,7 @@ class Program:
         self.alive = outputs[len(finals) :]
         self.tape_slots = tape_slots
         # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.
-        self.replay = Plan(path, tape_slots)
+        self.replay = Plan(path, tape_slots, gathers)
         self.held = self.replay.leaves()
         reached = {s: _reach(self.plan, s) for s in tape_slots}
         self.diff_leaves = tuple([i for i in diff_leaves if any(i in leaves for leaves, _ in reached.values())])
@@ -330,7 +364,9 @@ class Program:
         first = scalars + (last.n_floats > 0) + (last.n_ints > 0)
         replaced = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
         given_away = (*self.donated, *replaced, *range(first, first + len(spares)))
-        self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares))
+        places = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
+        placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
+        self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares), **placed)
 
     def arguments(self, graph: Any) -> list[Any]:
         """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors."""

@@ -30,7 +30,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import STOP, as_handle, invoke, run_now
 from gluonx.deferred.graph import Blocked, current_graph, settle
-from gluonx.deferred.program import GradInfo, packable, walk_back
+from gluonx.deferred.program import PACK_ELEMENTS, GradInfo, walk_back
 from gluonx.deferred.segments import Out
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
@@ -88,7 +88,7 @@ class GradOp:
             targets,
             region,
             self.retain,
-            tuple([i for i, aval in enumerate(avals) if not packable(aval)]),
+            tuple([i for i, aval in enumerate(avals) if aval.size > PACK_ELEMENTS]),
         )
         grown.wide = grown.wide or needs_64_bits(self, growth.input_avals(args, key[2:]))
         grown.single = False

@@ -43,6 +43,7 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
+from gluonx.sharding import in_use
 
 __all__ = [
     "KEY",
@@ -570,6 +571,8 @@ class TracedCall:
         key: list[Any] = [state.training, state.recording, core.array_class]
         if casting.Switch.on:
             key.append(casting.policy_in_force())
+        if (scope := in_use()) is not None:
+            key.append(scope.key)
         if kwargs:
             return self._general(args, kwargs, state)
         for a in args:
@@ -617,7 +620,8 @@ class TracedCall:
         statics = tuple([None if isinstance(x, Handle) else (type(x), x) for x in arrays])
         flat = [arrays[i] for i in moving]
         policy = casting.policy_in_force() if casting.Switch.on else None
-        kinds = state.training, state.recording, core.array_class
+        scope = in_use()
+        kinds = state.training, state.recording, core.array_class, None if scope is None else scope.key
         key = (kinds, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
         try:
             entry = self._find(key)

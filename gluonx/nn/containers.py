@@ -118,7 +118,8 @@ class HybridSequential(_Stack, HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Run all blocks."""
-        return self._chain(x, args) if args or not self._scan else self.chained(self, x)
+        plain = not self._scan and self._remat is None
+        return self._chain(x, args) if args or plain else self.chained(self, x)
 
 
 class _Branches(_Stack):

@@ -6,16 +6,20 @@ All layers scale and shift by ``gamma`` and ``beta``. Both are always there, als
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import jax
 
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import invoke
+from gluonx.deferred import DerivedOp, invoke
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops import get
+from gluonx.sharding import parts_of_batch
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 
@@ -109,6 +113,7 @@ class BatchNorm(_Norm):
     """
 
     _fuse_relu = False
+    _synchronized = False
 
     def __init__(
         self,
@@ -149,7 +154,8 @@ class BatchNorm(_Norm):
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
         if is_training() and not self._frozen:
-            y, new_mean, new_var = invoke(self._train, args)
+            parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
+            y, new_mean, new_var = invoke(self._train if parts == 1 else _in_parts(self._train, parts), args)
             mean._assign(new_mean)
             var._assign(new_var)
         else:
@@ -161,10 +167,25 @@ class BatchNorm(_Norm):
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
 
 
+@functools.cache
+def _in_parts(op: Any, parts: int) -> DerivedOp:
+    """Batch normalization in training of each part of a batch by itself; the averages move by the mean of the parts."""
+
+    def run(x: Any, *vectors: Any) -> Any:
+        apart = jax.vmap(op.fn, in_axes=(0, *[None] * len(vectors)))
+        y, mean, var = apart(x.reshape(parts, x.shape[0] // parts, *x.shape[1:]), *vectors)
+        return y.reshape(x.shape), mean.mean(0), var.mean(0)
+
+    found = DerivedOp(f"{op.name}({parts} parts)", run, n_live=op.n_live)
+    found.steady = True
+    return found
+
+
 class SyncBatchNorm(BatchNorm):
     """Batch normalization over all devices.
 
-    A net over several devices is one program here, and its batch is one batch, so this is `BatchNorm`.
+    A net over several devices is one program here, and its batch is one batch, so this is `BatchNorm`, but that
+    ``parallel.use(mesh, statistics="local")`` does not concern it.
 
     Parameters
     ----------
@@ -175,6 +196,8 @@ class SyncBatchNorm(BatchNorm):
     momentum, epsilon, center, scale, use_global_stats
         As in `BatchNorm`, and so are the initializers.
     """
+
+    _synchronized = True
 
     def __init__(
         self,

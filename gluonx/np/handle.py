@@ -39,6 +39,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.placing import kept
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
@@ -560,6 +561,8 @@ class ndarray(Arithmetic, Handle):
         state = current_state()
         if state.trace is not None and state.trace.rebind(self, new):
             return
+        if self.aval is not None and self.aval.spread:
+            new = kept(self, new)
         value, old = new.value, self.value
         if isinstance(value, Tracer) and not isinstance(old, Tracer):
             raise TracedValueError(_WRITE_UNDER_JIT)

@@ -17,6 +17,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.remat import again, checkpointed
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
@@ -328,7 +329,13 @@ def cond(
     return jax.tree.unflatten(trees[0], outs)
 
 
-def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, args: tuple[Any, ...] = ()) -> Any:
+def chain(
+    layers: Sequence[tuple[Callable[..., Any], list[Handle]]],
+    x: Any,
+    args: tuple[Any, ...] = (),
+    scan: bool = True,
+    remat: str | None = None,
+) -> Any:
     """Give `x` to the first layer, its output to the next, and so on; neighbours that do the same run as one scan.
 
     A program then holds such layers once, however many there are. Whether two do the same is not guessed: each is
@@ -342,6 +349,10 @@ def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, arg
     x : ndarray
     args : tuple
         Arrays, None or other values that every layer gets.
+    scan : bool
+        Whether to look for layers that do the same.
+    remat : str, optional
+        What a backward computes again of each layer, see :func:`gluonx.deferred.remat.policy_of`.
 
     Returns
     -------
@@ -351,10 +362,23 @@ def chain(layers: Sequence[tuple[Callable[..., Any], list[Handle]]], x: Any, arg
     start = 0
     while start < len(layers):
         inputs = [x] if isinstance(x, Handle) else list(x)
-        group = _alike(layers[start:], x, args, given) if len(inputs) == 1 else []
-        x = _scanned(group, x, given) if len(group) > 1 else layers[start][0](*inputs, *args)
+        group = _alike(layers[start:], x, args, given) if scan and len(inputs) == 1 else []
+        x = _scanned(group, x, given, remat) if len(group) > 1 else _single(layers[start], inputs, args, remat)
         start += max(1, len(group))
     return x
+
+
+def _single(layer: tuple[Callable[..., Any], list[Handle]], inputs: list[Any], args: Any, remat: str | None) -> Any:
+    """One layer that does what no neighbour does."""
+    call, params = layer
+    every = [*inputs, *args]
+    given = [a for a in every if isinstance(a, Handle)]
+
+    def flat(*handles: Handle) -> Any:
+        rest = iter(handles)
+        return call(*[next(rest) if isinstance(a, Handle) else a for a in every])
+
+    return again(flat, params, [_struct(h) for h in given], given, remat)
 
 
 def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -> list[Traced]:
@@ -387,7 +411,7 @@ def _meaning(traced: Traced, struct: Any) -> Any:
     return traced.op.extra[0], traced.gradient
 
 
-def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:
+def _scanned(group: list[Traced], x: Handle, given: list[Handle], remat: str | None) -> Any:
     """Layers that do the same, as one operator."""
     first, count = group[0], len(group)
     n = len(first.handles)
@@ -401,7 +425,8 @@ def _scanned(group: list[Traced], x: Handle, given: list[Handle]) -> Any:
             (out,) = _parts(first, own)(root, i, value, *rest)
             return (i + first.n_random, out), None
 
-        (_, last), _ = jax.lax.scan(layer, (jnp.asarray(index, jnp.int32), start), stacked, length=count)
+        body = layer if remat is None else checkpointed(layer, remat)
+        (_, last), _ = jax.lax.scan(body, (jnp.asarray(index, jnp.int32), start), stacked, length=count)
         return (last,)
 
     (out,) = _loop("layers", None, run, group, [x, *given], 1, ())

@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from jax.sharding import NamedSharding
 
-from gluonx.deferred.core import intern_aval, new_handle
+from gluonx.deferred.core import aval_of, intern_aval, new_handle
+from gluonx.dtype import on_device
 from gluonx.optimizer.rules import StepNumbers, advanced
 
 __all__ = ["Advancing", "StepVector"]
@@ -20,9 +22,10 @@ __all__ = ["Advancing", "StepVector"]
 class StepVector:
     """A Trainer's step vector; ``handle`` is what goes into the operator and takes what comes out."""
 
-    __slots__ = ("coming", "done", "handle")
+    __slots__ = ("coming", "done", "handle", "place")
 
     def __init__(self) -> None:
+        self.place: Any = None  # the sharding that it comes out with where the weights are on a mesh
         self.handle = new_handle(np.zeros(0, np.float32))
         self.coming: StepNumbers | None = None
         self.done: StepNumbers | None = None
@@ -32,7 +35,11 @@ class StepVector:
         if self.done is None or not numbers.follows(self.done):
             self.done = None  # until a step has come to its end, nobody knows what is in the handle
             vector, handle = numbers.vector(), self.handle
-            handle.value, handle.aval, handle.tape = vector, intern_aval(vector.shape, vector.dtype), None
+            if isinstance(self.place, NamedSharding):
+                vector = on_device(vector, self.place)
+                handle.value, handle.aval, handle.tape = vector, aval_of(vector), None
+            else:
+                handle.value, handle.aval, handle.tape = vector, intern_aval(vector.shape, vector.dtype), None
         self.coming = numbers
         return self.handle
 

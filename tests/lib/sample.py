@@ -38,6 +38,7 @@ SAMPLED = {
     "test_fusion_optimizer.py": 3,
     "test_jaxprs.py": 4,
     "test_layers.py": 3,
+    "test_layers_on_a_mesh.py": 12,
     "test_legacy_nd.py": 2,
     "test_legacy_ops.py": 6,
     "test_loss.py": 2,

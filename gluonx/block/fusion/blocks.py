@@ -458,6 +458,12 @@ def unfuse(block: Any) -> FusionReport:
     return _report(block, parts)
 
 
+def pieces_of_block(block: Any) -> list[Parameter]:
+    """Return the parameters that this block itself fuses, or is to fuse."""
+    own = block._fusions
+    return [] if own is None else [p for home in own.shown().values() for p in home.pieces]
+
+
 def fuse_waiting(block: Any, report: bool = False) -> None:
     """Fuse what waits in the block and below, and has its values.
 

@@ -42,6 +42,7 @@ from gluonx.deferred.shapes import Zeros
 from gluonx.dtype import WIDE, keeping_64_bits, on_device
 from gluonx.errors import FusionError, GraphError, NotInitializedYet, ShapeError, UninitializedError
 from gluonx.np.handle import ndarray
+from gluonx.sharding import layout_of
 
 __all__ = ["FusedParameter", "Piece", "check_alike", "dissolve", "is_in_use"]
 
@@ -263,6 +264,7 @@ class FusedParameter(Parameter):
         first = self.pieces[0]
         self.layout, self._handle, self._grad_req, self._waits, self._complete = layout, handle, req, False, None
         self._shape, self._dtype, self._device = tuple(layout.shape), first._dtype, first._device
+        self._layout = None if first.sharding is None else layout_of(first.sharding, self._path)
         self._attach()
         for i, piece in enumerate(self.pieces):
             before = piece._handle.variable
@@ -290,7 +292,7 @@ class FusedParameter(Parameter):
             if any(isinstance(v, Tracer) for v in values):
                 raise FusionError(f"{self._path}: cannot fuse inside of a trace.")
             if any(len(v.devices()) > 1 for v in values):
-                return layout.join(values)
+                return jax.device_put(layout.join(values), values[0].sharding)
             whole = np.asarray(layout.join([np.asarray(v) for v in values]))
             made = new_handle(None)
             made._assign_host(whole, placement(self.pieces[0]._device))
@@ -542,6 +544,10 @@ class FusedParameter(Parameter):
         super().reset_device(device)
         self._tell_pieces()
 
+    def _set_layout(self, layout: Any) -> None:
+        super()._set_layout(layout)
+        self._tell_pieces()
+
     def _adopt(self, fresh: Any, place: Any) -> None:
         super()._adopt(fresh, place)
         self._tell_pieces()
@@ -549,7 +555,7 @@ class FusedParameter(Parameter):
     def _tell_pieces(self) -> None:
         """Tell the pieces the dtype and the device of the whole."""
         for piece in self.pieces:
-            piece._dtype, piece._device = self._dtype, self._device
+            piece._dtype, piece._device, piece._layout = self._dtype, self._device, self._layout
             aval = piece._handle.aval
             piece._handle.aval = intern_aval(aval.shape, self._dtype, self._handle._placed())
 
@@ -567,6 +573,11 @@ def check_alike(path: str, names: Sequence[str], pieces: Sequence[Parameter]) ->
             raise FusionError(
                 f"{path}: the piece '{name}' is {piece._dtype}, '{names[0]}' is {first._dtype}; the pieces of one "
                 "array have one dtype. Cast them first."
+            )
+        if piece.sharding is not None and piece.sharding.spec:
+            raise FusionError(
+                f"{path}: the piece '{name}' is split over a mesh, {tuple(piece.sharding.spec)}, and fused arrays lie "
+                "whole. Lay the net out by net.shard(), which keeps such pieces apart, or call unfuse() on the block."
             )
         if piece._device != first._device:
             there = f"'{name}' lives on {piece._device}, '{names[0]}' on {first._device}"
@@ -592,7 +603,7 @@ def dissolve(fused: FusedParameter) -> None:
                 grads = [jnp.array(part, copy=True) for part in layout.parts(settle(variable.grad))]
     fused._handle = None
     for i, piece in enumerate(pieces):
-        piece._home = None
+        piece._home, piece._layout = None, fused._layout
         _become_plain(piece._handle, values[i])
         piece._attach()
         own = piece._handle.variable

@@ -1,0 +1,142 @@
+"""What cannot lie on a mesh as asked is said before anything runs, and changes nothing."""
+
+import jax
+import pytest
+
+import gluonx
+from gluonx import autograd, nn, np, parallel
+from gluonx.errors import DeviceError, ShapeError
+from lib.meshes import on
+
+
+def dense():
+    net = nn.Dense(6, in_units=4)
+    net.initialize()
+    return net
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        ({"data": 3}, r"mesh\(data=3\) takes 3 devices, and there are 8.*devices=jax.devices\(\)\[:3\]"),
+        ({"data": -1, "model": 3}, "takes a multiple of 3 devices, and there are 8"),
+        ({"data": -1, "model": -1}, "one may be -1"),
+        ({"data": 0}, "sizes are positive"),
+        ({}, "a mesh needs an axis"),
+    ],
+)
+def test_a_mesh_that_does_not_fit_the_devices(axes, said):
+    with pytest.raises(DeviceError, match=said):
+        parallel.mesh(**axes)
+
+
+def test_a_mesh_without_a_batch_axis_wants_to_be_told():
+    with pytest.raises(DeviceError, match=r"use\(mesh, batch='dp'\)"):
+        parallel.use(on(2, dp=2))
+    with parallel.use(on(2, dp=2), batch="dp"):
+        assert tuple(parallel.split(np.zeros((4, 2)))._read().sharding.spec) == ("dp",)
+    with parallel.use(on(2, tp=2), batch=()):
+        assert parallel.split(np.zeros((4, 2)))._read().sharding.is_fully_replicated
+    with pytest.raises(DeviceError, match="no 'dp'"):
+        parallel.use(on(2, data=2), batch="dp")
+    with pytest.raises(TypeError, match="takes a mesh"):
+        parallel.use({"data": 2})
+    assert parallel.current_mesh() is None
+
+
+def test_explicit_axes_are_refused_with_the_right_call():
+    explicit = jax.make_mesh((2,), ("data",), devices=jax.devices()[:2], axis_types=(jax.sharding.AxisType.Explicit,))
+    with pytest.raises(DeviceError, match=r"parallel\.mesh\(data=2\), or by jax\.make_mesh"):
+        parallel.use(explicit)
+    x = jax.device_put(jax.numpy.ones((4, 2)), jax.NamedSharding(explicit, jax.P("data")))
+    with pytest.raises(DeviceError, match="Explicit"), autograd.record():
+        dense()(gluonx.np.array(x))
+
+
+def test_rules():
+    net = dense()
+    before = net.weight.data()._read()
+    with pytest.raises(DeviceError, match=r"Dense\.shard\(\): no mesh is in use"):
+        net.shard()
+    with pytest.raises(DeviceError, match=r"parameter 'Dense\.weight': no mesh is in use"):
+        net.weight.sharding = ("data",)
+    with parallel.use(on(4, data=2, model=2)):
+        for rules, kind, said in [
+            (
+                {".*kernel": ("data",)},
+                DeviceError,
+                r"'\.\*kernel' matches no parameter of this Dense, which has weight, bias",
+            ),
+            ({"weight": ("data",), "w.*": (None, "data")}, DeviceError, "matched by two rules that differ"),
+            ({"weight": ("rows",)}, DeviceError, "and no 'rows'"),
+            ({"weight": ("data", "data")}, DeviceError, "names an axis of the mesh twice"),
+            ({"bias": (None, "data")}, ShapeError, "speaks of 2 axes"),
+            ({"weight": (("data", "model"),)}, ShapeError, r"axis 0 of the shape \(6, 4\) cannot be split evenly"),
+        ]:
+            with pytest.raises(kind, match=said):
+                net.shard(rules)
+        for strategy in (parallel.fsdp("zero"), parallel.tensor("zero"), parallel.expert("zero")):
+            with pytest.raises(DeviceError, match="and no 'zero'"):
+                net.shard(strategy)
+        with pytest.raises(DeviceError, match="no parameter of this Dense has a name like"):
+            net.shard(parallel.expert("data"))
+        with pytest.raises(DeviceError, match="a spec has an entry for each axis"):
+            net.weight.sharding = "data"
+        with pytest.raises(ShapeError, match=r"split\(\): axis 0"):
+            parallel.split(np.ones((3, 2)), "data")
+        with pytest.raises(ShapeError, match=r"constrain\(\): axis 1"):
+            parallel.constrain(np.ones((4, 3)), None, "data")
+    assert net.weight.data()._read() is before and net.weight.sharding is None
+    with parallel.use(on(4, data=2, model=2)):
+        net.shard({"weight": ("data", None), "w.*": ("data", None)})  # two that say the same
+
+
+def test_an_unknown_shape_is_checked_when_it_is_known():
+    with parallel.use(on(4, data=4)):
+        net = nn.Dense(6)
+        net.shard({"weight": (None, "data")})
+        net.initialize()
+        assert net.weight.sharding is None
+        with pytest.raises(ShapeError, match=r"parameter 'weight': axis 1 of the shape \(6, 5\)"):
+            net(np.ones((2, 5)))
+
+
+def test_arrays_on_other_meshes():
+    with parallel.use(on(4, data=4)):
+        net = dense()
+    with parallel.use(on(2, data=2)):
+        x = parallel.split(np.ones((4, 4)))
+        said = r"an array on a mesh of 2 devices, parameter 'Dense\.weight' on a mesh of 4.*parallel\.split\(x\)"
+        with pytest.raises(DeviceError, match=said), autograd.record():
+            net(x)
+        with pytest.raises(DeviceError, match=said):
+            net(x)
+
+
+def backward(net, x):
+    with autograd.record():
+        value = net(x).sum()
+    value.backward()
+    net.weight.grad().wait_to_read()
+
+
+def test_an_array_that_was_put_on_one_device_by_name():
+    with parallel.use(on(4, data=4)):
+        net = dense()
+        for device in (gluonx.cpu(0), gluonx.cpu(1)):
+            x = np.array([[1.0] * 4] * 4, device=device)
+            with pytest.raises(DeviceError, match=r"parallel\.split\(x\)"):
+                backward(net, x)
+
+
+def test_pieces_that_are_split_stay_apart():
+    with parallel.use(on(2, data=2)):
+        net = nn.MultiHeadAttention(8, 2, in_units=8)
+        net.initialize()
+        net(np.ones((2, 3, 8)))
+        with pytest.raises(DeviceError, match="is a piece of"):
+            net.query.weight.sharding = ("data",)
+        net.shard({"qkv_weight": ("data",)})
+        assert not net.is_fused and tuple(net.value.weight.sharding.spec) == ("data",)
+        net(np.ones((2, 3, 8)))
+        assert not net.is_fused
