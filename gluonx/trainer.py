@@ -732,7 +732,7 @@ class Trainer(Checked):
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
         packed = self._rule.pack(leaves)
-        new = [on_device(array, _place_of(h)) for h, array in zip(self._state, packed, strict=True)]
+        new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
         deque(map(setattr, self._state, repeat("value"), new), maxlen=0)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:

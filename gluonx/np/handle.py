@@ -247,7 +247,7 @@ class ndarray(Arithmetic, Handle):
                 raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
         return value
 
-    def _seen(self) -> np.ndarray:
+    def _on_host(self) -> np.ndarray:
         """The value as a NumPy array that nobody may write to, computed if it is pending."""
         value = self.value
         if type(value) is HostArray:
@@ -259,19 +259,19 @@ class ndarray(Arithmetic, Handle):
     @door
     def asnumpy(self) -> np.ndarray:
         """A NumPy copy, yours to write to."""
-        return np.array(self._seen())
+        return np.array(self._on_host())
 
     @door
     def item(self, *args: Any) -> Any:
         """The one element (or the element at `args`) as a Python scalar."""
-        return self._seen().item(*args)
+        return self._on_host().item(*args)
 
     asscalar = item
 
     @door
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
-        return self._seen().tolist()
+        return self._on_host().tolist()
 
     @door
     def wait_to_read(self) -> None:
@@ -284,7 +284,7 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        out = np.asarray(self._seen(), dtype=dtype)
+        out = np.asarray(self._on_host(), dtype=dtype)
         return out.copy() if copy else out
 
     def _raw(self) -> Any:
@@ -349,7 +349,7 @@ class ndarray(Arithmetic, Handle):
             yield self[i]
 
     def __contains__(self, item: Any) -> bool:
-        return bool((self._seen() == np.asarray(item)).any())
+        return bool((self._on_host() == np.asarray(item)).any())
 
     def __hash__(self) -> int:
         return id(self) >> 4
@@ -360,7 +360,7 @@ class ndarray(Arithmetic, Handle):
             kind = "no value yet" if isinstance(value, Placeholder) and type(value) is not HostArray else "traced"
             return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
         try:
-            text = np.array2string(self._seen(), separator=", ", prefix="array(", threshold=1000)
+            text = np.array2string(self._on_host(), separator=", ", prefix="array(", threshold=1000)
             return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
         except Exception as error:  # computing it failed; whoever uses it will be told all
             reason = str(error).strip().partition("\n")[0]
@@ -381,7 +381,7 @@ class ndarray(Arithmetic, Handle):
     def __str__(self) -> str:
         if _unreadable(self.value):
             return repr(self)
-        return str(self._seen())
+        return str(self._on_host())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.shape and spec else format(str(self), spec)
@@ -844,7 +844,7 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
         Inside a traced forward, where there are no values.
     """
     try:
-        return array._seen()
+        return array._on_host()
     except TracedValueError as error:
         line, block = str(where.user_line()), where.block_path()
         at = f"{line}, in block {block}" if block else line
