@@ -91,12 +91,10 @@ watchers: list[Any] = []  # of gluonx.profiler: called with an operator's name, 
 _arrays: set[type] = set()  # classes of jax.Array that were met
 
 
-def stays_on_host(device: Any = None) -> bool:
-    """Return whether an array that is made on the host for `device` (None: the default one) may stay there."""
+def stays_on_host() -> bool:
+    """Return whether an array that is made on the host, for no device in particular, may stay there."""
     state = current_state()
-    if not Switch.on or state.naive or state.trace is not None or not Switch.is_near():
-        return False
-    return device is None or device == jax.local_devices()[0]
+    return Switch.on and not state.naive and state.trace is None and Switch.is_near()
 
 
 def host_array(array: np.ndarray) -> HostArray:

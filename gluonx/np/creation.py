@@ -148,7 +148,7 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
         dtype = host.dtype  # a number of NumPy's has the type that somebody gave it, as in MXNet
     wanted = standard(dtype)
     target = resolve(ctx if device is None else device)
-    if stays_on_host(target):
+    if target is None and stays_on_host():
         return new_handle(host_array(host if host.dtype is wanted else cast(host, wanted)))
     return new_handle(on_device(cast(host, wanted), target))
 

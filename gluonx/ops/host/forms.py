@@ -52,7 +52,7 @@ def form_of(op: Any) -> tuple[Form, Work | None] | None:
         form = getattr(op, "form", None)
         return None if form is None else (form, getattr(op, "work", None))
     found = _FORMS.get(op.name)
-    if found is None or op.random is not op.op.random:  # a draw that depends on the mode, such as dropout's
+    if found is None or (op.random and callable(op.op.random)):  # a draw that depends on the mode, such as dropout's
         return None
     form, work = found
     if isinstance(op, Lifted):

@@ -157,10 +157,9 @@ _CALLS = {
     "composite": "jaxpr",
 }
 
-# Primitives whose results are their operands.
+# Primitives whose results are their operands. Those that lay out an array on a mesh are not among them.
 _SAME = frozenset(
-    {"copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "device_put", "sharding_constraint", "pvary"}
-    | {"layout_constraint", "mesh_cast"}
+    {"copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "device_put", "pvary", "layout_constraint"}
 )
 
 
