@@ -6,7 +6,7 @@ the arrays are small. So on a CPU an operator that is not recorded runs by NumPy
 - always, where the work is small (``limits["small"]`` elements): a call of a compiled program costs as much as NumPy;
 - else until it has spent on these shapes about as long as a compilation would have taken (``limits["allowed"]``
   elements). From then on it is compiled, as is at once what is larger still. What was spent is counted in elements and
-  not by a clock, so that the same program runs the same way each time.
+  not by a clock, so that the same program runs the same way each time. Draws go by their size alone.
 
 How NumPy computes it: by a form of its own (:mod:`gluonx.ops.host.forms`), or else by interpreting the operator's jaxpr
 (:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype said. What neither can do is compiled, and
@@ -36,7 +36,6 @@ from gluonx.deferred.core import Handle, HostArray, Placeholder, Tracer, aval_of
 from gluonx.deferred.derived import PLAIN, needs_64_bits, program_of
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops.host import forms
-from gluonx.ops.registry import BoundOp
 
 __all__ = [
     "REFUSED",
@@ -79,12 +78,13 @@ class Switch:
 class _Known:
     """What is known of an operator: its form in NumPy, and by the kinds of its inputs how it has run."""
 
-    __slots__ = ("form", "seen", "work")
+    __slots__ = ("draws", "form", "seen", "work")
 
     def __init__(self, op: Any) -> None:
         found = forms.form_of(op)
         self.form, self.work = (None, None) if found is None else found
         self.seen: dict[Any, Any] = {}
+        self.draws = bool(op.random)
 
 
 watchers: list[Any] = []  # of gluonx.profiler: called with an operator's name, its begin and its end
@@ -287,7 +287,10 @@ def _broadcast(values: list[Any]) -> int:
 def _by_form(known: _Known, form: Any, values: list[Any]) -> Any:
     try:
         work = _size(values) if known.work is None else known.work(*values)
-        if work > limits["small"] and not _spend(known, _key(values), work, 1):
+        if known.draws:
+            if work > limits["allowed"]:
+                return REFUSED
+        elif work > limits["small"] and not _spend(known, _key(values), work, 1):
             return REFUSED
         with np.errstate(all="ignore"):
             out = form(*values)
@@ -309,6 +312,7 @@ def _spend(known: _Known, key: Any, work: float, steps: int) -> bool:
     return True
 
 
+_TRIES = 256  # elements touched for each that is drawn by trying until it holds
 _OVERHEAD = 4  # operations that take as long to compile as a program does besides its operations
 
 
@@ -328,7 +332,8 @@ def _by_jaxpr(op: Any, known: _Known, values: list[Any]) -> Any:
     if program is None:
         return REFUSED
     cheap = program.steps <= _OVERHEAD and program.cost <= limits["small"]
-    if not cheap and not _spend(known, key[1:], program.cost, program.steps):
+    # A draw goes one way for good, by its size: a seed repeats it to the last bit.
+    if not (cheap or op.random) and not _spend(known, key[1:], program.cost, program.steps):
         _remember(known, key, _COMPILE)  # the program is not needed any more
         return REFUSED
     outs = program(*[v for v in values if v is not None])
@@ -360,6 +365,9 @@ def _interpreted(op: Any, values: list[Any]) -> Any:
         return _COMPILE
     except growth.BAD_CALLS:  # the usual way says what is wrong
         return _COMPILE
-    if program.cost == math.inf and isinstance(op, BoundOp):
-        program.cost = float(limits["small"])  # of a draw that is repeated until it holds, a few times
-    return program, type(traced.out_info) not in (tuple, list)
+    single = type(traced.out_info) not in (tuple, list)
+    if op.random:
+        outs = [traced.out_info] if single else traced.out_info
+        work = _TRIES * sum([math.prod(out.shape) for out in outs]) if program.cost == math.inf else program.cost
+        return (program, single) if work <= limits["allowed"] else _COMPILE
+    return program, single
