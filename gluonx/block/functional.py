@@ -16,7 +16,7 @@ import numpy as np
 
 from gluonx._frames import door
 from gluonx.block.captured import Captured, captured
-from gluonx.deferred.core import Handle, HostArray, Placeholder, new_handle
+from gluonx.deferred.core import Handle, Placeholder, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
 from gluonx.deferred.shapes import Unknown
@@ -124,7 +124,7 @@ class Functional:
                 raise UninitializedError(f"Parameter '{p._path}' has not been initialized; call net.initialize() first")
             if isinstance(p._handle.value, Unknown) and reached:
                 continue  # the forward has been looked at, and does not use it
-            if isinstance(p._handle.value, Placeholder) and type(p._handle.value) is not HostArray:
+            if isinstance(value := p._handle.value, Placeholder) and not value.known:
                 raise DeferredInitializationError(
                     f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
                     "net.infer_shape(x), before gluonx.functional(net)"

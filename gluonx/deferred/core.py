@@ -51,6 +51,7 @@ __all__ = [
     "Tracer",
     "Variable",
     "at_once",
+    "array_types",
     "aval_of",
     "counters",
     "current_state",
@@ -207,6 +208,7 @@ class Handle:
 
 
 _new: Callable[[type], Handle] = object.__new__
+array_types: set[type] = set()  # classes of jax.Array that were met; to ask isinstance() takes three times as long
 array_class: type = Handle  # the class of users' arrays; read as an attribute of this module, for it is set late
 
 
@@ -255,9 +257,13 @@ class Variable:
 
 
 class Placeholder:
-    """A value that is not there. :meth:`make` returns a ``jax.Array`` for it or raises what a user should read."""
+    """A value that is no array of the device. :meth:`make` returns one for it or raises what a user should read.
+
+    ``known`` tells whether there are numbers, so that `make` does not raise.
+    """
 
     __slots__ = ()
+    known = False
     shape: tuple[int, ...]
     dtype: np.dtype
 
@@ -273,6 +279,7 @@ class HostArray(Placeholder):
     """
 
     __slots__ = ("__weakref__", "_placed", "array", "dtype", "shape")
+    known = True
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

@@ -27,6 +27,7 @@ from gluonx.deferred.core import (
     Placeholder,
     State,
     Tracer,
+    array_types,
     aval_of,
     counters,
     current_state,
@@ -66,7 +67,8 @@ __all__ = [
 ]
 
 
-look_up: Callable[[Any], Any] | None = None  # an embedding whose gradient is by rows; set by `gluonx.deferred.rows`
+# By the name of an operator: what may be done in its place, given its arguments; None where the operator is to run.
+instead: dict[str, Callable[[Any], Any]] = {}
 
 
 def invoke(op: Any, args: Any) -> Any:  # noqa: C901 - one decision, of which each case returns
@@ -85,10 +87,9 @@ def invoke(op: Any, args: Any) -> Any:  # noqa: C901 - one decision, of which ea
     """
     state = current_state()
     if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
-        if op.name == "embedding" and look_up is not None:
-            found = look_up(args)
-            if found is not None:
-                return found
+        other = instead.get(op.name)
+        if other is not None and (found := other(args)) is not None:
+            return found
         op, args = _special(op, args, state)
         if op.name in singular.RULES and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):
@@ -163,9 +164,6 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
     return _Root.handle, Index(prng.next_index(count))
 
 
-_arrays: set[type] = set()  # classes of jax.Array that were met; to ask isinstance() of that takes three times as long
-
-
 def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
     """Arrays and typed scalars for an operator that runs at once, and whether that takes 64-bit types.
 
@@ -176,7 +174,7 @@ def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
     for a in args:
         if isinstance(a, Handle):
             value = a.value
-            if type(value) in _arrays:
+            if type(value) in array_types:
                 dtype = value.aval.dtype  # what value.dtype is, but in half of the time
             else:
                 value = _array_of(a, op, args)  # one of NumPy too: step counts are
@@ -200,7 +198,7 @@ def _array_of(handle: Handle, op: Any, args: Any) -> Any:
     value = handle.value
     if not isinstance(value, jax.Array):
         return settle(handle)
-    _arrays.add(type(value))
+    array_types.add(type(value))
     return value
 
 
@@ -217,7 +215,7 @@ def _wrap(out: Any) -> Any:
 def run_now(op: Any, args: Any, state: State) -> Any:
     """Run one operator at once."""
     forked.check()
-    if host.Switch.on and not state.naive and host.Switch.is_near():
+    if host.is_on() and not state.naive:
         done = host.attempt(op, args)
         if done is not host.REFUSED:
             return done

@@ -32,9 +32,19 @@ import jax
 import numpy as np
 
 from gluonx.deferred import growth, singular
-from gluonx.deferred.core import Handle, HostArray, Placeholder, Tracer, aval_of, counters, current_state, new_handle
+from gluonx.deferred.core import (
+    Handle,
+    HostArray,
+    Placeholder,
+    Tracer,
+    array_types,
+    aval_of,
+    counters,
+    current_state,
+    new_handle,
+)
 from gluonx.deferred.derived import PLAIN, needs_64_bits, program_of
-from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
+from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms
 
 __all__ = [
@@ -42,6 +52,7 @@ __all__ = [
     "Switch",
     "attempt",
     "host_array",
+    "is_on",
     "limits",
     "nbytes",
     "on_host",
@@ -61,18 +72,18 @@ limits = {
 
 
 class Switch:
-    """Whether operators may run on the host."""
+    """Whether operators may run on the host, where the default device is a CPU (`near`; None: not looked yet)."""
 
     on = os.environ.get("GLUONX_HOST", "") != "0"
-    _near: bool | None = None
+    near: bool | None = None
 
-    @classmethod
-    def is_near(cls) -> bool:
-        """Return whether the default device is a CPU, so that values on the host are where they are to be."""
-        near = cls._near
-        if near is None:
-            near = cls._near = jax.local_devices()[0].platform == "cpu"
-        return near
+
+def is_on() -> bool:
+    """Return whether operators may run on the host: it is switched on, and values there are where they are to be."""
+    near = Switch.near
+    if near is None:
+        near = Switch.near = jax.local_devices()[0].platform == "cpu"
+    return Switch.on and near
 
 
 class _Known:
@@ -86,15 +97,28 @@ class _Known:
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
 
+    def reads(self, aval: Any) -> bool:
+        """Return whether NumPy may be given an array at all: to look at one waits until it is computed.
+
+        One that is larger than what may be spent is for an operator that touches a part of it, such as a slice.
+        """
+        return aval.size <= limits["allowed"] or self.work is not None
+
+
+def _known_of(op: Any) -> _Known:
+    known = op.host
+    if known is None:
+        known = op.host = _Known(op)
+    return known
+
 
 watchers: list[Any] = []  # of gluonx.profiler: called with an operator's name, its begin and its end
-_arrays: set[type] = set()  # classes of jax.Array that were met
 
 
 def stays_on_host() -> bool:
     """Return whether an array that is made on the host, for no device in particular, may stay there."""
     state = current_state()
-    return Switch.on and not state.naive and state.trace is None and Switch.is_near()
+    return not state.naive and state.trace is None and is_on()
 
 
 def host_array(array: np.ndarray) -> HostArray:
@@ -148,9 +172,7 @@ def run(op: Any, values: list[Any]) -> Any:
 
 
 def _run(op: Any, values: list[Any]) -> Any:
-    known = op.host
-    if known is None:
-        known = op.host = _Known(op)
+    known = _known_of(op)
     out: Any = REFUSED
     if known.form is not None:
         out = _by_form(known, known.form, values)
@@ -171,16 +193,24 @@ def _watched(op: Any, values: list[Any]) -> Any:
     return out
 
 
-def on_host(inputs: list[Any]) -> list[Any] | None:
-    """Return arrays, scalars and None as NumPy has them; None where an array is not on the default device."""
-    values: list[Any] = []
+def on_host(op: Any, inputs: list[Any]) -> list[Any] | None:
+    """Return arrays, scalars and None as NumPy has them; None where one is not to be had for `op`."""
+    known, values = _known_of(op), list[Any]()
     for a in inputs:
         if isinstance(a, jax.Array):
-            if isinstance(a, Tracer) or aval_of(a).sharding is not None:
+            a = _near(a, known)
+            if a is None:
                 return None
-            a = np.asarray(a)
         values.append(a)
     return values
+
+
+def _near(array: Any, known: _Known, aval: Any = None) -> np.ndarray | None:
+    """Return the memory of a JAX array; None for a tracer, one that lies elsewhere, or one too large to wait for."""
+    if isinstance(array, Tracer):
+        return None
+    aval = aval or aval_of(array)
+    return np.asarray(array) if aval.sharding is None and known.reads(aval) else None
 
 
 def placed(values: dict[int, Any]) -> dict[int, Any]:
@@ -209,44 +239,41 @@ _NUMBERS = frozenset([int, float])
 _USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)])
 
 
-def _taken(op: Any, args: Any) -> tuple[list[Any], bool] | None:  # noqa: C901 - one pass, for every operator goes through it
-    """Return the arguments as NumPy has them, and whether one is memory of others; None where one is not there yet."""
-    values: list[Any] = []
-    foreign = False
+def _taken(op: Any, args: Any) -> tuple[list[Any], bool] | None:
+    """Return the arguments as NumPy has them, and whether one is memory of others; None where one is not to be had."""
+    known, values, foreign = _known_of(op), list[Any](), False
     for a in args:
         if isinstance(a, Handle):
             value = a.value
-            kind = type(value)
-            if kind is HostArray:
+            if type(value) is HostArray:
                 values.append(value.array)
                 continue
-            if kind not in _arrays:
-                if isinstance(value, Placeholder):
-                    growth.fill(a, op, args)
-                    value = a.value
-                if not isinstance(value, jax.Array) or isinstance(value, Tracer):
-                    return None
-                _arrays.add(type(value))
-            aval = a.aval
-            if aval is None:
-                aval = a.aval = aval_of(value)
-            if aval.sharding is not None:
-                return None
-            values.append(np.asarray(value))
-            foreign = True
-        elif a is None:
-            values.append(None)
-        elif isinstance(a, np.ndarray):
-            values.append(growth.operand(a, args, op))
-            foreign = True
-        elif isinstance(a, jax.Array):
-            if isinstance(a, Tracer) or aval_of(a).sharding is not None:
-                return None
-            values.append(np.asarray(a))
-            foreign = True
+            value = _of_handle(a, op, args, known)
+        elif a is None or not isinstance(a, (np.ndarray, jax.Array)):
+            values.append(a if a is None else _scalar(a, op, args))
+            continue
         else:
-            values.append(_scalar(a, op, args))
+            value = growth.operand(a, args, op) if isinstance(a, np.ndarray) else _near(a, known)
+        if value is None:
+            return None
+        values.append(value)
+        foreign = True
     return values, foreign
+
+
+def _of_handle(handle: Handle, op: Any, args: Any, known: _Known) -> np.ndarray | None:
+    """Return the memory of a handle's array; None where it is pending, or `_near` says so."""
+    value = handle.value
+    if type(value) not in array_types:
+        if isinstance(value, Placeholder):
+            growth.fill(handle, op, args)
+            value = handle.value
+        if not isinstance(value, jax.Array) or isinstance(value, Tracer):
+            return None
+        array_types.add(type(value))
+    if handle.aval is None:
+        handle.aval = aval_of(value)
+    return _near(value, known, handle.aval)
 
 
 def _kept(out: Any, values: list[Any], foreign: bool) -> HostArray:
@@ -263,25 +290,15 @@ def _kept(out: Any, values: list[Any], foreign: bool) -> HostArray:
 
 
 def _size(values: list[Any]) -> int:
-    """Return the number of elements that an operator of these operands touches, were it elementwise."""
-    largest, shape = 1, None
-    for v in values:
-        if isinstance(v, np.ndarray) and v.ndim:
-            size = v.size
-            if shape is None or v.shape == shape:
-                largest, shape = max(largest, size), v.shape
-            else:  # they may be broadcast against each other
-                return largest * size if min(largest, size) > 1 and len(shape) != v.ndim else _broadcast(values)
-    return largest
-
-
-def _broadcast(values: list[Any]) -> int:
-    sizes = [v.shape for v in values if isinstance(v, np.ndarray) and v.ndim]
-    ndim = max(map(len, sizes))
-    size = 1
-    for axis in range(1, ndim + 1):
-        size *= max(s[-axis] for s in sizes if len(s) >= axis)
-    return size
+    """Return the number of elements that an elementwise operator of these operands gives."""
+    shapes = [v.shape for v in values if isinstance(v, np.ndarray) and v.ndim]
+    if not shapes:
+        return 1
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return math.prod(first)
+    ndim = max(map(len, shapes))
+    return math.prod(max(s[-axis] for s in shapes if len(s) >= axis) for axis in range(1, ndim + 1))
 
 
 def _by_form(known: _Known, form: Any, values: list[Any]) -> Any:
@@ -317,7 +334,7 @@ _OVERHEAD = 4  # operations that take as long to compile as a program does besid
 
 
 def _remember(known: _Known, key: Any, what: Any) -> None:
-    if len(known.seen) >= limits["kept"]:
+    if key not in known.seen and len(known.seen) >= limits["kept"]:
         known.seen.clear()
     known.seen[key] = what
 
@@ -333,10 +350,13 @@ def _by_jaxpr(op: Any, known: _Known, values: list[Any]) -> Any:
         return REFUSED
     cheap = program.steps <= _OVERHEAD and program.cost <= limits["small"]
     # A draw goes one way for good, by its size: a seed repeats it to the last bit.
-    if not (cheap or op.random) and not _spend(known, key[1:], program.cost, program.steps):
+    if not (cheap or known.draws) and not _spend(known, key[1:], program.cost, program.steps):
         _remember(known, key, _COMPILE)  # the program is not needed any more
         return REFUSED
-    outs = program(*[v for v in values if v is not None])
+    try:
+        outs = program(*[v for v in values if v is not None])
+    except Exception:  # the usual way says what is wrong
+        return REFUSED
     return outs[0] if single else tuple(outs)
 
 
@@ -356,14 +376,11 @@ def _interpreted(op: Any, values: list[Any]) -> Any:
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
-    wide = needs_64_bits(op, values)
     try:
-        with keeping_64_bits() if wide else without_64_bits() if kept_by_us() else keeping_64_bits(False):
+        with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
             traced = program_of(op).trace(*structs)
             program = HostProgram(traced.jaxpr)
-    except Unsupported:
-        return _COMPILE
-    except growth.BAD_CALLS:  # the usual way says what is wrong
+    except (Unsupported, *growth.BAD_CALLS):  # of a bad call the usual way says what is wrong
         return _COMPILE
     single = type(traced.out_info) not in (tuple, list)
     if op.random:

@@ -263,8 +263,8 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
 
 def _alone(op: Any, inputs: list[Any]) -> Any:
     """Run an operator that nothing is differentiated through, on the host where that is quicker than to compile it."""
-    if host.Switch.on and host.Switch.is_near():
-        values = host.on_host(inputs)
+    if host.is_on():
+        values = host.on_host(op, inputs)
         if values is not None:
             out = host.run(op, values)
             if out is not host.REFUSED:

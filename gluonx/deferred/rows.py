@@ -177,7 +177,7 @@ def _embedding(args: Any) -> Any:
     return look_up(table, index) if isinstance(index, Handle) and gathers(table) else None
 
 
-engine.look_up = _embedding
+engine.instead["embedding"] = _embedding
 _MOST_ZEROS = 16
 _zeros: dict[Any, jax.Array] = {}
 
@@ -208,9 +208,7 @@ def _summed(count: int, known: bool, *arrays: Any) -> tuple[Any, Any]:
         (index if known and k == 0 else _numbers(index, count)).astype(jnp.int32).reshape(-1)
         for k, index in enumerate(arrays[:half])
     ]
-    values = [v.reshape(n.shape[0], *v.shape[v.ndim - (v.ndim - i.ndim) :]) for v, n, i in zip(
-        arrays[half:], numbers, arrays[:half], strict=True
-    )]  # fmt: skip
+    values = [v.reshape(i.size, *v.shape[i.ndim :]) for i, v in zip(arrays[:half], arrays[half:], strict=True)]
     index, value = jnp.concatenate(numbers), jnp.concatenate(values)
     size = min(index.shape[0], count)
     rows, places = jnp.unique(index, return_inverse=True, size=size, fill_value=count)
@@ -254,18 +252,18 @@ def spread(rows: Any, values: Any, onto: Any) -> Any:
 def fold(ends: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[Any, Any]], list[tuple[RowVariable, list[Any], Any]]]:
     """Part the ends of a backward: those of plain variables, and for each table its taps and its dense gradient."""
     plain: list[tuple[Any, Any]] = []
-    tables: dict[int, tuple[RowVariable, list[Any], list[Any]]] = {}
+    tables: dict[int, list[Any]] = {}
     for source, value in ends:
         home = source.home if type(source) is Tap else source
         if type(home) is not RowVariable:
             plain.append((source, value))
             continue
-        _, taps, whole = tables.setdefault(id(home), (home, [], []))
+        table = tables.setdefault(id(home), [home, [], None])
         if type(source) is Tap:
-            taps.append((source.index, value))
+            table[1].append((source.index, value))
         else:
-            whole.append(value)
-    return plain, [(home, taps, whole[0] if whole else None) for home, taps, whole in tables.values()]
+            table[2] = value  # a source comes once
+    return plain, [(home, taps, whole) for home, taps, whole in tables.values()]
 
 
 _told: set[str] = set()

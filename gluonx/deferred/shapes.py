@@ -25,6 +25,7 @@ class Zeros(Placeholder):
     """Zeros that take no memory until somebody looks."""
 
     __slots__ = ("dtype", "shape", "sharding")
+    known = True
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> None:
         self.shape = shape

@@ -357,7 +357,7 @@ class ndarray(Arithmetic, Handle):
     def __repr__(self) -> str:
         value = self.value
         if _unreadable(value):
-            kind = "no value yet" if isinstance(value, Placeholder) and type(value) is not HostArray else "traced"
+            kind = "no value yet" if isinstance(value, Placeholder) and not value.known else "traced"
             return f"array(<{kind}>, shape={self.shape}, dtype={self.dtype})"
         try:
             text = np.array2string(self._on_host(), separator=", ", prefix="array(", threshold=1000)
@@ -663,7 +663,7 @@ def is_readable(array: ndarray) -> bool:
 
 def _unreadable(value: Any) -> bool:
     """Return whether there is no number to show, here or at all."""
-    if isinstance(value, Placeholder) and not isinstance(value, (Zeros, HostArray)):
+    if isinstance(value, Placeholder) and not value.known:
         return True
     trace = current_state().trace
     return isinstance(value, Tracer) or (trace is not None and not trace.transparent)

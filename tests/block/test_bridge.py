@@ -15,19 +15,7 @@ import pytest
 import gluonx
 from gluonx import Trainer, autograd, engine, loss, nn, np
 from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
-
-
-def make(dropout=0.0):
-    net = nn.HybridSequential()
-    net.add(
-        nn.Dense(4, in_units=3, activation="tanh"),
-        nn.BatchNorm(in_channels=4),
-        nn.Dropout(dropout),
-        nn.Dense(2, in_units=4),
-    )
-    net.initialize()
-    return net
-
+from lib.nets import make
 
 X = onp.random.RandomState(0).rand(6, 3).astype("float32")
 

@@ -1,7 +1,6 @@
 """Iterators over files, `mx.io`: against MXNet's results, and what they do with bad files, threads and memory."""
 
 import gzip
-import importlib.util
 import itertools
 import json
 import pathlib
@@ -14,6 +13,7 @@ import gluonx as mx
 from gluonx import recordio
 from gluonx.data.vision import functional
 from gluonx.errors import FormatError, GluonxError
+from lib.golden import load_cases
 
 TESTS = pathlib.Path(__file__).parents[1]
 HERE = TESTS / "oracle" / "records"
@@ -21,14 +21,7 @@ GOLDEN = json.loads((HERE / "golden.json").read_text(encoding="utf-8"))["iterato
 DATA = onp.load(HERE / "data.npz")
 
 
-def _cases():
-    spec = importlib.util.spec_from_file_location("cases_of_records", HERE / "cases.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = _cases()
+CASES = load_cases("records")
 # OpenCV 3.4, which MXNet is built with, rounds otherwise than OpenCV 5 when it warps, and by cubic interpolation.
 BOUNDS = dict.fromkeys(("rotate", "random_scale", "image_size", "aspect"), 3) | {"cubic": 1, "by_sizes": 1}
 BOUNDS["mean_img"] = 1e-4  # a mean of sums in another order

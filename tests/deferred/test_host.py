@@ -16,7 +16,7 @@ from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.deferred import host
 from gluonx.deferred.core import HostArray
 
-pytestmark = pytest.mark.skipif(not host.Switch.is_near(), reason="the default device is no CPU")
+pytestmark = pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")
 
 
 @pytest.fixture
@@ -115,6 +115,47 @@ def test_large_arrays_are_compiled_once_they_come_often() -> None:
     assert on_host == sorted(on_host, reverse=True)  # and stays so
     huge = np.ones((3000, 3000))
     assert not is_on_host(np.exp(huge))
+
+
+def test_what_numpy_will_not_compute_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look at an array waits until it is computed, which would make a chain of large operators synchronous."""
+    with engine.host(False):
+        x = np.ones((1200, 1200))
+    looked: list[int] = []
+    asarray = onp.asarray
+    monkeypatch.setattr(host.np, "asarray", lambda a, *rest: looked.append(a.size) or asarray(a, *rest))
+    y = np.exp(x) * 2
+    assert max(looked, default=0) < x.size
+    assert not is_on_host(y)
+    assert is_on_host(y[3:5] + 0) and max(looked) == y.size  # a slice touches a part
+
+
+def test_what_fails_in_numpy_is_told_by_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gluonx.ops.host import jaxprs
+
+    def fail(*_: Any) -> None:
+        raise MemoryError("of NumPy")
+
+    monkeypatch.setattr(jaxprs.HostProgram, "__call__", fail)
+    assert np.tril(np.ones((7, 9))).sum().item() == 28
+
+
+def test_a_value_that_becomes_a_weight_is_not_donated_under_its_views() -> None:
+    for units in (64, 128, 512):
+        net = nn.Dense(units, in_units=units, use_bias=False)
+        net.initialize()
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+        x = np.array(onp.random.default_rng(units).random((units, units), dtype="f"))
+        views = [x.reshape(-1), x.T, x.copy(), x]
+        before = [v.asnumpy().copy() for v in views]
+        net.weight.set_data(x)
+        for _ in range(3):
+            with autograd.record():
+                loss = (net(np.ones((4, units))) ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+        for view, kept in zip(views, before, strict=True):
+            onp.testing.assert_array_equal(view.asnumpy(), kept)
 
 
 def test_small_arrays_stay_on_the_host() -> None:

@@ -14,6 +14,7 @@ from gluonx import Trainer, autograd, engine, nn, np, random
 from gluonx.errors import ArgumentError, DeferredInitializationError, UninitializedError
 from gluonx.flax import from_linen, from_nnx, to_linen, to_nnx
 from gluonx.ops import prng
+from lib.nets import make
 
 X = onp.random.RandomState(0).rand(6, 3).astype("float32")
 Y = onp.random.RandomState(1).rand(6, 2).astype("float32")
@@ -28,18 +29,6 @@ class Net(linen.Module):
         x = linen.BatchNorm(use_running_average=not train)(x)
         x = linen.Dropout(self.dropout, deterministic=not train)(x)
         return linen.Dense(2)(x)
-
-
-def make(dropout=0.0):
-    net = nn.HybridSequential()
-    net.add(
-        nn.Dense(4, in_units=3, activation="tanh"),
-        nn.BatchNorm(in_channels=4),
-        nn.Dropout(dropout),
-        nn.Dense(2, in_units=4),
-    )
-    net.initialize()
-    return net
 
 
 def flat(variables):

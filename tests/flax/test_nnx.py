@@ -17,21 +17,10 @@ from gluonx.block.parameter import Constant
 from gluonx.errors import ArgumentError, DeferredInitializationError, TracedValueError, UninitializedError
 from gluonx.flax import Frozen, from_nnx, to_nnx
 from gluonx.ops import prng
+from lib.nets import make
 
 X = onp.random.RandomState(0).rand(6, 3).astype("float32")
 Y = onp.random.RandomState(1).rand(6, 2).astype("float32")
-
-
-def make(dropout=0.0):
-    net = nn.HybridSequential()
-    net.add(
-        nn.Dense(4, in_units=3, activation="tanh"),
-        nn.BatchNorm(in_channels=4),
-        nn.Dropout(dropout),
-        nn.Dense(2, in_units=4),
-    )
-    net.initialize()
-    return net
 
 
 class Net(nnx.Module):

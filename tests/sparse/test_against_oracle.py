@@ -1,6 +1,5 @@
 """Sparse arrays as MXNet 2.0's: storage, parts and numbers of results, updates, files byte for byte."""
 
-import importlib.util
 import json
 import pathlib
 
@@ -9,20 +8,14 @@ import pytest
 
 import gluonx as mx
 from gluonx import nd
+from lib.golden import load_cases
 
 HERE = pathlib.Path(__file__).parents[1] / "oracle" / "sparse"
 GOLDEN = json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
 TRAINED = onp.load(HERE / "trained.npz")
 
 
-def _cases():
-    spec = importlib.util.spec_from_file_location("cases_of_sparse", HERE / "cases.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = _cases()
+CASES = load_cases("sparse")
 
 
 @pytest.fixture(autouse=True)
