@@ -23,6 +23,7 @@ from gluonx.deferred.engine import invoke
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.np.handle import ndarray
+from gluonx.ops.registry import get
 from gluonx.sparse.storage import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
 
 __all__ = [
@@ -145,7 +146,7 @@ def _same_shape(shape: Any, found: Any) -> None:
 def _from_coordinates(data: Any, row: np.ndarray, column: np.ndarray, shape: Any, dtype: Any) -> CSRNDArray:
     if dtype is None:
         dtype = data.dtype if isinstance(data, (np.ndarray, Handle)) else np.asarray(data).dtype
-    values = _host(data, canonical(dtype))
+    values = _values(data, dtype)
     if not len(values) == len(row) == len(column):
         raise ArgumentError(f"{len(values)} values were given with {len(row)} rows and {len(column)} columns")
     if shape is None:
@@ -155,9 +156,12 @@ def _from_coordinates(data: Any, row: np.ndarray, column: np.ndarray, shape: Any
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < limit:
             raise ArgumentError(f"places of a matrix of shape {shape} must be from 0 to less than {limit}")
     keys, inverse = np.unique(row * shape[1] + column, return_inverse=True)
-    summed = np.zeros(len(keys), values.dtype)
-    np.add.at(summed, inverse.reshape(-1), values)
-    return CSRNDArray(plain(summed), keys % shape[1], _starts(keys // shape[1], shape[0]), shape)
+    if len(keys) == len(row):
+        summed = values[np.argsort(inverse.reshape(-1), kind="stable")]
+    else:
+        empty = plain(np.zeros(len(keys), values.dtype))
+        summed = invoke(get("index_add").bind(), (empty, inverse.reshape(-1), values))
+    return CSRNDArray(summed, keys % shape[1], _starts(keys // shape[1], shape[0]), shape)
 
 
 def _starts(rows: np.ndarray, count: int) -> np.ndarray:
@@ -196,7 +200,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
             order = np.argsort(numbers, kind="stable")
             if (np.diff(numbers[order]) == 0).any():
                 raise ArgumentError("a row stands more than once among the indices of a row_sparse array")
-            values, numbers = plain(values.asnumpy()[order]), numbers[order]
+            values, numbers = values[order], numbers[order]
         found = RowSparseNDArray(values, numbers, tuple([int(n) for n in shape]))
         return _placed(_checked(found), ctx)
     if _is_shape(arg1):

@@ -211,3 +211,30 @@ def test_other_operators_take_dense_arrays_and_say_so(monkeypatch):
 def test_what_is_wrong_is_said(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("given_as", "places"),
+    [
+        (([1, 0, 1], [0, 2, 1]), [(1, 0), (0, 2), (1, 1)]),
+        (([1, 0, 1], [0, 2, 0]), [(1, 0), (0, 2), (1, 0)]),  # one place twice
+    ],
+)
+def test_the_gradient_of_values_by_places_is_not_lost(given_as, places):
+    values, weight = np.array([1.0, 2.0, 3.0]), onp.array([[0.0, 1.0, 2.0], [4.0, 5.0, 6.0]], "f")
+    values.attach_grad()
+    with autograd.record():
+        loss = (sparse.csr_matrix((values, given_as), shape=(2, 3)).tostype("default") * np.array(weight)).sum()
+    loss.backward()
+    assert values.grad.tolist() == [weight[place] for place in places]
+
+
+def test_the_gradient_of_rows_given_in_disorder_is_not_lost():
+    values = np.array([[1.0, 2.0], [3.0, 4.0]])
+    values.attach_grad()
+    with autograd.record():
+        found = sparse.row_sparse_array((values, [3, 1]), shape=(4, 2))
+        loss = (found.tostype("default") * np.arange(8).reshape(4, 2)).sum()
+    loss.backward()
+    assert found.indices.tolist() == [1, 3]
+    assert values.grad.tolist() == [[6.0, 7.0], [2.0, 3.0]]
