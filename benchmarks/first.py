@@ -11,6 +11,7 @@ are those of one round.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -146,12 +147,24 @@ def _statistics(np: Any, npx: Any, seed: int) -> None:
         [int((x[:, 0] > edge).sum()) for edge in (-1, 0, 1)]
 
 
+def _updates(np: Any, npx: Any, seed: int) -> None:
+    """Updates of a weight by hand, 36 on each of 36 shapes, as tests of optimizers make them."""
+    library = importlib.import_module(np.__name__.partition(".")[0]).optimizer
+    update = library.get_updater(library.create("adam", learning_rate=0.1))
+    for n in range(36):
+        weight, grad = np.ones((2 + n, 3 + seed)), np.ones((2 + n, 3 + seed)) * 0.1
+        for _ in range(36):
+            update(n, grad, weight)
+        weight.asnumpy()
+
+
 LOOPS: dict[str, Row] = {
     "means of 200 prefixes": _prefixes,
     "suppression of 60 boxes": _suppression,
     "beam search, 30 steps": _beams,
     "decoding of 100 tokens": _decoding,
     "statistics, 30 sizes": _statistics,
+    "1,296 updates, 36 shapes": _updates,
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gluonx._frames import door
 from gluonx.deferred import rows as by_row
-from gluonx.deferred.core import Handle, current_state, new_handle
+from gluonx.deferred.core import Handle, current_state, new_handle, twin_of
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.dtype import canonical, on_device
@@ -319,8 +319,6 @@ def cast_storage(data: Any, stype: str) -> Any:
 
 
 def _of_kind(handle: Any, kind: type) -> Any:
-    from gluonx.deferred.core import twin_of
-
     own = getattr(kind, "plain_class", None) or kind
     return handle if type(handle) is own or issubclass(own, BaseSparseNDArray) else twin_of(handle, own)
 
@@ -685,8 +683,7 @@ def _dot_csr(lhs: CSRNDArray, rhs: Any, transposed: bool, forward_stype: str | N
     found = _of_kind(invoke(_product_op(count, len(rhs.shape) == 1), (values, picked, places)), type(table))
     if sparse:
         numbers = np.pad(unique, (0, count - len(unique)), constant_values=lhs.shape[1]).astype(np.int32)
-        exact = RowSparseNDArray(found, new_handle(on_device(numbers)), (lhs.shape[1], *rhs.shape[1:]))
-        return exact
+        return RowSparseNDArray(found, new_handle(on_device(numbers)), (lhs.shape[1], *rhs.shape[1:]))
     return found if forward_stype in (None, "default") else cast_storage(found, forward_stype)
 
 

@@ -19,6 +19,7 @@ array, which is made then, as MXNet does: a warning tells of it, once for each s
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -351,6 +352,14 @@ def _operator(name: str) -> Any:
     return method
 
 
+def _of_values(name: str) -> Any:
+    def method(self: Any) -> Any:
+        return self._with(getattr(self._handle, name)())
+
+    method.__name__ = name
+    return method
+
+
 def _in_place(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
         self[:] = getattr(self, name)(other)
@@ -363,34 +372,21 @@ for _word in ("add", "sub", "mul", "truediv", "mod", "pow"):
     setattr(BaseSparseNDArray, f"__{_word}__", _operator(f"__{_word}__"))
     setattr(BaseSparseNDArray, f"__r{_word}__", _operator(f"__r{_word}__"))
     setattr(BaseSparseNDArray, f"__i{_word}__", _in_place(f"__{_word}__"))
-for _word in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs"):
-    if _word in ("neg", "abs"):
-        setattr(
-            BaseSparseNDArray,
-            f"__{_word}__",
-            lambda self, _name=f"__{_word}__": self._with(getattr(self._handle, _name)()),
-        )
-    else:
-        setattr(BaseSparseNDArray, f"__{_word}__", _operator(f"__{_word}__"))
+for _word in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(BaseSparseNDArray, f"__{_word}__", _operator(f"__{_word}__"))
+for _word in ("neg", "abs"):
+    setattr(BaseSparseNDArray, f"__{_word}__", _of_values(f"__{_word}__"))
 
 
 # -- csr ---------------------------------------------------------------------------------------------------------------
 
 
-def _scattered(values: Any, rows: Any, columns: Any, *, shape: tuple[int, ...]) -> Any:
-    return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
-
-
-_scatters: dict[tuple[int, ...], DerivedOp] = {}
-
-
+@functools.cache
 def _scatter_op(shape: tuple[int, ...]) -> DerivedOp:
-    op = _scatters.get(shape)
-    if op is None:
-        op = _scatters[shape] = DerivedOp(
-            "densify", lambda v, r, c: _scattered(v, r, c, shape=shape), extra=("densify", shape)
-        )
-    return op
+    def scattered(values: Any, rows: Any, columns: Any) -> Any:
+        return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
+
+    return DerivedOp("densify", scattered, extra=("densify", shape))
 
 
 class CSRNDArray(BaseSparseNDArray):
