@@ -229,7 +229,7 @@ def _scalar(number: Any, op: Any, args: Any) -> Any:
     if len(args) == 2 and type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
         other = args[1] if args[0] is number else args[0]
         if isinstance(other, Handle):
-            dtype = (other.aval or other.value).dtype
+            dtype = (other.aval or other).dtype
             if dtype in _USUAL:
                 return dtype.type(number)
     return growth.typed(number, args, op)

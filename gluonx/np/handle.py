@@ -175,7 +175,7 @@ class ndarray(Arithmetic, Handle):
     def shape(self) -> tuple[int, ...]:
         """The shape; assigning one of the same size reshapes in place."""
         aval = self.aval
-        return aval.shape if aval is not None else self.value.shape
+        return aval.shape if aval is not None else self._looked_at().shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -185,7 +185,12 @@ class ndarray(Arithmetic, Handle):
     def dtype(self) -> np.dtype:
         """The dtype."""
         aval = self.aval
-        return aval.dtype if aval is not None else np.dtype(self.value.dtype)
+        return aval.dtype if aval is not None else np.dtype(self._looked_at().dtype)
+
+    def _looked_at(self) -> Any:
+        """Return what tells shape and dtype where no aval does: reading the value may be what finds one."""
+        value = self.value
+        return self.aval or value
 
     @property
     def ndim(self) -> int:

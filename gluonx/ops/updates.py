@@ -63,10 +63,10 @@ def bias_correction(beta: Number, t: Number) -> Array:
     >>> round(float(bias_correction(0.9, 2)), 6)
     0.19
     """
-    t = jnp.asarray(t, jnp.float32)
+    t = jnp.asarray(t, jnp.promote_types(getattr(t, "dtype", jnp.float32), jnp.float32))
     if isinstance(beta, (int, float)):  # a constant of the program has its logarithm in double precision
         return -jnp.expm1(t * math.log(beta)) if beta else jnp.ones_like(t)
-    return -jnp.expm1(t * jnp.log(jnp.asarray(beta, jnp.float32)))
+    return -jnp.expm1(t * jnp.log(jnp.asarray(beta, t.dtype)))
 
 
 def _unbiased(mean: Array, var: Array, beta1: Number, beta2: Number, t: Number) -> tuple[Array, Array]:

@@ -251,6 +251,8 @@ def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., An
     def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
         dtype = wide(weight.dtype)
         leaves = tuple(_widen(slot[name], dtype) for name in names)
+        if dtype == jnp.float64:  # corrections of the first steps are small differences: not in the vector's float32
+            at = at._replace(lr=jnp.asarray(at.lr, dtype), t=jnp.asarray(at.t, dtype))
         change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
         return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
 

@@ -272,6 +272,18 @@ def test_gradients_of_leaves_that_the_host_made() -> None:
     assert x.grad.tolist() == [0.0, 3.0, 3.0]
 
 
+def test_a_detached_array_knows_its_shape_after_a_recorded_write_to_its_base() -> None:
+    weight = np.array([1.0, 2.0])
+    weight.attach_grad()
+    base = np.zeros((2, 3))
+    with autograd.record():
+        detached = base.detach()
+        assert detached.shape == (2, 3)  # a value of the host, known by itself
+        base += np.ones((2, 3)) * weight.sum()
+        assert (detached.shape, detached.dtype) == ((2, 3), onp.float32)  # now a pending one
+        assert (detached * 0.5).asnumpy().tolist() == [[1.5] * 3] * 2
+
+
 def test_raw_jax_code_takes_them() -> None:
     x = np.ones((2, 2)) * 3
     assert isinstance(jax.numpy.sum(x), jax.Array)
