@@ -29,6 +29,7 @@ from gluonx._frames import warn
 from gluonx.arguments import refuse
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
+from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.rules import FlatRule, Step, StepNumbers, per_parameter, with_master_weights, zeros_like_weight
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def _settings(cls: type) -> list[str]:
 
 
 def complete(cls: Class) -> Class:
-    """Mark a class of optimizers whose settings tell all that its formula depends on.
+    """Mark a class of optimizers whose settings tell all that its formula depends on; no array's lengths, above all.
 
-    Equal ones then share an operator, in other Trainers too. It holds for this very class: of what a user derives from
-    it, or writes alone, nobody knows that.
+    Equal ones then share an operator, in other Trainers too, and updates by hand one program for all shapes. It holds
+    for this very class: of what a user derives from it, or writes alone, nobody knows that.
     """
     cls._complete = cls
     return cls
@@ -348,6 +349,21 @@ class Optimizer:
             found = self._rules[key] = FlatRule(tx, weights)
         return found
 
+    def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
+        """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
+        tx = self._make_rule(indices, False)
+        if not self.is_complete() or not getattr(tx.init, "by_parameter", False):
+            return self._fix(tx, weights)
+        key = ("by hand", tx, len(weights))
+        found = self._rules.get(key)
+        if found is None:
+            found = self._rules[key] = FlatRule(tx, weights)
+            if not self.draws:
+                single = [self._make_rule((i,), False) if self.by_index else tx for i in indices]
+                alone = {one: FlatRule(one, weights[:1]) for one in single}
+                found.form = ByHand([alone[one] for one in single])
+        return found
+
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
         """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
 
@@ -487,7 +503,7 @@ def run_rule(
     from gluonx.deferred.engine import random_inputs
 
     optimizer._update_count(list(indices))
-    rule = optimizer._fix(optimizer._make_rule(indices, False), weights)
+    rule = optimizer._rule_by_hand(indices, weights)
     names = tuple(optimizer._states())
     slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
     # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.

@@ -444,6 +444,8 @@ class FlatRule:
         Whether `apply` needs a random key, ``key=``.
     lazy : bool
         Whether gradients by rows update these rows alone.
+    form : callable or None
+        The rule on NumPy arrays (`gluonx.optimizer.byhand`), where it has such a form.
 
     Examples
     --------
@@ -456,7 +458,7 @@ class FlatRule:
     """
 
     __slots__ = (
-        "__weakref__", "_bound", "_by_row", "count", "draws", "keys", "lazy", "leaf_names", "owners", "places",
+        "__weakref__", "_bound", "_by_row", "count", "draws", "form", "keys", "lazy", "leaf_names", "owners", "places",
         "treedef", "tx",
     )  # fmt: skip
 
@@ -485,6 +487,7 @@ class FlatRule:
         self.places = last if by_parameter else self.owners
         self.draws = getattr(self.tx.init, "draws", False)
         self.lazy = by_parameter and getattr(self.tx.init, "lazy", False)
+        self.form: Callable[..., Any] | None = None
         self._bound: DerivedOp | None = None
         self._by_row: dict[frozenset[int], DerivedOp] = {}
 
@@ -514,7 +517,8 @@ class FlatRule:
         One that draws takes what `gluonx.deferred.engine.random_inputs` gives behind them.
         """
         if self._bound is None:
-            self._bound = DerivedOp("optimizer_update", Keyed(self) if self.draws else self)
+            update = Keyed(self) if self.draws else self
+            self._bound = DerivedOp("optimizer_update", update, form=self.form, work=_total)
         return self._bound
 
     def init(self, weights: Sequence[Any]) -> Leaves:
@@ -588,6 +592,10 @@ class FlatRule:
 
     def __repr__(self) -> str:
         return f"FlatRule({self.count} weights, {len(self.leaf_names)} state arrays)"
+
+
+def _total(*arrays: Any) -> int:
+    return sum([a.size for a in arrays])
 
 
 class Keyed:

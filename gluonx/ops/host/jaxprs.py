@@ -12,6 +12,9 @@ sums of float32 add in float64; of float16 and bfloat16 in float32. Subnormal nu
 takes them for zero.
 
 A broadcast that only elementwise arithmetic reads is left to NumPy, which broadcasts as it computes.
+
+A jaxpr that was traced with symbols for lengths (`jax.export.symbolic_shape`) holds for every length of one and more,
+which JAX proves as it traces. Its program does so too, where each primitive that meets a symbol is one of `ANY_SHAPE`.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ Step = Callable[[list[Any]], None]
 
 _FOLDED = 1 << 16  # elements; larger results of constants are computed at each call, not kept
 _FREED = 1 << 15  # bytes; what is smaller is let go with the list
+ANY_SHAPE = elementwise.BROADCASTING | {"convert_element_type", "reduce_sum"}
+"""Primitives whose function asks the arrays for their shape, and not the jaxpr."""
+
 _KEYS = ("key<fry>", "key<gfry>")  # JAX's own threefry, and the form of it that gluonx.ops.cpu.threefry draws by
 
 
@@ -49,7 +55,8 @@ class HostProgram:
     Attributes
     ----------
     cost : float
-        The work of a call, in elements touched; infinite where a loop runs until a condition holds.
+        The work of a call, in elements touched; infinite where a loop runs until a condition holds, NaN where lengths
+        are symbols.
     steps : int
         How many operations of NumPy that are, of a loop's body once.
 
@@ -252,6 +259,8 @@ def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
             if thin[node.outs[0]] in (specs[ins[0]].shape, ()):
                 moved[node.outs[0]] = ins[0]
                 continue
+            if not specs[ins[0]].is_known:
+                raise Unsupported(f"{node.name}: lengths that are symbols")
             fn: Callable[..., Any] = _reshaping(thin[node.outs[0]])
             call = None
         else:
@@ -282,8 +291,10 @@ def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any]
     if found is None:
         raise Unsupported(node.name)
     # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
-    specs = [flat.specs[i] for i in node.ins]
-    call = Call(node.name, node.params, specs, [flat.specs[o] for o in node.outs], [flat.known.get(i) for i in ins])
+    specs, outs = [flat.specs[i] for i in node.ins], [flat.specs[o] for o in node.outs]
+    if node.name not in ANY_SHAPE and not all(spec.is_known for spec in (*specs, *outs)):
+        raise Unsupported(f"{node.name}: lengths that are symbols")
+    call = Call(node.name, node.params, specs, outs, [flat.known.get(i) for i in ins])
     try:
         return found(call), call
     except KeyError as error:

@@ -25,14 +25,23 @@ class Unsupported(Exception):
 
 
 class Spec:
-    """Shape and dtype of a value. A key of a random generator is two words of uint32 on a trailing axis."""
+    """Shape and dtype of a value. A key of a random generator is two words of uint32 on a trailing axis.
+
+    A shape may have lengths that are symbols (`jax.export.symbolic_shape`). Its size is NaN then, which is neither
+    small nor large: every comparison with it is false.
+    """
 
     __slots__ = ("dtype", "key", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, key: bool = False) -> None:
         self.shape = (*shape, 2) if key else tuple(shape)
         self.dtype, self.key = dtype, key
-        self.size = math.prod(self.shape)
+        self.size: Any = math.prod(self.shape) if self.is_known else math.nan
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all lengths are numbers."""
+        return all(isinstance(n, (int, np.integer)) for n in self.shape)
 
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"

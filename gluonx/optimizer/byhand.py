@@ -1,0 +1,85 @@
+"""Updates by hand, by NumPy, on shapes that were never seen.
+
+``optimizer.update(...)`` and an `Updater` may meet a new shape with each array that they are given, and JAX takes 5 to
+10 ms to trace a rule for it. :class:`ByHand` is the form in NumPy of such an update (`gluonx.deferred.host`). It traces
+the rule of one weight with symbols in place of its lengths: JAX proves as it traces that the jaxpr holds for every
+length of one and more, and `gluonx.ops.host.jaxprs` makes one program of it for them all. So a formula stays written
+once, and is traced once for each number of axes and dtype.
+
+What JAX cannot prove (a mean over rows), empty arrays, and draws go the usual way, which traces each shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx._frames import telling
+from gluonx.deferred.growth import BAD_CALLS
+from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
+from gluonx.optimizer.rules import FlatRule
+
+__all__ = ["ByHand"]
+
+
+class ByHand:
+    """An update of weights by NumPy, each by itself.
+
+    Parameters
+    ----------
+    rules : sequence of FlatRule
+        The rule of each weight alone; mostly the same one. Its formula is to look at the lengths of no array: symbols
+        compare as unequal to numbers.
+    """
+
+    __slots__ = ("programs", "rules")
+
+    def __init__(self, rules: Sequence[FlatRule]) -> None:
+        self.rules = list(rules)
+        self.programs: dict[Any, Any] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        """(weights, gradients, states, step vector) -> (weights, states), or ``NotImplemented``."""
+        n = len(self.rules)
+        vector, states = values[-1], values[2 * n : -1]
+        each = len(states) // n
+        weights, leaves = [], []
+        for i, rule in enumerate(self.rules):
+            own = (values[i], values[n + i], *states[i * each : (i + 1) * each])
+            numbers = vector if len(vector) in (3, 4) else vector[[0, *range(1 + i, len(vector), n)]]
+            program = self._program(rule, own, len(numbers))
+            if program is None:
+                return NotImplemented
+            weight, *after = program(*own, numbers)
+            weights.append(weight)
+            leaves += after
+        return (*weights, *leaves)
+
+    def _program(self, rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> Any:
+        shape = arrays[0].shape
+        if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
+            return None
+        key = (rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
+        try:
+            return self.programs[key]
+        except KeyError:
+            found = self.programs[key] = _any_shape(rule, arrays, numbers)
+            return found
+
+
+def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:
+    """Return the program of a rule for arrays of these dtypes, each of the first one's shape or 0-d, or None."""
+    from jax import export  # not for whom a Trainer updates
+
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported
+
+    lengths = export.symbolic_shape("".join(f"n{axis}," for axis in range(arrays[0].ndim))) if arrays[0].ndim else ()
+    structs = [jax.ShapeDtypeStruct(lengths if a.ndim else (), a.dtype) for a in arrays]
+    try:
+        with keeping_64_bits() if any(a.dtype in WIDE for a in arrays) else without_64_bits(), telling():
+            return HostProgram(jax.make_jaxpr(rule)(*structs, jax.ShapeDtypeStruct((numbers,), np.float32)))
+    except (Unsupported, jax.errors.InconclusiveDimensionOperation, *BAD_CALLS):
+        return None  # of a bad call the usual way says what is wrong

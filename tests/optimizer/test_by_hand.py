@@ -1,0 +1,119 @@
+"""Updates of single arrays: NumPy's and XLA's are the same ones, and a new shape traces nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import engine, np, optimizer
+from gluonx.deferred import host
+from lib.golden import load_cases
+
+pytestmark = pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")
+CASES = load_cases("optimizer").OPTIMIZERS
+NAMES = sorted(optimizer.Optimizer.opt_registry)
+SHAPES = [(3, 4), (5,), (), (1, 1), (2, 1, 3), (0, 3)]
+TRACED = "/jax/core/compile/jaxpr_trace_duration"
+
+
+@pytest.fixture
+def traced() -> Iterator[list[str]]:
+    """What JAX traces while a test runs."""
+    events: list[str] = []
+
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:
+        if event == TRACED:
+            events.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield events
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def trail(opt: Any, dtype: str, shapes: Any, on: bool, uneven: bool) -> list[onp.ndarray]:
+    """The weights and states after four updates, of all arrays at once and then of single ones."""
+    gluonx.random.seed(3)
+    rng = onp.random.default_rng(0)
+    with engine.host(on):
+        weights = [np.array(rng.uniform(-1, 1, s), dtype=dtype) for s in shapes]
+        states = [opt.create_state_multi_precision(i, w) for i, w in enumerate(weights)]
+        if uneven:
+            opt.set_lr_mult({1: 0.5})
+            opt.set_wd_mult({0: 0.0})
+        numbers = list(range(len(shapes)))
+        for k in range(4):
+            grads = [np.array(rng.uniform(-2, 2, s) * (s != (5,) or k > 1), dtype=dtype) for s in shapes]
+            opt.rescale_grad = 0.5 / (k + 1)
+            opt.set_learning_rate(0.1 / (k + 1))
+            opt.update_multi_precision(numbers, weights, grads, states)
+        for k in numbers[:2]:  # their counts run ahead
+            opt.update_multi_precision([k], weights[k : k + 1], grads[k : k + 1], states[k : k + 1])
+        found = []
+        for array in [*weights, *jax.tree.leaves(states, is_leaf=lambda x: isinstance(x, np.ndarray))]:
+            assert array.dtype == array.asnumpy().dtype
+            found.append(array.asnumpy())
+    return found
+
+
+def agree(make: Any, dtype: str, shapes: Any, uneven: bool) -> None:
+    ours, xla = (trail(make(), dtype, shapes, on, uneven) for on in (True, False))
+    tolerance = {"float16": 4e-3, "bfloat16": 3e-2}.get(dtype, 1e-5)
+    for a, b in zip(ours, xla, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        onp.testing.assert_allclose(a.astype("d"), b.astype("d"), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy_and_xla_do_the_same_updates(name: str) -> None:
+    settings = {"clip_gradient": 0.4, **({"wd": 0.1} if name != "groupadagrad" else {})}
+    shapes = SHAPES if name != "groupadagrad" else [s for s in SHAPES if s]
+    agree(lambda: optimizer.create(name, **settings), "float32", shapes, False)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The optimizer keeps its states")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_all_settings_and_types(case: str, dtype: str) -> None:
+    name, settings, _ = CASES[case]
+    for uneven in (False, True):
+        agree(lambda: optimizer.create(name, **settings), dtype, [(3, 4), (5,), (2, 2, 2)], uneven)
+
+
+def test_new_shapes_trace_nothing(traced: list[str]) -> None:
+    for name in ("sgd", "adam", "lamb", "lars", "nadam"):
+        update = optimizer.get_updater(optimizer.create(name, wd=0.1))
+
+        def run(n: int, update: Any = update) -> None:
+            update.states.clear()
+            for shape in ((n, 3), (n,)):
+                weight = np.ones(shape)
+                update(len(shape), weight * 0.1, weight)
+
+        run(2)
+        traced.clear()
+        engine.reset_stats()
+        for n in range(3, 20):
+            run(n)
+        assert traced == [] and engine.stats()["dispatches"] == 0
+        rules = update.optimizer._rules
+        assert len(rules) < 8  # nothing is kept of a shape
+
+
+def test_a_formula_that_looks_at_lengths_is_traced_for_each_shape() -> None:
+    class Fitted(optimizer.Optimizer):
+        def _formula(self) -> Any:
+            def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+                return -at.lr * grad * (2.0 if weight.shape == (4,) else 1.0), leaves
+
+            return step
+
+    for n, change in ((3, 0.5), (4, 1.0)):
+        weight = np.ones((n,))
+        Fitted(learning_rate=0.5).update([0], [weight], [np.ones((n,))], [None])
+        assert weight.tolist() == [1 - change] * n
