@@ -142,8 +142,56 @@ def test_traces_of_many_kinds_and_short_ones_are_compiled_at_once():
     before = engine.stats()["programs_compiled"]
     with autograd.record():
         y = w
-        for _ in range(100):
+        for _ in range(90):
             y = y * 1.01
     y.backward()
-    assert w.grad.asnumpy()[0] == pytest.approx(1.01**100, rel=1e-4)
+    assert w.grad.asnumpy()[0] == pytest.approx(1.01**90, rel=1e-4)
     assert engine.stats()["programs_compiled"] == before + 1
+
+
+def _deep(units):
+    net = nn.HybridSequential()
+    net.add(*[nn.Dense(units, in_units=units, activation="relu") for _ in range(12)])
+    net.initialize()
+    numbers = onp.random.RandomState(0)
+    for p in net.collect_params().values():
+        p.set_data(numbers.uniform(-1, 1, p.shape))
+    return net
+
+
+def _deep_steps(units):
+    """Losses, parameters and gradients of four steps of equal layers, and how many programs each step compiled.
+
+    So many `units` as no other test has, for the process knows what it has seen.
+    """
+    net, x = _deep(units), np.array(onp.random.RandomState(1).rand(3, units).astype("float32"))
+    trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+    log, programs = [], []
+    for _ in range(4):
+        before = engine.stats()["programs_compiled"]
+        with autograd.record():
+            loss = (net(x) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+        programs.append(engine.stats()["programs_compiled"] - before)
+        log.append(float(loss))
+    params = net.collect_params().values()
+    return log + [a.asnumpy() for p in params for a in (p.data(), p.grad())], programs
+
+
+def test_equal_layers_are_compiled_one_at_a_time_and_whole_the_third_time(monkeypatch):
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 3})
+    found, programs = _deep_steps(5)
+    assert programs == [0, 0, 1, 0]
+    with engine.mode("naive"):
+        wanted, _ = _deep_steps(5)
+    for x, y in zip(found, wanted, strict=True):
+        onp.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(("why", "units"), [("no host tier", 6), ("large", 7), ("few layers", 8)])
+def test_equal_layers_that_are_compiled_at_once(why, units, monkeypatch):
+    limits = {"nodes": 20, "times": 3, "bytes": 100 if why == "large" else 1 << 20}
+    monkeypatch.setattr(repeats, "layers", repeats.layers if why == "few layers" else limits)
+    with engine.host(why != "no host tier"):
+        assert _deep_steps(units)[1] == [1, 0, 0, 0]

@@ -149,9 +149,9 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        repetitive = _is_repetitive(graph, node)
-        if repetitive or _interpret(node, site, bool(tape_slots) or final is not None):
-            _run_interpreted(graph, node, places, alive, tape_slots, final, repetitive)
+        pieces = repeats.runs_in_pieces(graph, final is not None)
+        if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
+            _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
             return
         with uncollected():
@@ -243,13 +243,6 @@ class _Site:
     def __init__(self) -> None:
         self.waiting = 0
         self.warned = False
-
-
-def _is_repetitive(graph: Any, node: Node) -> bool:
-    """Return whether these are the first runs of a long trace of a few operators, too early to compile it whole."""
-    limits = repeats.limits
-    early = node.depth >= limits["nodes"] and (node.visits <= limits["runs"] or node.depth >= limits["whole"])
-    return early and repeats.is_repetitive(graph)
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
@@ -487,12 +480,12 @@ def _run_interpreted(
     alive: tuple[int, ...],
     tape_slots: tuple[int, ...],
     final: Commit | None,
-    repetitive: bool,
+    pieces: bool,
 ) -> None:
     finals = range(node.size - len(node.outs), node.size) if final is not None else ()
     slots = (*finals, *alive)
     path = list(graph.path())
-    chained = repeats.behind(graph, tape_slots) if repetitive else []
+    chained = repeats.behind(graph, tape_slots) if pieces else []
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     with keeping_64_bits(node.wide):  # for the sums of gradients; operators see to themselves
         values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)

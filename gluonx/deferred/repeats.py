@@ -5,6 +5,10 @@ XLA takes the longer for an operation the more of them a program has (2,400 oper
 operator and of pull-back is compiled once. A trace that comes more often is compiled whole like any other, so that a
 training loop ends up with one program a step, unless XLA would take minutes for it.
 
+On a CPU so do shorter traces that train, such as nets of six equal layers and more: a hundred dense layers take XLA
+seven times as long as one of them, its gradient and the update. Only
+where values are small, for a run by operators holds all that a backward needs, and two sets of weights.
+
 Where gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
 operator, as in naive mode, so that a later backward compiles its kinds and not its length, too.
 """
@@ -15,23 +19,46 @@ from typing import Any
 
 import numpy as np
 
+from gluonx.deferred import host
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
 from gluonx.deferred.segments import OpSegment, Out, attached
 from gluonx.deferred.vectors import resolved
 from gluonx.dtype import as_array
 
-__all__ = ["Chain", "behind", "is_repetitive", "limits", "values_of"]
+__all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_pieces", "values_of"]
 
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
 # from `whole` nodes on: XLA takes minutes for such a program (an LSTM cell called 300 times was given up after five).
 limits = {"nodes": 400, "times": 24, "runs": 2, "whole": 4000}
+# The same of one that trains, on a CPU, where its values take no more than so many bytes.
+layers = {"nodes": 100, "times": 6, "bytes": 256 << 20}
 
 
-def is_repetitive(graph: Any) -> bool:
-    """Return whether the trace of `graph` has few kinds of operators for its length."""
+def runs_in_pieces(graph: Any, steps: bool) -> bool:
+    """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole.
+
+    ``steps`` tells that it ends in the step of a Trainer.
+    """
+    node: Node = graph.cursor
+    early = node.visits <= limits["runs"]
+    if node.depth >= limits["nodes"] and (early or node.depth >= limits["whole"]):
+        if is_repetitive(graph, limits["times"]):
+            return True
+    small = node.depth >= layers["nodes"] and node.nbytes <= layers["bytes"]
+    trains = steps or node.has_backward
+    return early and trains and small and host.is_on() and _is_here(graph) and is_repetitive(graph, layers["times"])
+
+
+def _is_here(graph: Any) -> bool:
+    """Return whether all leaves are on the default device."""
+    return all(isinstance(leaf, np.ndarray) or aval_of(leaf).sharding is None for leaf in graph.leaves)
+
+
+def is_repetitive(graph: Any, times: int) -> bool:
+    """Return whether each kind of operator comes so many `times` in the trace of `graph`, on average."""
     path: list[Node] = graph.path()
-    most = len(path) // limits["times"]
+    most = len(path) // times
     avals = [aval for node in path for aval in node.outs]
     kinds = set[Any]()
     for node in path:
