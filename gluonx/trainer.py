@@ -30,7 +30,7 @@ from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
-from gluonx.deferred.core import Handle, aval_of, current_state, new_handle
+from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.placing import placed
 from gluonx.deferred.rows import RowVariable
@@ -475,9 +475,9 @@ class Trainer(Checked):
             plan = self._plans[None] = self._make_plan(None, ignore_stale)
         if plan.waiting and not ignore_stale:
             raise _unreached(plan.waiting[0])
-        if all([v.fresh for v in plan.variables]):  # noqa: C419 - a list is faster, and this runs each step
-            return plan
         fresh = tuple([v.fresh for v in plan.variables])
+        if False not in fresh:
+            return plan
         if not ignore_stale:
             stale = plan.units.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
@@ -883,11 +883,15 @@ class _Probe:
     def __init__(self, plan: _Plan | None) -> None:
         self.target: Any = (plan.state or plan.weights)[-1] if plan is not None else None
         # Weak, since who holds a buffer keeps it from being donated.
-        self.value = ref(self.target.value) if self.target is not None else None
+        self.value = ref(self._now()) if self.target is not None else None
+
+    def _now(self) -> Any:
+        value = self.target.value
+        return value.vector.value if type(value) is Packed else value
 
     def moved(self) -> bool:
         """Return whether the target has another value now."""
-        return self.value is not None and self.target.value is not self.value()
+        return self.value is not None and self._now() is not self.value()
 
 
 def _variable_of(param: Parameter) -> Any:

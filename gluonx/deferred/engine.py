@@ -402,7 +402,8 @@ def commit_step(
                 release()
             final = flushing.Commit(targets, *child.donors)
             flushing.flush(graph, "trainer.step", final)
-        deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
+        if any([t.tape is not None for t in targets]):  # noqa: C419 - a list is faster, and this runs each step
+            deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
         drop_closed()
         if final.broken is not None:
             raise ValueError(final.broken)

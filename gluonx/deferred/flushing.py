@@ -156,7 +156,7 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             return
         with uncollected():
             program = _build(graph, node, alive, tape_slots, final)
-            args = program.arguments(graph)
+            args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
                 lowered = program.call.lower(*args, *_structs(program.spares))
         lowered.compile()
@@ -166,9 +166,9 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
         program.site = site
         LAST.update(new=_novelty(node))
     else:
-        args = program.arguments(graph)
-    _run_program(graph, program, args, places, alive, final)
-    LAST.update(node=node, why=why, how="compiled", program=program)
+        args, replaced = program.arguments(graph)
+    _run_program(graph, program, args, replaced, places, alive, final)
+    LAST["node"], LAST["why"], LAST["how"], LAST["program"] = node, why, "compiled", program
 
 
 def _structs(spares: list[Any]) -> list[Any]:
@@ -375,19 +375,21 @@ def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: C
 
 
 def _run_program(
-    graph: Any, program: Program, args: list[Any], places: list[Any], alive: tuple[int, ...], final: Commit | None
+    graph: Any,
+    program: Program,
+    args: list[Any],
+    replaced: list[Vector],
+    places: list[Any],
+    alive: tuple[int, ...],
+    final: Commit | None,
 ) -> None:
     sinks = _sinks(program, places, alive, final)
-    handles: list[Any] = []  # those that get a place in a vector, and that place
-    values: list[Any] = []
     if program.packs:
-        vectors = [Vector(layout) for _, layout in program.packs]
+        vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
         graph.packs = (program.packed, vectors)
         sinks += vectors
-        for join, vector in zip(program.replacing, vectors[len(vectors) - len(program.replacing) :], strict=True):
-            assert final is not None, "only a step joins leaves"
-            handles += join.targets(final.targets)
-            values += vector.places()
+        sinks += replaced
+    handles, values = _new_places(program, replaced, final)
     if program.tape_slots:
         graph.segment = _segment(graph, program)
         sinks += graph.segment.saved
@@ -415,6 +417,18 @@ def _run_program(
     if program.out_avals is not None:
         for sink, aval in zip(sinks, program.out_avals, strict=False):
             sink.aval = aval
+
+
+def _new_places(program: Program, replaced: list[Vector], final: Commit | None) -> tuple[list[Handle], list[Packed]]:
+    """Return the handles that get a place in a vector which they are not in yet, and that place."""
+    handles: list[Handle] = []
+    values: list[Packed] = []
+    for join, vector in zip(program.replacing, replaced, strict=True):
+        if not vector.placed:
+            assert final is not None, "only a step joins leaves"
+            handles += join.targets(final.targets)
+            values += vector.places()
+    return handles, values
 
 
 def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:

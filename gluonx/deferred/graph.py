@@ -102,46 +102,46 @@ class Graph:
 
     # -- recording -------------------------------------------------------------------------------------------------
 
-    def step_to(self, op: Any, args: Any, taped: bool) -> Node:
+    def step_to(self, op: Any, args: Any, taped: bool) -> Node:  # noqa: C901 - one pass, at each operator
         """Turn `args` into places and find the child node; the caller commits by setting ``cursor``."""
         node = self.cursor
-        leaves, index = self.leaves, self.leaf_index
+        leaves, sources, index = self.leaves, self.sources, self.leaf_index
         key: list[Any] = [op, taped]
         plain = core.array_class
         for a in args:
-            if type(a) is plain or isinstance(a, Handle):
-                if type(a) is not plain and a.derived and not a.is_current():
+            if type(a) is not plain:
+                if not isinstance(a, Handle):
+                    key.append(self._scalar(a, args, op))
+                    continue
+                if a.derived and not a.is_current():
                     raise Blocked
-                value = a.value
-                if type(value) is Pending:
-                    if value.graph is self:
-                        if taped and a.variable is not None and not self.is_live(value.slot):
-                            raise Blocked
-                        key.append(value.slot)
-                        continue
-                    if value.value is None:
+            value = a.value
+            if type(value) is Pending:
+                if value.graph is self:
+                    if taped and a.variable is not None and not self.is_live(value.slot):
                         raise Blocked
-                    value = settle(a)
-                source = a.variable if a.tape is None else source_of(a)
-                ident = id(value) if source is None else id(source)
-                known = index.get(ident)
-                if known is not None and leaves[known] is value:
+                    key.append(value.slot)
+                    continue
+                if value.value is None:
+                    raise Blocked
+                value = settle(a)
+            source = a.variable if a.tape is None else source_of(a)
+            ident = id(value) if source is None else id(source)
+            if ident in index:
+                known = index[ident]
+                if leaves[known] is value:
                     key.append(-1 - known)
                     continue
-                aval = a.aval
-                if aval is None:
-                    aval = self._ready(a, op, args)
-                    value = a.value
-                    source = source_of(a)
-                    ident = id(value) if source is None else id(source)
-                key.append(aval if source is None or not aval.inexact else aval.taped)
-                index[ident] = len(leaves)
-                leaves.append(value)
-                self.sources.append(source)
-            elif a is None:
-                key.append(None)
-            else:
-                key.append(self._scalar(a, args, op))
+            aval = a.aval
+            if aval is None:
+                aval = self._ready(a, op, args)
+                value = a.value
+                source = source_of(a)
+                ident = id(value) if source is None else id(source)
+            key.append(aval if source is None or not aval.inexact else aval.taped)
+            index[ident] = len(leaves)
+            leaves.append(value)
+            sources.append(source)
         lookup = tuple(key)
         child = node.children.get(lookup)
         if child is None:
@@ -153,13 +153,14 @@ class Graph:
         try:
             node = self.cursor
             child = self.step_to(op, args, taped)
-            if child.single:
-                aval = child.outs[0]
-                place = Pending(self, node.size, aval)
-                self.refs.append(ref(place))
-                self.cursor = child
-                return new_handle(place, aval)
-            return self.commit(node, child)
+            if len(child.outs) != 1:
+                return self.commit(node, child)
+            (aval,) = child.outs
+            place = Pending(self, node.size, aval)
+            self.refs.append(ref(place))
+            self.cursor = child
+            out = new_handle(place, aval)
+            return out if child.single else (out,)
         except BaseException:
             self.rollback()
             raise
@@ -196,6 +197,8 @@ class Graph:
         return aval
 
     def _scalar(self, scalar: Any, args: Any, op: Any) -> Any:
+        if scalar is None:
+            return None
         if isinstance(scalar, (np.ndarray, jax.Array)):
             return self._raw(scalar, args, op)
         first = args[0]

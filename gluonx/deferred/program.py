@@ -28,9 +28,9 @@ import numpy as np
 
 from gluonx._frames import telling
 from gluonx.deferred import host, where
-from gluonx.deferred.core import Node
+from gluonx.deferred.core import Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
-from gluonx.deferred.vectors import Join, layout_of, resolved
+from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 
 __all__ = ["PACK_ELEMENTS", "GradInfo", "Plan", "Program", "packable", "pinned", "scalars_of", "walk_back"]
 
@@ -368,15 +368,20 @@ class Program:
         placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
         self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares), **placed)
 
-    def arguments(self, graph: Any) -> list[Any]:
-        """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors."""
-        leaves = graph.leaves
+    def arguments(self, graph: Any) -> tuple[list[Any], list[Vector]]:
+        """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.
+
+        Beside them those of the vectors that the program replaces.
+        """
+        leaves, replaced = graph.leaves, list[Vector]()
         if self.joins:
-            args = [resolved(leaves[i]) for i in self.single]
-            args += [join.vector(leaves, self.runs == 0) for join in self.joins]
+            args = [leaf if type(leaf := leaves[i]) in array_types else resolved(leaf) for i in self.single]
+            vectors = [join.vector(leaves, self.runs == 0) for join in self.joins]
+            args += [vector.value for vector in vectors]
+            replaced = [vector for join, vector in zip(self.joins, vectors, strict=True) if join.outs]
         else:
             args = list(map(resolved, leaves))
-        return args + scalars_of(graph)
+        return args + scalars_of(graph), replaced
 
     def _results(self, values: dict[int, Any]) -> tuple[Any, ...]:
         packed = [layout.join([values[s] for s in slots]) for slots, layout in self.packs]

@@ -354,12 +354,10 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
         try:
             node = graph.cursor
             child = graph.step_to(_grad_op(1, (False,), retain), heads, False)
-            variables = [graph.sources[-1 - t] for t in child.grad.targets]
-            for v in variables:
-                if type(v) is not Variable or v.req != "write":
-                    graph.rollback()
-                    return False
-            if len(set(map(id, variables))) != len(variables):
+            sources = graph.sources
+            variables = [sources[-1 - t] for t in child.grad.targets]
+            written = [type(v) is Variable and v.req == "write" for v in variables]
+            if False in written or len(set(variables)) != len(variables):
                 graph.rollback()
                 return False
             places = graph.advance(node, child)

@@ -6,8 +6,10 @@ and out at each step. So a training program takes those of its own as one vector
 is. Nothing but a training program knows of this: whoever else wants such an array reads it, and then all pieces are cut
 out by one program (:meth:`Vector.array`).
 
-Invariants: a Packed never changes what it stands for. A vector is donated to the next step only when nobody but the
-handles and that step holds its pieces; otherwise they are cut out first.
+Invariants: a Packed never changes what it stands for, as long as anybody but its handle knows of it. A vector is
+donated to the next step only when nobody but the handles and that step holds its pieces; otherwise they are cut out
+first. Where nobody remembers them, not even weakly, the vector just gets its next value: handles and pieces stay, so a
+steady step does nothing for each weight.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
-from operator import attrgetter, is_, itemgetter
+from operator import itemgetter
 from typing import Any
+from weakref import getweakrefcount
 
 import jax
 import jax.numpy as jnp
@@ -78,12 +81,13 @@ layout_of = functools.cache(Layout)
 class Vector:
     """Arrays that are kept as one; ``value`` is put in by the program that computes it."""
 
-    __slots__ = ("arrays", "layout", "value")
+    __slots__ = ("found", "layout", "placed", "value")
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, value: Any = None) -> None:
         self.layout = layout
-        self.value: Any = None
-        self.arrays: list[Any] | None = None
+        self.value = value
+        self.found: tuple[Any, list[Any]] = (None, [])  # a value, and the arrays that were cut out of that
+        self.placed = False  # whether handles hold its pieces
 
     def array(self, number: int) -> jax.Array:
         """One of the arrays; the first time all of them are cut out.
@@ -93,25 +97,29 @@ class Vector:
         GraphError
             If the vector was given to a step.
         """
-        if self.arrays is None:
+        found = self.found
+        if found[0] is not self.value:
             with _cutting, jax.ensure_compile_time_eval():
-                if self.arrays is None:  # no other thread was faster
+                value, found = self.value, self.found
+                if found[0] is not value:  # no other thread was faster
                     try:
-                        self.arrays = self.layout.cut(self.value)
+                        found = self.found = value, self.layout.cut(value)
                     except (ValueError, RuntimeError):
-                        if self.value.is_deleted():
+                        if value.is_deleted():
                             raise GraphError(_GIVEN) from None
                         raise
                     counters.dispatches += 1
-        return self.arrays[number]
+        return found[1][number]
 
     @property
     def sample(self) -> jax.Array:
         """An array where these are."""
-        return self.value if self.arrays is None else self.arrays[0]
+        value, arrays = self.found
+        return arrays[0] if arrays and value is self.value else self.value
 
     def places(self) -> list[Packed]:
         """Return the values that handles hold, one for each array."""
+        self.placed = True
         return list(map(Packed, itertools.repeat(self), self.layout.numbers))
 
 
@@ -130,9 +138,6 @@ def resolved(value: Any) -> Any:
     if type(value) is Packed:
         return value.vector.array(value.number)
     return value.make() if type(value) is HostArray else value
-
-
-_vector, _number = attrgetter("vector"), attrgetter("number")
 
 
 class Join:
@@ -158,27 +163,32 @@ class Join:
         self.taken = itemgetter(*leaves)
         self.targets: Callable[[list[Any]], tuple[Any, ...]] = itemgetter(*outs) if outs else lambda _: ()
 
-    def vector(self, leaves: list[Any], first: bool) -> jax.Array:
+    def vector(self, leaves: list[Any], first: bool) -> Vector:
         """The vector of these leaves; `first` says that nothing is to be compiled for it.
 
-        Where the leaves are replaced, nobody else holds it.
+        Where the leaves are replaced, nobody else holds its value. It is ``placed`` if it may take the next one too.
         """
         packed = self.taken(leaves)
-        if all(map(is_, map(type, packed), itertools.repeat(Packed))):
-            vector = packed[0].vector
-            whole = vector.layout is self.layout and all(map(is_, map(_vector, packed), itertools.repeat(vector)))
-            if whole and list(map(_number, packed)) == self.numbers:
-                if self.outs and any_piece_held(packed):
+        vector = packed[0].vector if type(packed[0]) is Packed else None
+        # A vector whose pieces were cut out for others may have been given to a step since.
+        if vector is not None and vector.layout is self.layout and not vector.value.is_deleted():
+            if [p.number if type(p) is Packed and p.vector is vector else -1 for p in packed] == self.numbers:
+                if not self.outs:
+                    return vector
+                if any_piece_held(packed):
                     vector.array(0)
-                return vector.value
+                elif not any(map(getweakrefcount, packed)):
+                    vector.found = (None, [])
+                    return vector
+                return Vector(self.layout, vector.value)
         arrays: list[Any] = [np.zeros(a.shape, a.dtype) for a in self.layout.avals]
         for number, leaf in zip(self.numbers, packed, strict=True):
             arrays[number] = resolved(leaf)
         if first:
-            return on_device(self.layout.join(list(map(np.asarray, arrays))))
+            return Vector(self.layout, on_device(self.layout.join(list(map(np.asarray, arrays)))))
         counters.dispatches += 1
         with keeping_64_bits(self.layout.avals[0].wide):
-            return self.layout.joined(arrays)
+            return Vector(self.layout, self.layout.joined(arrays))
 
     def parted(self, vector: Any) -> list[tuple[int, Any]]:
         """The leaves of a vector, with their numbers."""

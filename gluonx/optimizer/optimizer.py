@@ -17,7 +17,7 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -248,8 +248,6 @@ class Optimizer:
 
     def _mults(self, indices: Iterable[Any], attribute: str) -> list[float]:
         params, table, names = self.param_dict, getattr(self, attribute), self.idx2name
-        if self._ordered[0] is indices:
-            return list(map(attrgetter(attribute), self._ordered[1]))
         if type(indices) is list and all(i in params for i in indices):
             self._ordered = (indices, [params[i] for i in indices])
         return [
@@ -307,8 +305,7 @@ class Optimizer:
 
     def _settings(self) -> tuple[Any, ...]:
         """All that a rule is closed over; equal settings give the same rule."""
-        own = tuple(getattr(self, name) for name in self.setting_names)
-        return (*own, self.clip_gradient, self.multi_precision, self.use_fused_step, self._updates_lazily())
+        return (*_reader(tuple(self.setting_names))(self), self._updates_lazily())
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
         """Give the pure update rule for the present settings.
@@ -380,8 +377,12 @@ class Optimizer:
             counts = [count]
         else:
             counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
-        lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
-        self._uniform = self._uniform and all(map(_all_equal, (counts, lr, wd)))
+        same, ordered = self._ordered
+        if same is indices:
+            lr, wd = [p.lr_mult for p in ordered], [p.wd_mult for p in ordered]
+        else:
+            lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
+        self._uniform = self._uniform and _all_equal(counts) and _all_equal(lr) and _all_equal(wd)
         rate = self._rate()
         self._decays = self._decays or self.wd != 0
         if self._uniform:
@@ -468,6 +469,12 @@ class Optimizer:
 def _takes_one(update: Any) -> bool:
     """Return whether `update` is MXNet 1's for one weight, ``update(self, index, weight, grad, state)``."""
     return list(inspect.signature(update).parameters)[1:2] == ["index"]
+
+
+@functools.cache
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads the settings `names` of an optimizer and those that all have; it runs at each step."""
+    return attrgetter(*names, "clip_gradient", "multi_precision", "use_fused_step")
 
 
 def _all_equal(values: list[Any]) -> bool:

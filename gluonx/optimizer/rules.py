@@ -151,12 +151,14 @@ class StepNumbers(NamedTuple):
 
     def follows(self, before: StepNumbers) -> bool:
         """Return whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
+        lr, wd, t, *rest = self
+        lr_before, wd_before, t_before, *rest_before = before
         return (
-            self.lr == before.lr
-            and self[3:] == before[3:]
-            and self.wd == before.wd
-            and (self.t[0] == before.t[0] + 1 if len(self.t) == 1 else self.t == [n + 1 for n in before.t])
-            and max(self.t) < _EXACT
+            lr == lr_before
+            and wd == wd_before
+            and rest == rest_before
+            and (t[0] == t_before[0] + 1 if len(t) == 1 else t == [n + 1 for n in t_before])
+            and max(t) < _EXACT
         )
 
 

@@ -3,6 +3,7 @@
 import copy
 import gc
 import threading
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -96,6 +97,31 @@ def test_a_step_keeps_them_together():
     assert "outputs; 7 input arrays for 12 values" in engine.explain()
     assert net[0].weight.shape == (4, 3) and net[0].weight.dtype == onp.float32
     assert str(net[0].weight.data().device) == "cpu(0)" and net[0].weight.data().nbytes == 48
+
+
+def test_a_steady_step_does_nothing_for_each_weight(monkeypatch):
+    """The handles keep their pieces and the vector gets its next value; who remembers a piece is shown a new one."""
+    net = made()
+    trainer = trainer_of(net, "sgd")
+    for _ in range(3):
+        step(net, trainer)
+    placed, weight, places = [], net[0].weight.data(), vectors.Vector.places
+    monkeypatch.setattr(vectors.Vector, "places", lambda self: placed.append(self) or places(self))
+    for _ in range(3):
+        before = weight.asnumpy()  # cut out, and not what is read after the step
+        step(net, trainer)
+        assert not onp.array_equal(weight.asnumpy(), before)
+    assert not placed
+    held = weight.value
+    before = number(held)
+    step(net, trainer)
+    assert len(placed) == 1 and held is not weight.value
+    onp.testing.assert_array_equal(number(held), before)
+    seen = weakref.ref(weight.value)
+    step(net, trainer)
+    assert len(placed) == 2 and seen() is not weight.value
+    step(net, trainer)
+    assert len(placed) == 2
 
 
 DISTURBANCES = {
@@ -243,6 +269,30 @@ def test_who_took_one_keeps_its_value(name):
         before = number(held)  # it was cut out before its vector was given away
         assert not onp.array_equal(before, net[0].weight.data().asnumpy())
     onp.testing.assert_array_equal(number(held), before)
+
+
+@pytest.mark.parametrize("take", ["set_data", "_assign"])
+def test_a_net_that_took_all_of_anothers_weights_steps_on_its_own(take):
+    """Its handles hold the pieces of a vector that was given to a step of the other net."""
+    net, other = made(), made()
+    trainer, own = trainer_of(net, "sgd"), trainer_of(other, "sgd")
+    for _ in range(2):
+        step(net, trainer), step(other, own, 2.0)
+    for name, p in net.collect_params().items():
+        target = other.collect_params()[name]
+        (target.set_data if take == "set_data" else target.data()._assign)(p.data())
+    del p, target
+    taken = values(net)
+    for _ in range(2):
+        step(net, trainer)
+    same(values(other), taken)
+    step(other, own)
+    assert not onp.array_equal(values(other)["0.weight"], taken["0.weight"])
+    twin = made()
+    for name, p in twin.collect_params().items():
+        p.set_data(taken[name])
+    step(twin, trainer_of(twin, "sgd"))
+    same(values(other), values(twin), 1e-5)
 
 
 @pytest.mark.parametrize("name", [n for n in ALIASES if "view" in n])
