@@ -6,7 +6,7 @@
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
 #   make bench-parallel   a step on eight fake devices, over the same by hand
-#   make bench-data   images a second of the loaders against the other frameworks'
+#   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
@@ -89,7 +89,7 @@ TORCH ?= torch
 
 .venv-torch/.done: | $(PY)
 	$(PY) -m venv .venv-torch
-	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install numpy opencv-python-headless $(TORCH)
+	.venv-torch/bin/python -m pip --disable-pip-version-check --quiet install numpy opencv-python-headless $(TORCH) torchvision
 	@touch $@
 
 # MXNet 2.0 was never built for a Python after 3.11, nor for a NumPy after 1.23.

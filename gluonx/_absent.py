@@ -20,7 +20,9 @@ CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels
 _MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
 _STORE = "it is a store over several processes: use jax.distributed, or a class by KVStoreBase.register"
 _QUANTIZED = "quantized operators are not here; XLA runs bfloat16 and float16 (net.cast)"
-_GRAPHS = "graph sampling on sparse arrays is not here"
+_GRAPHS = "samples graphs in MXNet's C library, for DGL; DGL itself has taken it over"
+_KL = "adds the gradient of a loss that it does not show; no public code that we know of uses it"
+_KL_INSTEAD = "add the divergence of the mean activation to the loss"
 _OWN_UPDATE = "steps of MXNet's own update; ours merges the moments of a batch in one operator"
 _OLDER_METHOD = "raises in MXNet too: it is a method of the older arrays"
 _FINANCE = "NumPy has removed its financial functions; MXNet's fall back to a NumPy that had them"
@@ -43,7 +45,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.contrib.text": ("", "the vectors are not fetched: give their file to text.embedding.CustomEmbedding"),
     "mxnet.dlpack": (C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'", ""),
     "mxnet.executor": ("", "call the symbol's bind, or write the net as a HybridBlock"),
-    "mxnet.gluon.block": (LATER, ""),
     "mxnet.gluon.contrib.data.text": ("", "read the files with gluonx.data"),
     "mxnet.gluon.data": (LATER, ""),
     "mxnet.gluon.rnn": (LATER, ""),
@@ -75,17 +76,22 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.kvstore.Horovod": ("XLA's collectives take its place", ""),
     "mxnet.kvstore.KVStoreServer": ("there are no server processes", ""),
     "mxnet.nd.CachedOp": (C_LIBRARY, "hybridize a block"),
+    **_each("mxnet.nd", "_DTYPE_MX_TO_NP _DTYPE_NP_TO_MX _GRAD_REQ_MAP _new_empty_handle", C_LIBRARY),
+    **_each(
+        "mxnet.nd",
+        "get_indexing_dispatch_code get_oshape_of_gather_nd_op indexing_key_expand_implicit_axes",
+        "a step of MXNet's own indexing",
+    ),
     "mxnet.nd.cvimdecode": ("", "use PIL or OpenCV, or gluonx.image"),
-    "mxnet.nd.imdecode": ("", "use mx.image.imdecode"),
+    "mxnet.nd.imdecode": ("deprecated in MXNet for `mx.image.imdecode`", "use mx.image.imdecode"),
+    "mxnet.nd.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
+    "mxnet.sym.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
     "mxnet.nd.load_frombuffer": ("", "use gluonx.files.load_arrays"),
     "mxnet.nd.rnn": ("", "use gluonx.rnn"),
     "mxnet.nd.*quantize*": ("", _QUANTIZED),
-    "mxnet.nd.*intgemm*": ("", _QUANTIZED),
     "mxnet.nd.*dgl*": ("", _GRAPHS),
-    "mxnet.nd.*edge_id*": ("", _GRAPHS),
     "mxnet.nd.*RROIAlign*": ("", "use contrib.ROIAlign"),
     "mxnet.nd.*hawkes*": ("", "write it with gluonx.npx.foreach"),
-    "mxnet.nd.*getnnz*": ("", "sparse arrays are not here"),
     **_each("mxnet.np", "mirr npv pmt ppmt pv rate", _FINANCE),
     **_each(
         "mxnet.np.ndarray",
@@ -93,6 +99,8 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "tostype",
         _OLDER_METHOD,
     ),
+    "mxnet.test_utils.Features.move_to_end": ("of the dict that MXNet's class happens to be", ""),
+    "mxnet.test_utils.np_symbol.*": ("", "symbols find methods by the table of operators; MXNet writes each out"),
     "mxnet.test_utils.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.numpy_fallback": ("wraps NumPy's functions for MXNet's own modules; ours need no fallback", ""),
@@ -101,7 +109,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.recordio.RecordIOHandle": (C_LIBRARY, ""),
     **_each(
         "mxnet.operator",
-        "NDArray NDArrayOp NumpyOp OpHandle OperatorArguments PythonOp Structure c_bool c_char c_char_p c_int_p "
+        "NDArray NDArrayOp NumpyOp OpHandle PythonOp Structure c_bool c_char c_char_p c_int_p "
         "ctypes2numpy_shared mx_float mx_int pointer",
         C_LIBRARY,
     ),

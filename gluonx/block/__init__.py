@@ -4,8 +4,17 @@
 `functional` the pure view of a net, `summary` its table, and `fusion` how several parameters are kept as one array.
 """
 
+from typing import Any as _Any
+
+from gluonx import extensions as _extensions
 from gluonx.block.block import Block as Block
 from gluonx.block.block import HookHandle as HookHandle
 from gluonx.block.block import HybridBlock as HybridBlock
 
 __all__ = ["Block", "HookHandle", "HybridBlock"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "SymbolBlock":  # MXNet has it in this module too
+        return _extensions.NAMES["gluonx.nn.SymbolBlock"]
+    raise AttributeError(f"module 'gluonx.block' has no attribute {name!r}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as onp
@@ -27,8 +27,11 @@ from gluonx.errors import ShapeError
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "OperatorArguments",
     "custom",
     "get_all_registered_operators",
+    "get_all_registered_operators_grouped",
+    "get_operator_arguments",
     "prop_of",
     "register",
     "run",
@@ -97,6 +100,23 @@ class CustomOpProp:
         """Element types of inputs, outputs and states; the first input's by default."""
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
+    def infer_storage_type(self, in_stype: list[str]) -> Any:
+        """Storage of inputs, outputs and states: all dense, which is how a custom operator is given its arrays."""
+        dense = ["default"]
+        return in_stype, dense * len(self.list_outputs()), dense * len(self.list_auxiliary_states())
+
+    def infer_storage_type_backward(
+        self,
+        ograd_stype: list[str],
+        in_stype: list[str],
+        out_stype: list[str],
+        igrad_stype: list[str],
+        aux_stype: list[str],
+    ) -> Any:
+        """Storage of what backward sees and gives: all dense."""
+        given = (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype)
+        return tuple([["default"] * len(stypes) for stypes in given])
+
     def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
         """Return the `CustomOp` that computes."""
         return CustomOp()
@@ -114,6 +134,44 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
         return prop
 
     return decorate
+
+
+class OperatorArguments(NamedTuple):
+    """The arguments of an operator: how many, their names, and what each takes, in MXNet's words."""
+
+    narg: int
+    names: list[str]
+    types: list[str]
+
+
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """The arguments of a legacy operator, arrays first.
+
+    Raises
+    ------
+    KeyError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> get_operator_arguments("Flatten")
+    OperatorArguments(narg=1, names=['data'], types=['NDArray-or-Symbol'])
+    """
+    from gluonx.compat.operators.table import get_legacy
+
+    op = get_legacy(op_name)
+    arrays = "NDArray-or-Symbol[]" if op.variadic else "NDArray-or-Symbol"
+    types = [arrays] * len(op.inputs)
+    for attr in op.attrs.values():
+        types.append(f"{attr.kind}, required" if attr.required else f"{attr.kind}, optional, default={attr.default!r}")
+    return OperatorArguments(len(types), [*op.inputs, *op.attrs], types)
+
+
+def get_all_registered_operators_grouped() -> dict[str, list[str]]:
+    """Every legacy operator with all its names."""
+    from gluonx.compat.operators.table import TABLE
+
+    return {name: [name, *op.aliases] for name, op in sorted(TABLE.items()) if name == op.name}
 
 
 def get_all_registered_operators() -> list[str]:

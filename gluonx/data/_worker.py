@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gluonx.data._host import device_sample, gatherer, host_item, host_tree, run_batchify
-from gluonx.data._wire import Message, check, receive, send
+from gluonx.data._wire import Message, check, receive, send, send_batches
 from gluonx.data.batchify import Stack
 from gluonx.ops import prng
 
@@ -97,6 +97,7 @@ def _brief(indices: Sequence[Any], most: int = 8) -> str:
 def worker_main(sock: socket.socket) -> None:
     """The worker process: answers tasks until the other end closes."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    send_batches()
     try:
         loaded = _load(sock)
         if isinstance(loaded, Failure):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.data._host import as_host, device_batch, host_array, is_batchable, run_batchify
+from gluonx.data._wire import empty
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack"]
 
@@ -237,7 +238,10 @@ def _stack(samples: list[Any]) -> np.ndarray:
     shapes = {np.shape(sample) for sample in samples}
     if len(shapes) > 1:
         raise ValueError(f"samples of one shape are needed, got shapes {sorted(shapes)}; batchify.Pad() fills them up")
-    return _numbers(np.stack(samples))
+    dtype = samples[0].dtype
+    if not is_batchable(dtype) or any(sample.dtype != dtype for sample in samples):
+        return _numbers(np.stack(samples))
+    return np.stack(samples, out=empty((len(samples), *samples[0].shape), dtype))
 
 
 def _kind(sample: Any) -> str:

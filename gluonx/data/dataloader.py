@@ -17,7 +17,7 @@ from __future__ import annotations
 import concurrent.futures
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gluonx._frames import warn
@@ -147,6 +147,29 @@ class DataLoader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def state_dict(self, within_epoch: bool = False) -> dict[str, Any]:
+        """What an epoch leaves to the next: the indices that a batch sampler with ``last_batch='rollover'`` kept.
+
+        Parameters
+        ----------
+        within_epoch : bool
+            Whether the epoch that has begun shall begin again, instead of the next one.
+
+        Examples
+        --------
+        >>> loader = DataLoader(range(5), batch_size=2, last_batch="rollover")
+        >>> len(list(loader)), loader.state_dict()
+        (2, {'left': [4]})
+        """
+        batches = self._batch_sampler
+        return batches.state_dict(within_epoch) if isinstance(batches, BatchSampler) else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Let the next epoch begin with what `state_dict` gave."""
+        if state and isinstance(self._batch_sampler, BatchSampler):
+            self._ahead = None
+            self._batch_sampler.load_state_dict(state)
 
     def close(self) -> None:
         """End the workers now. The loader may be iterated over again; that starts new ones."""

@@ -7,7 +7,7 @@ with any number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gluonx.ops.prng import host_rng
@@ -168,9 +168,11 @@ class BatchSampler(Sampler):
         self._batch_size = _count(batch_size, "batch_size", least=1)
         self._last_batch = last_batch
         self._left: list[Any] = []  # what the last pass rolled over
+        self._taken: list[Any] = []  # what this pass, or the last, began with
 
     def __iter__(self) -> Iterator[list[Any]]:
         batch, self._left = self._left, []
+        self._taken = list(batch)
         for index in self._sampler:
             batch.append(index)
             if len(batch) == self._batch_size:
@@ -180,6 +182,15 @@ class BatchSampler(Sampler):
             yield batch
         elif batch and self._last_batch == "rollover":
             self._left = batch
+
+    def state_dict(self, within_pass: bool = False) -> dict[str, list[Any]]:
+        """What was rolled over: for the next pass, or for this one to begin again."""
+        left = self._taken if within_pass else self._left
+        return {"left": [index.__index__() if hasattr(index, "__index__") else index for index in left]}
+
+    def load_state_dict(self, state: Mapping[str, Sequence[Any]]) -> None:
+        """Begin the next pass with what `state_dict` gave."""
+        self._left = list(state["left"])
 
     def __len__(self) -> int:
         total = len(self._left) + len(self._sampler)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gluonx._frames import warn
+from gluonx.data import DataLoader
 from gluonx.errors import FormatError, GluonxError
 from gluonx.estimator.estimator import Progress, get_random_state, set_random_state
 from gluonx.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
@@ -267,10 +268,16 @@ def _description(estimator: Any) -> dict[str, Any]:
         "batch_in_epoch": progress.batch_in_epoch,
         "epoch_random": progress.epoch_random if progress.batch_in_epoch else None,
         "random": get_random_state(),
+        "loader": _state_of_loader(estimator.train_loader, within_epoch=progress.batch_in_epoch > 0),
         "loss_scale": None if estimator.trainer._scaler is None else estimator.trainer._scaler.state_dict(),
         "handlers": [[type(h).__name__, h.state_dict()] for h in estimator.event_handlers],
         "metrics": [m.state_dict() for m in estimator.train_metrics] if progress.batch_in_epoch else [],
     }
+
+
+def _state_of_loader(loader: Any, within_epoch: bool) -> dict[str, Any]:
+    """Return what a loader of ours keeps for another epoch; of any other nothing is known."""
+    return loader.state_dict(within_epoch) if isinstance(loader, DataLoader) else {}
 
 
 def _progress_of(kept: dict[str, Any], path: str) -> Progress:
@@ -304,6 +311,8 @@ def _go_on(estimator: Any, progress: Progress, kept: dict[str, Any] | None) -> N
         return
     if kept["loss_scale"] is not None and estimator.trainer._scaler is not None:
         estimator.trainer._scaler.load_state_dict(kept["loss_scale"])
+    if isinstance(estimator.train_loader, DataLoader):
+        estimator.train_loader.load_state_dict(kept.get("loader", {}))
     states = [(name, state) for name, state in kept["handlers"]]
     for handler in estimator.event_handlers:
         mine = next((entry for entry in states if entry[0] == type(handler).__name__), None)

@@ -275,6 +275,7 @@ class Estimator:
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         self.batches_per_epoch = len(train_data) if hasattr(train_data, "__len__") else None
         self.progress = Progress()
+        self.train_loader = train_data
         self.event_handlers = handlers = self._fit_handlers(val_data, event_handlers)
         self._event(TrainBegin, "train_begin")
         go_on = True

@@ -466,7 +466,7 @@ class ndarray(Arithmetic, Handle):
 
     def __reduce__(self) -> Any:
         req = None if self.variable is None else self.variable.req
-        return _unpickle, (self.asnumpy(), req, _grad_stype(self))
+        return _unpickle_np, (self.asnumpy(), req, _grad_stype(self))
 
     # -- gradients -------------------------------------------------------------------------------------------------
 
@@ -863,6 +863,14 @@ def _grad_stype(array: ndarray) -> str:
 
 def _unpickle(value: np.ndarray, grad_req: str | None, stype: str = "default") -> ndarray:
     array = new_handle(on_device(copied(value)))  # pickle's buffers may be somebody's memory
+    if grad_req is not None:
+        array.attach_grad(grad_req, stype)
+    return array
+
+
+def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray:
+    """The array of a pickle as such, also while `gluonx.compat` hands NDArrays to users; `_unpickle` gives those."""
+    array = twin_of(new_handle(on_device(copied(value))), ndarray)
     if grad_req is not None:
         array.attach_grad(grad_req, stype)
     return array

@@ -431,8 +431,13 @@ class Chi2(Gamma):
     arg_constraints: ClassVar = {"df": C.Positive()}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
-        (self.df,) = as_parameters(df)
+        (self._df,) = as_parameters(df)
         super(Gamma, self).__init__(event_dim=0, validate_args=validate_args)
+
+    @property
+    def df(self) -> Any:
+        """Degrees of freedom."""
+        return self._df
 
     @property
     def shape(self) -> Any:

@@ -508,3 +508,13 @@ def test_files_of_version_2(mx2, tmp_path):
     for what, kind in (([a], ndarray), ([a, a], list), ({"x": a}, dict)):
         mx.nd.save(tmp_path / "old", what)
         assert isinstance(mx.npx.load(tmp_path / "old"), kind)
+
+
+def test_arrays_come_out_of_a_pickle_as_what_they_were(mx):
+    modern, classic = mx.np.arange(3.0), mx.nd.arange(3)
+    classic.attach_grad("add")
+    for x in (modern, classic):
+        again = pickle.loads(pickle.dumps(x))
+        assert is_nd(again) is is_nd(x)
+        assert again.asnumpy().tolist() == [0, 1, 2]
+    assert again.grad is not None

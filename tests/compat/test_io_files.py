@@ -385,6 +385,9 @@ def test_csv_files_of_other_lengths(folder, tmp_path):
     (tmp_path / "few.csv").write_text("1\n2\n")
     with pytest.raises(FormatError, match=r"few.csv' has 2 rows of labels, but '.*rows.csv' has more"):
         list(made(folder, "csv", label_csv=str(tmp_path / "few.csv")))
+    (tmp_path / "many.csv").write_text("1\n" * 99)
+    with pytest.raises(FormatError, match=r"many.csv' has more rows of labels than '.*rows.csv' has rows"):
+        list(made(folder, "csv", label_csv=str(tmp_path / "many.csv")))
     (tmp_path / "none.csv").write_text("\n")
     with pytest.raises(FormatError, match=r"no sample in '.*none.csv'"):
         next(made(folder, "csv", data_csv=str(tmp_path / "none.csv")))

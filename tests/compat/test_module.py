@@ -394,3 +394,47 @@ def test_under_compat():
         assert isinstance(module.get_outputs()[0], mxnet.nd.NDArray)
     finally:
         compat.uninstall()
+
+
+def factorization_machine(**stypes):
+    """As MXNet 1's example of sparse symbols has it; and the same of dense operators, without `stypes`."""
+    ops = sym.sparse if stypes else sym
+    x = sym.var("data", **({"stype": "csr"} if stypes else {}))
+    v, w = (sym.var(name, shape=shape, **stypes) for name, shape in (("v", (6, 3)), ("w", (6, 1))))
+    own = sym._internal._square_sum(data=v, axis=1, keepdims=True) if stypes else sym.sum(v * v, axis=1, keepdims=True)
+    pairs = sym.sum(sym.square(ops.dot(x, v)), axis=1, keepdims=True) - ops.dot(sym.square(x), own)
+    score = sym.broadcast_add(ops.dot(x, w) + 0.5 * pairs, sym.var("w0", shape=(1,)))
+    return sym.LogisticRegressionOutput(data=score, label=sym.var("softmax_label"))
+
+
+@pytest.mark.filterwarnings("ignore:an operator without a rule for csr storage")
+def test_sparse_symbols_train_as_dense_ones():
+    """Their storage is dense, see docs/sparse.md; their numbers are right."""
+    shown = onp.maximum(X, 0)
+    weights = [RNG.uniform(-1, 1, shape).astype("float32") for shape in ((6, 3), (6, 1), (1,))]
+    trained = []
+    for symbol, rows in (
+        (factorization_machine(stype="row_sparse"), nd.sparse.csr_matrix(shown)),
+        (factorization_machine(), shown),
+    ):
+        batches = NDArrayIter(rows, Y, batch_size=5, last_batch_handle="discard")
+        module = Module(symbol)
+        module.bind(batches.provide_data, batches.provide_label)
+        module.init_params(arg_params=dict(zip(("v", "w", "w0"), map(nd.array, weights), strict=True)))
+        module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.05})
+        for batch in batches:
+            module.prepare(batch, sparse_row_id_fn=lambda batch: {"w": batch.data[0].indices})
+            module.forward_backward(batch)
+            module.update()
+        trained.append([value.asnumpy() for _, value in sorted(module.get_params()[0].items())])
+        trained[-1].append(module.get_outputs()[0].asnumpy())
+    v, w, w0 = weights
+    for sparse, dense in zip(*trained, strict=True):
+        onp.testing.assert_allclose(sparse, dense, 1e-5, 1e-6)
+    assert abs(trained[0][0] - v).max() > 0.01  # it learned
+    executor = factorization_machine(stype="row_sparse").bind(
+        mx.cpu(),
+        {"data": nd.array(shown), "v": nd.array(v), "w": nd.array(w), "w0": nd.array(w0), "softmax_label": nd.array(Y)},
+    )
+    score = (shown @ w)[:, 0] + 0.5 * ((shown @ v) ** 2 - shown**2 @ v**2).sum(1) + w0
+    onp.testing.assert_allclose(executor.forward()[0].asnumpy()[:, 0], 1 / (1 + onp.exp(-score)), 1e-5, 1e-6)

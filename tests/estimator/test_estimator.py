@@ -145,6 +145,10 @@ class Interrupt(estimator.BatchEnd):
             raise Interrupted
 
 
+def seeded(number):
+    mx.random.seed(number), onp.random.seed(number), random.seed(number)
+
+
 # 5 batches an epoch: at the end of an epoch, in the middle of one, and at the very end of one.
 PERIODS = [((1, None), 12), ((None, 3), 8), ((None, 5), 7), ((1, 2), 13)]
 LENGTHS = [{"epochs": 4}, {"batches": 17}]
@@ -178,9 +182,6 @@ def test_resumes_to_the_bit(loader, tmp_path, periods, at, length):
         est.fit(loader, loader, event_handlers=handlers, **length)
         return est, handlers
 
-    def seeded(number):
-        mx.random.seed(number), onp.random.seed(number), random.seed(number)
-
     seeded(7)
     whole, told = train(tmp_path / "whole")
     expected = state(whole, tmp_path)
@@ -195,6 +196,28 @@ def test_resumes_to_the_bit(loader, tmp_path, periods, at, length):
     assert_same_bits(state(again, tmp_path), expected)
     assert sorted(p.name for p in (tmp_path / "parts").iterdir()) == names
     assert [h.state_dict() for h in handlers] == [h.state_dict() for h in told]
+
+
+@pytest.mark.parametrize(("period", "at"), [((1, None), 5), ((None, 1), 5)], ids=str)
+def test_what_a_loader_rolled_over_is_resumed_too(tmp_path, period, at):
+    x = onp.random.default_rng(3).normal(size=(11, 4)).astype("float32")
+    samples = data.ArrayDataset(x, onp.arange(11) % 3)
+
+    def train(folder, stop=None):
+        loader = data.DataLoader(samples, 4, shuffle=True, last_batch="rollover")  # epochs of 2, 3, 3, 2 batches
+        saving = estimator.CheckpointHandler(
+            folder, epoch_period=period[0], batch_period=period[1], resume_from_checkpoint=True
+        )
+        est = fitter()
+        est.fit(loader, epochs=4, event_handlers=[saving, Interrupt(stop)])
+        return state(est, tmp_path)
+
+    seeded(7)
+    expected = train(tmp_path / "whole")
+    seeded(7)
+    with pytest.raises(Interrupted):
+        train(tmp_path / "parts", stop=at)
+    assert_same_bits(train(tmp_path / "parts"), expected)
 
 
 class Scaled(estimator.BatchProcessor):

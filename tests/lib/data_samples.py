@@ -149,3 +149,13 @@ class XLAStarted:
 
     def on_host(self, *sample):
         return np.array([Backends()[0] == 1])
+
+
+class Blank:
+    """Pictures of one colour, which cost nothing to make."""
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        return np.full((3, 224, 224), index, np.float32)

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from gluonx.data import DataLoader, SimpleDataset, batchify
+from gluonx.data import DataLoader, SimpleDataset, _wire, batchify
 from gluonx.data._pool import RemoteTraceback
 from gluonx.errors import GluonxError
 from lib import data_samples
@@ -433,3 +434,39 @@ def test_batchify_settings_reach_the_workers():
     pad = batchify.Pad(val=9, round_to=4)
     with DataLoader(SimpleDataset([[1], [1, 2]]), 2, num_workers=1, batchify_fn=pad) as loader:
         assert next(iter(loader)).asnumpy().tolist() == [[1, 9, 9, 9], [1, 2, 9, 9]]
+
+
+def test_a_batch_is_sent_where_it_lies(monkeypatch):
+    monkeypatch.setattr(_wire, "_sends", True)
+    batch, other = _wire.empty((3, 1 << 18), np.dtype(np.float32)), np.arange(30000.0)
+    batch[:] = 1
+    here, there = socket.socketpair()
+    with here, there:
+        _wire.send(here, [batch, other, batch[0], "text"])
+        same, *rest = _wire.receive(there)
+    batch[2, 5] = 7
+    assert same[2, 5] == 7 and same.sum() == batch.sum()
+    assert rest[0].tolist() == other.tolist() and rest[1].tolist() == [1] * (1 << 18) and rest[2] == "text"
+    assert len(_wire._files) == 1
+    del batch
+    assert not _wire._files
+    assert _wire.empty((3,), np.dtype(np.float32)).base is None
+
+
+@pytest.mark.slow
+@every_kind
+def test_memory_is_flat_over_20_epochs(kind):
+    def in_use():
+        gc.collect()
+        this = psutil.Process()
+        return sum(p.memory_info().rss for p in (this, *this.children(recursive=True)))
+
+    batch = 16 * 3 * 224 * 224 * 4
+    with DataLoader(data_samples.Blank(), 16, shuffle=True, **kind) as loader:
+        for epoch in range(23):
+            for x in loader:
+                x.wait_to_read()
+            if epoch == 2:
+                before = in_use()
+        del x
+        assert in_use() - before < 6 * batch  # of the 80 that were loaded since

@@ -58,7 +58,7 @@ class _CSV(NamedTuple):
             label = onp.zeros(self.label_shape, self.dtype)
             yield from (_Row(place, row, label) for place, row in enumerate(data))
             return
-        labels = self._lines(self.labels, math.prod(self.label_shape))
+        labels, found = self._lines(self.labels, math.prod(self.label_shape)), False
         for place, row in enumerate(data):
             label = next(labels, None)
             if label is None:
@@ -66,6 +66,9 @@ class _CSV(NamedTuple):
                     f"CSVIter: '{self.labels}' has {place} rows of labels, but '{self.path}' has more rows"
                 )
             yield _Row(place, row, label)
+            found = True
+        if found and next(labels, None) is not None:
+            raise FormatError(f"CSVIter: '{self.labels}' has more rows of labels than '{self.path}' has rows")
 
     def _lines(self, path: str, width: int) -> Iterator[onp.ndarray]:
         start = 1

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as onp
+
 from gluonx import np, npx
+from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.names import lookup, public_names
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
+from gluonx.sparse import CSRNDArray
 
-__all__ = ["cond", "foreach", "rand_zipfian", "while_loop"]
+__all__ = ["cond", "edge_id", "foreach", "getnnz", "rand_zipfian", "while_loop"]
 
 
 def _with_nd(function: Any) -> Any:
@@ -45,6 +49,57 @@ def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: Any =
         return np.log((wide + 2.0) / (wide + 1.0)) / log_range * num_sampled
 
     return as_nd(sampled), as_nd(expected(true_classes)), as_nd(expected(sampled))
+
+
+def getnnz(data: CSRNDArray, axis: int | None = None) -> Any:
+    """Count the values that a csr matrix stores: all, along `axis` 0 those of each column, along 1 those of each row.
+
+    Returns
+    -------
+    NDArray of int64, shape (1,), (columns,) or (rows,)
+
+    Examples
+    --------
+    >>> from gluonx.compat.nd import sparse
+    >>> getnnz(sparse.csr_matrix([[0, 1], [2, 3]]), axis=1).asnumpy().tolist()
+    [1, 2]
+    """
+    _need_csr("getnnz", data)
+    columns, starts = (part.asnumpy() for part in (data.indices, data.indptr))
+    if axis is None:
+        count = starts[-1:]
+    elif axis in (0, 1, -1, -2):
+        count = onp.bincount(columns, minlength=data.shape[1]) if axis in (0, -2) else onp.diff(starts)
+    else:
+        raise ValueError(f"getnnz: axis must be 0, 1 or None, got {axis!r}")
+    return array(count, dtype="int64")
+
+
+def edge_id(data: CSRNDArray, u: Any, v: Any) -> Any:
+    """Read a csr matrix of edges at ``(u[i], v[i])``; -1 where it stores nothing.
+
+    Examples
+    --------
+    >>> from gluonx.compat.nd import sparse
+    >>> graph = sparse.csr_matrix([[0, 7], [8, 9]])
+    >>> edge_id(graph, array([0, 1]), array([1, 1])).asnumpy().tolist()
+    [7.0, 9.0]
+    """
+    _need_csr("edge_id", data)
+    values, columns, starts = (part.asnumpy() for part in (data.data, data.indices, data.indptr))
+    found = onp.full(u.shape, -1, values.dtype)
+    for i, (row, column) in enumerate(zip(*(x.asnumpy().astype("int64").tolist() for x in (u, v)), strict=True)):
+        if not 0 <= row < data.shape[0]:
+            raise IndexError(f"edge_id: there is no row {row} in a matrix of shape {data.shape}")
+        where = onp.flatnonzero(columns[starts[row] : starts[row + 1]] == column)
+        if where.size:
+            found[i] = values[starts[row] + where[0]]
+    return array(found, dtype=found.dtype)
+
+
+def _need_csr(name: str, data: Any) -> None:
+    if not isinstance(data, CSRNDArray):
+        raise TypeError(f"{name}: a csr matrix was expected, got {type(data).__name__}")
 
 
 def __getattr__(name: str) -> Any:

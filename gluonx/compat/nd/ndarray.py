@@ -22,8 +22,10 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred import core as engine
-from gluonx.deferred.core import Handle, set_handle_class, twin_of
+from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
+from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
+from gluonx.host import copied
 from gluonx.np.handle import Detached, View, is_readable, ndarray
 
 __all__ = ["NDArray", "as_nd", "as_np", "held_as_nd", "uses_nd_arrays", "use_nd_arrays"]
@@ -250,6 +252,9 @@ class NDArray(ndarray, metaclass=_Kind):
 
         return kinds.shared_np(self)
 
+    def __reduce__(self) -> Any:
+        return _unpickle_nd, super().__reduce__()[1]
+
     def as_nd_ndarray(self) -> Any:
         """Itself."""
         return self
@@ -291,6 +296,13 @@ class NDArray(ndarray, metaclass=_Kind):
     def grad(self) -> Any:
         """The gradient that the last backward left here."""
         return held_as_nd(super().grad)
+
+
+def _unpickle_nd(value: onp.ndarray, grad_req: str | None, stype: str) -> NDArray:
+    array = as_nd(new_handle(on_device(copied(value))))
+    if grad_req is not None:
+        array.attach_grad(grad_req, stype)
+    return array
 
 
 class _NDView(View, NDArray):

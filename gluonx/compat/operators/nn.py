@@ -6,7 +6,7 @@ from typing import Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.reduce import at_least_1d
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import TABLE, core, row
 from gluonx.errors import ShapeError
 
 __all__: list[str] = []
@@ -356,6 +356,50 @@ for _name, _via, _words in (
         via=_via,
         nout=1 if _via == "dequantize" else 3,
     )
+
+
+def _quantized_reshape(a: Any, data: Any, low: Any, high: Any) -> Any:
+    shaped = TABLE["Reshape"].run((data,), a)
+    return (shaped, *core("quantized_flatten", data, low, high)[1:])
+
+
+row(
+    "_contrib_quantized_reshape(data, min_data, max_data; "
+    "shape: shape=(), reverse: bool=False, target_shape: shape=(), keep_highest: bool=False)",
+    _quantized_reshape,
+    via="reshape quantized_flatten",
+    alias="quantized_reshape",
+    nout=3,
+)
+row(
+    "_contrib_quantized_transpose(data, min_data, max_data; axes: shape=())",
+    lambda a, *x: core("quantized_transpose", *x, axes=tuple(a.axes) or None),
+    via="quantized_transpose",
+    alias="quantized_transpose",
+    nout=3,
+)
+for _name, _words in (
+    ("maxabsolute", "data"),
+    ("prepare_data", "data, maxabs"),
+    ("prepare_weight", "weight, maxabs?; already_quantized: bool=False"),
+    ("take_weight", "weight, indices"),
+):
+    row(
+        f"_contrib_intgemm_{_name}({_words})",
+        lambda a, *x, via=f"intgemm_{_name}": core(via, *x, **a),
+        via=f"intgemm_{_name}",
+    )
+
+
+@row(
+    "_contrib_intgemm_fully_connected(data, weight, scaling?, bias?; num_hidden: int, no_bias: bool=False, "
+    "flatten: bool=True, out_type: {float32 int32}=float32)",
+    via="intgemm_fully_connected",
+    needs={"scaling": lambda a: a.out_type == "float32", **_HAS_BIAS},
+)
+def _intgemm_fully_connected(a: Any, data: Any, weight: Any, *others: Any) -> Any:
+    scaling, bias = (*others, None, None)[:2] if a.out_type == "float32" else (None, (*others, None)[0])
+    return core("intgemm_fully_connected", data, weight, scaling, bias, **a)
 
 
 @row("all_finite(data; init_output: bool=True)", via="isfinite all")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 
+from gluonx.compat.operators import densities as densities
 from gluonx.compat.operators import elementwise as elementwise
 from gluonx.compat.operators import linalg as linalg
 from gluonx.compat.operators import nn as nn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -140,8 +141,29 @@ class Space:
 contrib: Any = Space("contrib", "_contrib_", "")
 contrib.foreach, contrib.while_loop, contrib.cond = loops.foreach, loops.while_loop, loops.cond
 linalg = Space("linalg", "_linalg_")
-random = Space("random", "_random_", "_sample_", "_")
+random: Any = Space("random", "_random_", "_sample_", "_")
 image = Space("image", "_image_")
+
+
+def _randn(*shape: int, loc: float = 0, scale: float = 1, dtype: str | None = None, **kwargs: Any) -> Symbol:
+    """A symbol of normally distributed numbers, of the shape that stands in the arguments."""
+    return random.normal(loc=loc, scale=scale, shape=shape, dtype=dtype, **kwargs)
+
+
+def _rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
+    """Class numbers, the small ones often, and how often these and `true_classes` are expected among them."""
+    log_range = math.log(range_max + 1)
+    drawn = find("exp")(random.uniform(low=0.0, high=log_range, shape=(num_sampled,)))
+    sampled = (find("cast")(drawn, dtype="int32") - 1) % range_max
+
+    def expected(classes: Symbol) -> Symbol:
+        wide = find("cast")(classes, dtype="float32")
+        return find("log")((wide + 2.0) / (wide + 1.0)) / log_range * num_sampled
+
+    return sampled, expected(true_classes), expected(sampled)
+
+
+random.randn, contrib.rand_zipfian = _randn, _rand_zipfian
 sparse = Space("sparse", "_sparse_", "")
 np = Space("np", "_npi_", "_np_", "")
 npx = Space("npx", "_npx_", "_npi_", "")
