@@ -45,7 +45,7 @@ from gluonx.export import serve
 from gluonx.files import atomic_directory, load_arrays, save_arrays
 from gluonx.host import copied, to_jax
 
-__all__ = ["Artifact", "InputSpec", "Signature", "load_artifact", "save_artifact"]
+__all__ = ["Artifact", "InputSpec", "Signature", "check_inputs", "load_artifact", "save_artifact"]
 
 FORMAT = "gluonx-artifact"
 FORMAT_VERSION = 1
@@ -500,6 +500,11 @@ class Artifact:
         with keeping_64_bits(self.model["x64"]):
             return serve.tree(self.model["output_tree"], self.exported.call(dict(params), *self._checked(inputs)))
 
+    def run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Run the model on arrays that fit the signature, which is not checked, and without their nesting."""
+        with keeping_64_bits(self.model["x64"]):
+            return [np.asarray(out) for out in self._run(*arrays)]
+
     def _checked(self, inputs: tuple[Any, ...]) -> list[jax.Array]:
         leaves, structure = jax.tree.flatten(inputs)
         if structure == self._structure:  # else there are no inputs to go by, which `_check` tells
@@ -514,7 +519,7 @@ class Artifact:
         if structure != self._structure:
             names = ", ".join(spec.name for spec in self.signature.inputs)
             raise ShapeError(f"expected inputs ({names}) nested as {self._structure}, got {structure}")
-        _check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
+        check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
 
     def __repr__(self) -> str:
         return f"Artifact('{self.path}', {self.signature}, {len(self.params)} parameters)"
@@ -528,7 +533,14 @@ def _taken(leaf: Any, wide: bool) -> jax.Array:
         return jnp.asarray(copied(leaf))
 
 
-def _check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
+def check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
+    """Refuse arrays, one for each input, that do not fit a signature.
+
+    Raises
+    ------
+    ShapeError
+        If a dtype, rank or size does not fit; the message names the input and the dimension.
+    """
     sizes: dict[str, tuple[int, str]] = {}
     for spec, array in zip(signature.inputs, arrays):
         got = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
