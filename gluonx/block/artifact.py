@@ -87,8 +87,13 @@ class LoadedBlock(HybridBlock):
         handles = [leaf if isinstance(leaf, ndarray) else gnp.array(leaf) for leaf in leaves]
         return serve.tree(self.artifact.model["output_tree"], own["_program"](values, handles))
 
-    def predictor(self, buckets: Sequence[int] = BUCKETS, warm_up: bool = False) -> Predictor:
-        """A function of NumPy arrays for servers, with the parameters as they are now; see :class:`Predictor`."""
+    def predictor(self, buckets: Sequence[int] | None = None, warm_up: bool = False) -> Predictor:
+        """A function of NumPy arrays for servers, with the parameters as they are now; see :class:`Predictor`.
+
+        Without `buckets` it takes those that the net was exported with, or 1, 2, 4 and so on up to 32.
+        """
+        if buckets is None:
+            buckets = self.artifact.model.get("buckets") or BUCKETS
         params = {name: self._reg_params[name].data()._read() for name in self.__dict__["_names"]}
         made = Predictor(self.artifact, params, buckets)
         if warm_up:

@@ -62,7 +62,7 @@ class Predictor:
         if bad or not self.buckets:
             bounds = f"{low} to {'any size' if high is None else high}"
             raise ShapeError(f"buckets must be sizes from {bounds}, the bounds of '{self.name}'; got {list(buckets)}")
-        self._run = jax.jit(lambda *leaves: artifact.exported.call(params, *leaves))
+        self._params = params
         self._compiled: dict[tuple[Any, ...], Any] = {}
         self._lock = threading.Lock()
 
@@ -131,8 +131,11 @@ class Predictor:
                 found = self._compiled.get(key)
                 if found is None:
                     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays]
+                    program = self.artifact.program(arrays[0].shape[0])
                     with keeping_64_bits(self.artifact.model["x64"]):
-                        found = self._compiled[key] = self._run.lower(*structs).compile()
+                        # As constants the weights are prepared once, at compile time; as arguments, at each call.
+                        run = jax.jit(lambda *leaves: program.call(self._params, *leaves))
+                        found = self._compiled[key] = run.lower(*structs).compile()
         return found
 
     def warm_up(self) -> None:

@@ -79,8 +79,9 @@ class Runtime(MLModel):
     settings : mlserver.ModelSettings
         ``parameters.uri`` is the artifact's folder. ``max_batch_size`` is the largest batch (32; 1 runs each request
         by itself), ``max_batch_time`` for how many seconds a batch waits for more (0: it takes what came while the one
-        before it ran). In ``parameters.extra``: ``buckets``, the batch sizes that are compiled (1, 2, 4 and so on up to
-        the largest), and ``max_waiting``, how many samples may wait before requests are refused with status 503 (4096).
+        before it ran). In ``parameters.extra``: ``buckets``, the batch sizes that are compiled (those that the artifact
+        was exported with, or 1, 2, 4 and so on up to the largest), and ``max_waiting``, how many samples may wait
+        before requests are refused with status 503 (4096).
     """
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -184,6 +185,8 @@ class Runtime(MLModel):
 
 def _buckets(artifact: Artifact, largest: int) -> list[int]:
     """Batch sizes up to the largest, as far as the artifact takes them."""
+    if artifact.model.get("buckets"):
+        return [b for b in artifact.model["buckets"] if b <= largest] or artifact.model["buckets"][:1]
     low, high = artifact.signature.dimensions[str(artifact.signature.inputs[0].shape[0])]
     sizes = {*BUCKETS, largest} if high is None else {*BUCKETS, largest, high}
     return [b for b in sorted(sizes) if low <= b <= min(largest, high or largest)] or [low]
