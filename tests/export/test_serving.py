@@ -3,7 +3,11 @@
 import gzip
 import importlib.util
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -15,6 +19,7 @@ import pytest
 
 from gluonx import nn
 from gluonx import np as gnp
+from lib import ROOT
 from lib.serving import served
 
 if importlib.util.find_spec("mlserver") is None:  # to import it here would clash with the client's protobufs
@@ -238,3 +243,17 @@ def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
         images["data"] = [[1, 2], [3, 256]]
         status, answer = running.post("/v2/models/two/infer", json.dumps({"inputs": [half, images]}).encode())
         assert status == 400 and "256 is out of the range of UINT8" in answer
+
+
+def test_the_page_on_serving_works_step_by_step(tmp_path):
+    page = (ROOT / "docs" / "serving.md").read_text()
+    [export] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [client] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", export], cwd=tmp_path, env=environment, check=True)
+    assert "python -m gluonx.export.serve_model digits\n" in page
+    with served(tmp_path / "digits") as running:
+        *lines, last = client.replace("localhost:8081", running.grpc).strip().split("\n")
+        code = "\n".join([*lines, f"print({last.partition('  #')[0]}.shape)"])
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "(3, 10)\n"
