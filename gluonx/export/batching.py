@@ -141,10 +141,10 @@ class Batcher:
         return batch
 
     async def _answered(self, batch: list[_Waiting]) -> None:
-        columns = zip(*[waiting.arrays for waiting in batch])
-        stacked = [np.concatenate(column) if len(batch) > 1 else column[0] for column in columns]
         samples = sum(waiting.size for waiting in batch)
         try:
+            columns = zip(*[waiting.arrays for waiting in batch])
+            stacked = [np.concatenate(column) if len(batch) > 1 else column[0] for column in columns]
             outputs = await asyncio.get_running_loop().run_in_executor(self._thread, self._run, stacked)
         except Exception as error:  # whoever asked is told; the next batch runs
             for waiting in batch:

@@ -584,9 +584,9 @@ class Artifact:
         -------
         jax.export.Exported
         """
-        if size in self._serialized:
+        if size in self._serialized and size not in self._programs:
             try:
-                self._programs[size] = export.deserialize(bytearray(self._serialized.pop(size)))
+                self._programs[size] = export.deserialize(bytearray(self._serialized[size]))
             except Exception:  # of a jax that no longer reads it; it reads the open one, by its bare module
                 self._programs[size] = self.exported
         return self._programs.get(size, self.exported)
