@@ -8,6 +8,7 @@
 #   make bench-parallel   a step on eight fake devices, over the same by hand
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
+#   make bench-serve  requests a second of a served model, over onnxruntime and PyTorch in the same server
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
@@ -22,11 +23,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,12s/^# \{0,1\}//p' Makefile
+	@sed -n '2,13s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -59,6 +60,9 @@ bench-first: $(VENV)/.core
 
 bench-sparse: $(VENV)/.core
 	$(PY) -m benchmarks.sparse $(ARGS)
+
+bench-serve: $(VENV)/.serve $(VENV)/.onnx
+	$(PY) -m benchmarks.serving $(ARGS)
 
 bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)

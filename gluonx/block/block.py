@@ -999,6 +999,7 @@ class HybridBlock(Block):
         constraints: Any = (),
         layout: str | None = None,
         debug_info: bool = False,
+        buckets: Any = (),
     ) -> Any:
         """Write the net as a StableHLO artifact, a folder that serves without gluonx, or for ONNX or MXNet.
 
@@ -1031,6 +1032,9 @@ class HybridBlock(Block):
         debug_info : bool
             Keep the source locations in a StableHLO program, which are absolute paths of this machine, and the time of
             the export. Without, the same net gives the same bytes.
+        buckets : sequence of int
+            Batch sizes that get a StableHLO program of their own beside the open one: what a CPU serves fastest, and
+            what compilers for fixed sizes take.
 
         Returns
         -------
@@ -1047,7 +1051,18 @@ class HybridBlock(Block):
         from gluonx.block.exporting import export_block  # it builds on this module
 
         return export_block(
-            self, path, inputs, dynamic_batch, platforms, vjp_order, format, epoch, constraints, layout, debug_info
+            self,
+            path,
+            inputs,
+            dynamic_batch,
+            platforms,
+            vjp_order,
+            format,
+            epoch,
+            constraints,
+            layout,
+            debug_info,
+            buckets,
         )
 
     def cast(self, dtype: Any) -> None:

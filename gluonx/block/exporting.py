@@ -14,7 +14,6 @@ from gluonx.errors import GluonxError, ShapeError, TracedValueError, Uninitializ
 from gluonx.export.channels_last import ChannelsLast
 from gluonx.export.stablehlo import InputSpec, save_artifact
 from gluonx.extensions import EXPORTERS
-from gluonx.ops.cpu.convolution import native_forms
 
 if TYPE_CHECKING:
     from gluonx.block.block import HybridBlock
@@ -49,9 +48,12 @@ def export_block(
     constraints: Sequence[str] = (),
     layout: str | None = None,
     debug_info: bool = False,
+    buckets: Sequence[int] = (),
 ) -> Any:
     """Write the artifact; see :meth:`gluonx.HybridBlock.export`."""
     format = format or block._block_names.export_format()
+    if buckets and format != "stablehlo":
+        raise ValueError(f"buckets are for format='stablehlo', not for {format!r}")
     if format in EXPORTERS:
         return EXPORTERS[format](block, path, _given(block, inputs), epoch)
     if format == "onnx":
@@ -80,19 +82,19 @@ def export_block(
     metadata = {"block": type(block).__name__}
     params = {**pure.params, **pure.state}
     try:
-        with native_forms():  # whoever compiles it knows the operations, not our ways around one compiler's loops
-            return save_artifact(
-                path,
-                forward,
-                params,
-                specs,
-                platforms=platforms,
-                vjp_order=vjp_order,
-                constraints=constraints,
-                metadata=metadata,
-                state=list(pure.state),
-                debug_info=debug_info,
-            )
+        return save_artifact(
+            path,
+            forward,
+            params,
+            specs,
+            platforms=platforms,
+            vjp_order=vjp_order,
+            constraints=constraints,
+            metadata=metadata,
+            state=list(pure.state),
+            debug_info=debug_info,
+            buckets=buckets,
+        )
     except Exception as error:  # what JAX makes of a symbolic size is a matter of the operation
         if not _opened(specs) or (inputs is not None and all(map(_is_spec, inputs))):
             raise

@@ -8,7 +8,9 @@ The folder holds
 - ``params.safetensors``: the parameters, which are arguments of the program and not baked into it;
 - ``model.stablehlo``: the bare StableHLO module (portable bytecode), for other compilers and for later days;
 - ``model.jaxexport``: the same with jax's signature around it (and its gradient, where asked for);
-- ``serve.py``: a loader of one page that needs jax and numpy but not gluonx.
+- ``serve.py``: a loader of one page that needs jax and numpy but not gluonx;
+- with ``buckets=[1, 8]``, ``bucket-1.stablehlo`` and so on: the program for a batch of just that size, for compilers
+  that want fixed sizes, and ``bucket-1.jaxexport``, in which operations have the form that is fastest on a CPU.
 
 Two operations: :func:`save_artifact` and :func:`load_artifact`. The invariant: a folder is complete and of one piece.
 It is written atomically, and a file that changed afterwards is found by its checksum before anything runs. Built on
@@ -44,8 +46,9 @@ from gluonx.errors import FormatError, ShapeError
 from gluonx.export import serve
 from gluonx.files import atomic_directory, load_arrays, save_arrays
 from gluonx.host import copied, to_jax
+from gluonx.ops.cpu.convolution import native_forms
 
-__all__ = ["Artifact", "InputSpec", "Signature", "load_artifact", "save_artifact"]
+__all__ = ["Artifact", "InputSpec", "Signature", "check_inputs", "load_artifact", "save_artifact"]
 
 FORMAT = "gluonx-artifact"
 FORMAT_VERSION = 1
@@ -57,6 +60,7 @@ MODEL, PARAMS, STABLEHLO, JAXEXPORT, SERVE = (
     "serve.py",
 )
 _NEEDED = (PARAMS, STABLEHLO, JAXEXPORT)
+_BUCKET = re.compile(r"bucket-\d+\.(stablehlo|jaxexport)")
 _BOUND = re.compile(r"\s*([A-Za-z_]\w*)\s*(>=|<=)\s*(\d+)\s*")
 _MULTIPLE = re.compile(r"(?:(\d+)\s*\*\s*)?([A-Za-z_]\w*)(?:\s*\*\s*(\d+))?")
 
@@ -306,14 +310,23 @@ def _description(
     }
 
 
-def _write(target: Path, arrays: Mapping[str, Any], exported: export.Exported, model: dict[str, Any]) -> None:
+def _write(
+    target: Path,
+    arrays: Mapping[str, Any],
+    exported: export.Exported,
+    model: dict[str, Any],
+    programs: Mapping[str, bytes],
+) -> None:
+    """Write the folder; `programs` are further files."""
     model["dimensions"] = _dimensions(model["inputs"], model["constraints"])
     with atomic_directory(target) as folder:
         save_arrays(folder / PARAMS, arrays)
         (folder / STABLEHLO).write_bytes(exported.mlir_module_serialized)
         (folder / JAXEXPORT).write_bytes(exported.serialize(vjp_order=model["vjp_order"]))
         (folder / SERVE).write_bytes(Path(serve.__file__).read_bytes())
-        model["files"] = {name: _file_entry(folder / name) for name in (*_NEEDED, SERVE)}
+        for name, content in programs.items():
+            (folder / name).write_bytes(content)
+        model["files"] = {name: _file_entry(folder / name) for name in (*_NEEDED, SERVE, *programs)}
         model["checksum"] = _checksum(model)
         (folder / MODEL).write_text(json.dumps(model, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -333,7 +346,8 @@ def _check_replaceable(path: Path) -> None:
     """An export replaces an older export, never a folder with somebody's other files in it."""
     if not path.is_dir():
         return
-    strangers = sorted({entry.name for entry in path.iterdir()} - {MODEL, *_NEEDED, SERVE, "__pycache__"})
+    names = {entry.name for entry in path.iterdir() if not _BUCKET.fullmatch(entry.name)}
+    strangers = sorted(names - {MODEL, *_NEEDED, SERVE, "__pycache__"})
     ours = (path / MODEL).is_file() or not any(path.iterdir())
     if strangers or not ours:
         what = f"holds {strangers[0]!r}, which is no part of an artifact" if strangers else "is not an artifact"
@@ -352,6 +366,7 @@ def save_artifact(
     metadata: Mapping[str, str] | None = None,
     state: Sequence[str] = (),
     debug_info: bool = False,
+    buckets: Sequence[int] = (),
 ) -> Path:
     """Export a JAX function with its parameters into a folder.
 
@@ -377,6 +392,9 @@ def save_artifact(
     debug_info : bool
         Keep the source locations of the program, absolute paths of this machine, and the time. Without, the same
         function and parameters give the same bytes.
+    buckets : sequence of int
+        Batch sizes that get a program of their own beside the open one. They share the parameters. The batch is the
+        first dimension of every input, a symbolic one.
 
     Returns
     -------
@@ -385,7 +403,7 @@ def save_artifact(
     Raises
     ------
     ShapeError
-        If the shape of an input is not one.
+        If the shape of an input is not one, or there are buckets and no symbolic batch, or sizes outside its bounds.
     FileExistsError
         If `path` is a folder that holds anything but an artifact.
 
@@ -399,14 +417,56 @@ def save_artifact(
     """
     _check_replaceable(Path(path))
     arrays = {name: _canonical(value) for name, value in params.items()}
-    exported, specs, trees = _export(fn, arrays, inputs, tuple(platforms or _default_platforms()), constraints)
+    targets = tuple(platforms or _default_platforms())
+    with native_forms():  # whoever compiles it knows the operations, not our ways around one compiler's loops
+        exported, specs, trees = _export(fn, arrays, inputs, targets, constraints)
     if not debug_info:
         exported = _bare(exported)
+    programs: dict[str, bytes] = {}
+    for size in _checked_buckets(specs, constraints, buckets):
+        fixed = jax.tree.map(lambda spec, n=size: _of_batch(spec, n), list(inputs), is_leaf=_is_spec)
+        left = [c for c in constraints if specs[0].shape[0] not in re.findall(r"[A-Za-z_]\w*", c)]
+        with native_forms():
+            plain = _export(fn, arrays, fixed, targets, left)[0]
+        fast = _export(fn, arrays, fixed, targets, left)[0]
+        if not debug_info:
+            plain, fast = _bare(plain), _bare(fast)
+        programs[f"bucket-{size}.stablehlo"] = plain.mlir_module_serialized
+        programs[f"bucket-{size}.jaxexport"] = fast.serialize()
     options: dict[str, Any] = {"created": datetime.datetime.now(datetime.UTC).isoformat()} if debug_info else {}
     options |= {"vjp_order": vjp_order, "constraints": list(constraints), "state": sorted(state)}
     options["metadata"] = _texts(metadata)
-    _write(Path(path), arrays, exported, _description(exported, specs, trees, arrays) | options)
+    if programs:
+        options["buckets"] = sorted({int(size) for size in buckets})
+    _write(Path(path), arrays, exported, _description(exported, specs, trees, arrays) | options, programs)
     return Path(path)
+
+
+def _is_spec(value: Any) -> bool:
+    return isinstance(value, InputSpec)
+
+
+def _of_batch(spec: InputSpec, size: int) -> InputSpec:
+    return InputSpec(spec.name, (size, *spec.shape[1:]), spec.dtype)
+
+
+def _checked_buckets(specs: Sequence[InputSpec], constraints: Sequence[str], buckets: Sequence[int]) -> list[int]:
+    """The sizes in order, once each."""
+    if not buckets:
+        return []
+    firsts = {(*spec.shape, None)[0] for spec in specs}
+    name = firsts.pop() if len(firsts) == 1 else None
+    if not isinstance(name, str) or not name.isidentifier():
+        taken = ", ".join(f"{spec.name}: {spec}" for spec in specs)
+        raise ShapeError(f"buckets are sizes of a symbolic batch, the first dimension of every input; got ({taken})")
+    entries = [_entry(spec.name, spec.shape, spec.dtype) for spec in specs]
+    bound = _dimensions(entries, constraints)[name]
+    low, high = bound["min"] or 1, bound["max"]
+    bad = [b for b in buckets if isinstance(b, bool) or int(b) != b or b < low or (high is not None and b > high)]
+    if bad:
+        limits = f"{low} to {'any size' if high is None else high}"
+        raise ShapeError(f"buckets must be sizes from {limits}, the bounds of '{name}'; got {list(buckets)}")
+    return sorted({int(b) for b in buckets})
 
 
 # ------------------------------------------------------------------------------------------------------------ loading
@@ -431,7 +491,7 @@ def _read_model(folder: Path) -> dict[str, Any]:
 
 
 def _verify(folder: Path, model: Mapping[str, Any]) -> None:
-    for name in _NEEDED:
+    for name in (*_NEEDED, *filter(_BUCKET.fullmatch, model["files"])):
         try:
             found, wanted = _file_entry(folder / name), model["files"][name]
         except FileNotFoundError:
@@ -467,9 +527,17 @@ class Artifact:
         The program itself; its ``call(params, *flat_inputs)`` gives the flat outputs.
     """
 
-    def __init__(self, path: Path, model: dict[str, Any], params: dict[str, jax.Array], exported: Any) -> None:
+    def __init__(
+        self,
+        path: Path,
+        model: dict[str, Any],
+        params: dict[str, jax.Array],
+        exported: Any,
+        buckets: Mapping[int, bytes] | None = None,
+    ) -> None:
         self.path, self.model, self.params, self.exported = path, model, params, exported
         self.signature = _signature(model)
+        self._serialized, self._programs = dict(buckets or {}), {}
         self._structure = jax.tree.structure(serve.tree(model["input_tree"], range(len(self.signature.inputs))))
         # As constants of the program the weights are prepared once, at compile time; as arguments, at each call.
         self._run = jax.jit(lambda *leaves: exported.call(self.params, *leaves))
@@ -500,6 +568,29 @@ class Artifact:
         with keeping_64_bits(self.model["x64"]):
             return serve.tree(self.model["output_tree"], self.exported.call(dict(params), *self._checked(inputs)))
 
+    def run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Run the model on arrays that fit the signature, which is not checked, and without their nesting."""
+        with keeping_64_bits(self.model["x64"]):
+            return [np.asarray(out) for out in self._run(*arrays)]
+
+    def program(self, size: int) -> Any:
+        """The program for a batch of a size: that of its bucket, where it was exported with one, or the open one.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        jax.export.Exported
+        """
+        if size in self._serialized and size not in self._programs:
+            try:
+                self._programs[size] = export.deserialize(bytearray(self._serialized[size]))
+            except Exception:  # of a jax that no longer reads it; it reads the open one, by its bare module
+                self._programs[size] = self.exported
+        return self._programs.get(size, self.exported)
+
     def _checked(self, inputs: tuple[Any, ...]) -> list[jax.Array]:
         leaves, structure = jax.tree.flatten(inputs)
         if structure == self._structure:  # else there are no inputs to go by, which `_check` tells
@@ -514,7 +605,7 @@ class Artifact:
         if structure != self._structure:
             names = ", ".join(spec.name for spec in self.signature.inputs)
             raise ShapeError(f"expected inputs ({names}) nested as {self._structure}, got {structure}")
-        _check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
+        check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
 
     def __repr__(self) -> str:
         return f"Artifact('{self.path}', {self.signature}, {len(self.params)} parameters)"
@@ -528,7 +619,14 @@ def _taken(leaf: Any, wide: bool) -> jax.Array:
         return jnp.asarray(copied(leaf))
 
 
-def _check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
+def check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
+    """Refuse arrays, one for each input, that do not fit a signature.
+
+    Raises
+    ------
+    ShapeError
+        If a dtype, rank or size does not fit; the message names the input and the dimension.
+    """
     sizes: dict[str, tuple[int, str]] = {}
     for spec, array in zip(signature.inputs, arrays):
         got = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
@@ -594,7 +692,8 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
         raise FormatError(f"jax cannot read the program of the artifact '{folder}': {error}") from error
     params = {name: as_array(array) for name, array in load_arrays(folder / PARAMS).items()}
     _check_program(folder, model, params, exported)
-    return Artifact(folder, model, params, exported)
+    buckets = {size: (folder / f"bucket-{size}.jaxexport").read_bytes() for size in model.get("buckets", ())}
+    return Artifact(folder, model, params, exported, buckets)
 
 
 def _check_program(folder: Path, model: Mapping[str, Any], params: Mapping[str, Any], exported: Any) -> None:

@@ -340,3 +340,96 @@ def test_a_net_that_takes_lists_exports_what_it_was_called_with(tmp_path):
     net.export(tmp_path / "sums")
     loaded = gluonx.load(tmp_path / "sums")
     assert loaded(x, [x * 2, x * 3]).asnumpy().tolist() == [[7.0] * 3] * 2
+
+
+# -------------------------------------------------------------------------------------------------------------- buckets
+
+
+@pytest.fixture(scope="module")
+def bucketed(tmp_path_factory):
+    """A net whose convolution has forms of its own on a CPU, exported with programs for two batch sizes."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3, padding=1, in_channels=1), nn.Flatten(), nn.Dense(3))
+    net.initialize()
+    x = np.random.default_rng(0).normal(size=(8, 1, 2, 2)).astype("float32")
+    net(gnp.array(x))
+    folder = tmp_path_factory.mktemp("buckets") / "net"
+    specs = [InputSpec("data", ("b", 1, 2, 2), "float32")]
+    net.export(folder, inputs=specs, buckets=[4, 1, 4], constraints=["b <= 64"], platforms=("cpu", "cuda", "tpu"))
+    return net, folder, x
+
+
+def test_each_bucket_has_a_program_and_all_share_the_parameters(bucketed):
+    net, folder, x = bucketed
+    model = json.loads((folder / "model.json").read_text())
+    names = {f"bucket-{size}.{kind}" for size in (1, 4) for kind in ("stablehlo", "jaxexport")}
+    assert model["buckets"] == [1, 4] and names < set(model["files"]) and names < {p.name for p in folder.iterdir()}
+    assert len(list(folder.glob("*.safetensors"))) == 1
+    net = net(gnp.array(x)).asnumpy()
+    loaded = gluonx.load(folder)
+    predict = loaded.predictor(warm_up=True)
+    assert predict.buckets == (1, 4)
+    for size in (1, 3, 4, 8):
+        np.testing.assert_allclose(predict(x[:size]), net[:size], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(loaded(gnp.array(x)).asnumpy(), net, rtol=1e-5, atol=1e-6)
+
+
+def test_a_program_of_one_size_has_the_forms_of_a_cpu_and_the_bare_module_the_operations(bucketed):
+    _, folder, _ = bucketed
+    artifact = stablehlo.load_artifact(folder)
+    assert artifact.program(4).in_avals[-1].shape == (4, 1, 2, 2)
+    assert artifact.program(5) is artifact.exported
+
+    def of_the_cpu(exported):
+        types = [
+            jax.ShapeDtypeStruct((4, *a.shape[1:]) if i == len(artifact.params) else a.shape, a.dtype)
+            for i, a in enumerate(exported.in_avals)
+        ]
+        run = jax.jit(lambda *v: exported.call(dict(zip(sorted(artifact.params), v)), v[-1]))
+        return run.lower(*types).compile().as_text()
+
+    assert "convolution(" not in of_the_cpu(artifact.program(4))
+    assert "convolution(" in of_the_cpu(artifact.exported)
+
+
+def test_a_bucket_that_jax_no_longer_reads_or_that_was_changed(bucketed, tmp_path, monkeypatch):
+    net, folder, x = bucketed
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    artifact = stablehlo.load_artifact(copy)
+    monkeypatch.setattr(stablehlo.export, "deserialize", lambda *_: 1 / 0)
+    assert artifact.program(4) is artifact.exported
+    monkeypatch.undo()
+    (copy / "bucket-4.stablehlo").write_bytes(b"x")
+    with pytest.raises(FormatError, match=r"bucket-4\.stablehlo' has 1 bytes"):
+        gluonx.load(copy)
+    net.export(copy, inputs=[gnp.array(x)])  # an artifact with buckets gives way to one without
+    assert not list(copy.glob("bucket-*"))
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"buckets": [0]}, "sizes from 1 to any size"),
+        ({"buckets": [8], "constraints": ["b <= 4"]}, "sizes from 1 to 4"),
+        ({"buckets": [1], "dynamic_batch": False}, "symbolic batch"),
+        ({"buckets": [1], "format": "onnx"}, "for format='stablehlo'"),
+    ],
+)
+def test_buckets_that_cannot_be(tmp_path, how, told):
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    with pytest.raises(ValueError, match=told):
+        net.export(tmp_path / "net", inputs=[gnp.ones((2, 3))], **how)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
+def test_an_export_for_all_platforms_lowers_for_each(bucketed, platform):
+    artifact = stablehlo.load_artifact(bucketed[1])
+    for size in (1, 3):
+        exported = artifact.program(size)
+        assert exported.platforms == ("cpu", "cuda", "tpu")
+        x = jax.ShapeDtypeStruct((size, 1, 2, 2), "float32")
+        params = {name: jax.ShapeDtypeStruct(a.shape, a.dtype) for name, a in artifact.params.items()}
+        traced = jax.jit(exported.call).trace(params, x)
+        assert "stablehlo" in traced.lower(lowering_platforms=(platform,)).as_text()

@@ -1,10 +1,14 @@
 """Writes the artifact of this release: ``python tests/data/artifacts/make.py``, once before each release.
 
 The folder is named by the version and never written again; tests/test_load_artifact.py loads all of them for ever.
+``python tests/data/artifacts/make.py jax`` adds one of this minor version of jax, such as 0.1.0-jax0.12, with a program
+for a batch of two; whichever jax runs the tests must read those of all.
 """
 
 import pathlib
+import sys
 
+import jax
 import numpy as np
 
 import gluonx
@@ -12,7 +16,9 @@ from gluonx import nn
 
 
 def main():
-    folder = pathlib.Path(__file__).parent / gluonx.__version__
+    of_jax = sys.argv[1:] == ["jax"]
+    minor = "-jax" + ".".join(jax.__version__.split(".")[:2]) if of_jax else ""
+    folder = pathlib.Path(__file__).parent / (gluonx.__version__ + minor)
     if folder.exists():
         raise SystemExit(f"{folder} is there already, and is what users of that version have")
     gluonx.random.seed(0)
@@ -23,7 +29,8 @@ def main():
     net.hybridize()
     outputs = net(gluonx.np.array(images)).asnumpy()
     folder.mkdir()
-    net.export(folder / "net", vjp_order=1, platforms=("cpu", "cuda", "tpu"), constraints=["b <= 64"])
+    more = {"buckets": [2]} if of_jax else {}
+    net.export(folder / "net", vjp_order=1, platforms=("cpu", "cuda", "tpu"), constraints=["b <= 64"], **more)
     np.savez(folder / "io.npz", images=images, outputs=outputs)
 
 

@@ -1,0 +1,1 @@
+"""The digits net in a web page: trained and exported here, drawn for and run in the browser."""

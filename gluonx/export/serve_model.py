@@ -1,0 +1,203 @@
+"""Serve exported models: ``python -m gluonx.export.serve_model digits/`` (extra ``serve``).
+
+MLServer answers the Open Inference Protocol, version 2, over REST and gRPC, and tells Prometheus its metrics;
+`gluonx.export.runtime` is what runs. A client that asks by ``POST /v2/repository/models/NAME/load`` has a model read
+again from its folder: the old one answers until the new one is there.
+"""
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import zlib
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BodyLimit", "ModelList", "main"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_MISSING = "serving needs MLServer, which runs on Python 3.11 and 3.12: pip install 'gluonx[serve]'"
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class BodyLimit:
+    """An ASGI application before another one: it reads requests' bodies, unpacks gzip, and refuses what is too large.
+
+    Parameters
+    ----------
+    app : callable
+        The other one.
+    limit : int
+        Bytes of a body, packed or not.
+    """
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], limit: int) -> None:
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return await self.app(scope, receive, send)
+        headers = [(name, value) for name, value in scope["headers"] if name != b"content-encoding"]
+        packing = [value for name, value in scope["headers"] if name == b"content-encoding" and value != b"identity"]
+        if packing not in ([], [b"gzip"]):
+            return await _refused(send, 415, "a body may be packed by gzip, and by nothing else")
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.limit:
+                return await _refused(send, 413, f"the body has more than {self.limit} bytes")
+        if packing:
+            unpacker = zlib.decompressobj(_GZIP)
+            try:
+                body = unpacker.decompress(body, self.limit)
+            except zlib.error as error:
+                return await _refused(send, 400, f"the body is no gzip data: {error}")
+            if unpacker.unconsumed_tail:
+                return await _refused(send, 413, f"the body has more than {self.limit} bytes, unpacked")
+            if not unpacker.eof:
+                return await _refused(send, 400, "the body is gzip data without an end")
+        whole = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def once() -> MutableMapping[str, Any]:
+            return whole.pop() if whole else await receive()
+
+        return await self.app({**scope, "headers": headers}, once, send)
+
+
+async def _refused(send: Send, status: int, error: str) -> None:
+    body = json.dumps({"error": error}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class ModelList:
+    """A model repository for MLServer: the models that the command line named.
+
+    Parameters
+    ----------
+    root : str
+        MLServer gives it; unused.
+    models : sequence of dict
+        The contents of a ``model-settings.json`` each.
+    """
+
+    def __init__(self, root: str, models: Sequence[dict[str, Any]]) -> None:
+        self._models = models
+
+    async def list(self) -> list[Any]:
+        """All of them, made anew."""
+        from mlserver import ModelSettings
+
+        return [ModelSettings.model_validate(dict(model)) for model in self._models]
+
+    async def find(self, name: str) -> list[Any]:
+        """Those of a name.
+
+        Raises
+        ------
+        mlserver.errors.ModelNotFound
+            If there is none.
+        """
+        from mlserver.errors import ModelNotFound
+
+        found = [model for model in await self.list() if model.name == name]
+        if not found:
+            raise ModelNotFound(name)
+        return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m gluonx.export.serve_model", description="Serve exported models.")
+    add = parser.add_argument
+    add("model", nargs="+", metavar="[NAME=]FOLDER", help="an artifact; it is served under the folder's name, or NAME")
+    add("--host", default="127.0.0.1", help="address to listen at (%(default)s: this machine alone)")
+    add("--http-port", type=int, default=8080, help="REST (%(default)s)")
+    add("--grpc-port", type=int, default=8081, help="gRPC (%(default)s)")
+    add("--metrics-port", type=int, default=8082, help="Prometheus, at /metrics (%(default)s)")
+    add("--max-batch", type=int, default=32, help="samples in a batch (%(default)s); 1 runs each request by itself")
+    add("--max-wait", type=float, default=0.0, metavar="SECONDS", help="a batch waits so long for more (%(default)s)")
+    add("--max-waiting", type=int, default=4096, metavar="SAMPLES", help="more are refused, by 503 (%(default)s)")
+    add("--buckets", metavar="1,2,4", help="the batch sizes that are compiled (powers of 2 up to the largest batch)")
+    add("--max-body", type=int, default=64_000_000, metavar="BYTES", help="of a request, unpacked (%(default)s)")
+    return parser
+
+
+def _model_settings(given: str, options: argparse.Namespace) -> dict[str, Any]:
+    name, _, folder = given.rpartition("=")
+    path = Path(folder).resolve()
+    extra: dict[str, Any] = {"max_waiting": options.max_waiting}
+    if options.buckets:
+        extra["buckets"] = [int(size) for size in options.buckets.split(",")]
+    return {
+        "name": name or path.name,
+        "implementation": "gluonx.export.runtime.Runtime",
+        "max_batch_size": options.max_batch,
+        "max_batch_time": options.max_wait,
+        "parameters": {"uri": str(path), "extra": extra},
+    }
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    from mlserver import MLServer, Settings
+
+    settings = Settings(
+        debug=False,
+        parallel_workers=0,  # XLA has threads of its own; a worker process costs a copy of each request
+        host=options.host,
+        http_port=options.http_port,
+        grpc_port=options.grpc_port,
+        metrics_port=options.metrics_port,
+        grpc_max_message_length=options.max_body,
+        model_repository_implementation="gluonx.export.serve_model.ModelList",
+        model_repository_implementation_args={"models": [_model_settings(given, options) for given in options.model]},
+    )
+    server = MLServer(settings)
+    # MLServer unpacks gzip without a limit and offers no place for one of ours.
+    server._rest_server._app.add_middleware(BodyLimit, limit=options.max_body)
+    await server.start(await server._model_repository.list())
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        The command line; see ``--help``.
+
+    Raises
+    ------
+    SystemExit
+        If a folder is no artifact's, or MLServer is not installed.
+    """
+    options = _parser().parse_args(args)
+    try:
+        import mlserver  # noqa: F401
+    except ImportError:
+        raise SystemExit(_MISSING) from None
+    for given in options.model:
+        folder = Path(given.rpartition("=")[2])
+        if not (folder / "model.json").is_file():
+            raise SystemExit(f"'{folder}' is not an artifact: it has no model.json")
+    asyncio.run(_serve(options))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
