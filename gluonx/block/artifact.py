@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from gluonx import np as gnp
+from gluonx._frames import door
 from gluonx.block.block import HybridBlock
 from gluonx.block.functional import from_jax
 from gluonx.block.parameter import Parameter
@@ -246,6 +247,7 @@ def _batch_name(signature: Signature) -> str:
     return name
 
 
+@door
 def load(path: str | os.PathLike[str]) -> LoadedBlock:
     """Load a net that was exported to StableHLO.
 
