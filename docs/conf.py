@@ -42,6 +42,7 @@ autodoc_class_signature = "mixed"
 autosummary_generate = False  # the tables only; tools.api_pages writes the pages
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are text: "array of shape (n, 2)" is no name of a class
+napoleon_use_ivar = True  # an attribute that is a property is told of twice otherwise
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 
@@ -65,7 +66,7 @@ copybutton_prompt_is_regexp = True
 
 def constructor(app, what, name, obj, options, signature, returns):
     """Show what ``__init__`` takes: the base class of blocks has a ``__new__`` that takes anything."""
-    if what != "class" or obj.__init__ is object.__init__:
+    if what != "class" or issubclass(obj, BaseException) or obj.__init__ is object.__init__:
         return None
     try:
         found = inspect.signature(obj.__init__)

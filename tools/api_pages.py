@@ -113,10 +113,11 @@ def page(entry: Page, known: dict[int, str] | None = None) -> str:
     for told, start in ((taken, "Also here"), (foreign, "Of other libraries, as they are")):
         lines += ["", f"{start}: {', '.join(told)}."] if told else []
     for name in own:
-        kind = "autoclass" if inspect.isclass(getattr(module, name)) else "autofunction"
-        lines += ["", f".. {kind}:: {name}"]
-        if kind == "autoclass":
-            lines.append("   :members:")
+        value = getattr(module, name)
+        kind = "class" if inspect.isclass(value) else "function"
+        if kind == "class" and issubclass(value, BaseException):
+            kind = "exception"
+        lines += ["", f".. auto{kind}:: {name}", *["   :members:"] * (kind == "class")]
     return "\n".join(lines) + "\n"
 
 

@@ -36,18 +36,12 @@ def executed(path: pathlib.Path, timeout: int = 120) -> Any:
             cell.update(outputs=[], execution_count=None)
     resources = {"metadata": {"path": str(path.parent)}}
     client = nbclient.NotebookClient(
-        notebook,
-        timeout=timeout,
-        kernel_name="python3",
-        resources=resources,
-        record_timing=False,
+        notebook, timeout=timeout, kernel_name="python3", resources=resources, record_timing=False
     )
     root = str(FOLDER.parent)
     known = os.environ.get("PYTHONPATH", "")
     environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root}
-    environment["GLUONX_DISPLAY"] = (
-        "plain"  # viewers of notebooks run no scripts, which treescope's displays are made of
-    )
+    environment["GLUONX_DISPLAY"] = "plain"  # viewers run no scripts, which treescope's displays are made of
     client.execute(env=environment)
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
