@@ -9,6 +9,8 @@
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-serve  requests a second of a served model, over onnxruntime and PyTorch in the same server
+#   make docs      the documentation as a site, build/docs/index.html
+#   make notebooks run the notebooks and write their outputs into them
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
 #   make format    let ruff rewrite                       make clean     remove .venv and caches
 # PYTHON=/path/to/python picks the interpreter of a new .venv, JOBS=n the test processes, ARGS=... goes to the command.
@@ -23,11 +25,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs lint format clean
+.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,13s/^# \{0,1\}//p' Makefile
+	@sed -n '2,16s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -66,6 +68,13 @@ bench-serve: $(VENV)/.serve $(VENV)/.onnx
 
 bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)
+
+# Every page is read anew and every warning is an error: a link or a cross-reference that leads nowhere is one.
+docs: $(VENV)/.docs
+	$(PY) -m sphinx --builder html --jobs $(JOBS) --fresh-env --fail-on-warning --conf-dir docs $(ARGS) . build/docs
+
+notebooks: $(VENV)/.test
+	$(PY) -m tools.notebooks $(ARGS)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff format --check .

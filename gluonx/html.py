@@ -6,17 +6,18 @@ Everything that a user has named goes through `text`, so no name of a block or a
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["folding", "size", "sparkline", "table", "text"]
+__all__ = ["folding", "preformatted", "size", "sparkline", "table", "text"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _BINS = 12
 _MOST = 1 << 14  # numbers that a sparkline looks at
-_CELL = "text-align:left;padding:1px 10px 1px 0;font-family:monospace;white-space:pre"
+_CELL = "padding:1px 14px 1px 0;font-family:monospace;white-space:pre"
+_TEXT = "font-family:monospace;line-height:1.4;margin:0;padding:0;background:none;border:none"
 
 
 def text(value: Any) -> str:
@@ -30,19 +31,27 @@ def text(value: Any) -> str:
     return html.escape(str(value), quote=True)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table of texts.
+def preformatted(value: Any) -> str:
+    """Return text whose spaces and lines count, in letters of one width whatever the page around it says."""
+    return f'<pre style="{_TEXT}">{text(value)}</pre>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: Collection[int] = ()) -> str:
+    """Return a table of texts; columns of numbers, by their places in `right`, end below one another.
 
     Examples
     --------
     >>> table(["a"], [["<1>"]]).count("&lt;1&gt;")
     1
     """
-    tops = "".join(f'<th style="{_CELL}">{text(cell)}</th>' for cell in head)
-    lines = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{text(cell)}</td>' for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{tops}</tr></thead><tbody>{lines}</tbody></table>"
+
+    def line(cells: Sequence[Any], tag: str) -> str:
+        sides = ("right" if place in right else "left" for place in range(len(cells)))
+        whole = (f'<{tag} style="text-align:{side};{_CELL}">{text(c)}</{tag}>' for side, c in zip(sides, cells))
+        return f"<tr>{''.join(whole)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f'<table style="margin:0"><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table>'
 
 
 def folding(title: str, parts: Iterable[str], unfolded: bool = False) -> str:
@@ -93,7 +102,7 @@ def sparkline(values: np.ndarray) -> str:
         return "empty" if not lost else lost[2:]
     low, high = finite.min(), finite.max()
     if low == high:
-        return f"{low:.3g}{lost}"
+        return f"{'all ' if finite.size > 1 else ''}{low:.3g}{lost}"
     with np.errstate(over="ignore", invalid="ignore"):
         places = np.clip((finite / 2 - low / 2) / (high / 2 - low / 2) * _BINS, 0, _BINS - 1).astype(int)
     counts = np.bincount(places, minlength=_BINS)

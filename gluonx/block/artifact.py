@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from gluonx import np as gnp
+from gluonx._frames import door
 from gluonx.block.block import HybridBlock
 from gluonx.block.functional import from_jax
 from gluonx.block.parameter import Parameter
@@ -119,6 +120,7 @@ class _Call:
         return list(self.exported.call(dict(zip(self.names, values, strict=True)), *leaves))
 
 
+@door
 def load(path: str | os.PathLike[str]) -> LoadedBlock:
     """Load a net that was exported to StableHLO.
 

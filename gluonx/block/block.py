@@ -461,6 +461,7 @@ class Block(Checked):
         """The older name of :meth:`reset_device`."""
         self.reset_device(ctx)
 
+    @door
     def shard(self, *rules: sharding.Strategy | Mapping[str, Spec]) -> sharding.Report:
         """Lay the parameters out on the mesh in use; see :mod:`gluonx.parallel`.
 
@@ -620,6 +621,7 @@ class Block(Checked):
         """Return whether this block or one below it has a fused parameter now."""
         return fusion.is_fused(self)
 
+    @door
     def fuse(self) -> fusion.FusionReport:
         """Fuse all that this block and those below it declare.
 
@@ -639,6 +641,7 @@ class Block(Checked):
         """
         return fusion.fuse(self)
 
+    @door
     def unfuse(self) -> fusion.FusionReport:
         """Give every piece an array of its own again, and forget fusions that wait."""
         return fusion.unfuse(self)

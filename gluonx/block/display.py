@@ -2,13 +2,15 @@
 
 A net is shown as a tree that folds: for each block its class, how many parameters it and all below it have and how many
 bytes these take; for each parameter its shape, dtype, whether it is trained, and how its values are spread. treescope
-renders it where it is installed, else plain HTML. Nothing is computed for it: what is pending says so.
+renders it where it is installed, else plain HTML, or where ``GLUONX_DISPLAY=plain`` asks for that. Nothing is computed
+for it: what is pending says so.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["block_html", "block_part", "in_notebook", "parameter_html", "parameter_part"]
 
 _COLUMNS = ("parameter", "shape", "dtype", "numbers", "bytes", "", "values")
+_RIGHT = (3, 4)  # columns of numbers
+_SMALL = 16  # parameters of a net that is shown unfolded
 
 
 def _numbers(param: Parameter) -> int:
@@ -39,7 +43,9 @@ def _row(name: str, param: Parameter, shared: bool) -> tuple[str, ...]:
     kind = "shared" if shared else "trained" if param.grad_req != "null" else "not trained"
     shape = "unknown" if param.shape is None else str(tuple("?" if n < 0 else n for n in param.shape)).replace("'", "")
     values = spread(param._handle) if param._home is None else f"in {param._home.name}"
-    return name, shape, str(param.dtype), f"{_numbers(param):,}", _bytes([param]), kind, values
+    known = param.shape is not None and all(n >= 0 for n in param.shape)
+    sizes = (f"{_numbers(param):,}", _bytes([param])) if known else ("", "")
+    return name, shape, str(param.dtype), *sizes, kind, values
 
 
 def _below(block: Block) -> list[Parameter]:
@@ -52,7 +58,7 @@ def _title(name: str, block: Block) -> str:
     count = sum(_numbers(p) for p in params)
     waiting = sum(not p._is_ready for p in params)
     note = f" · {waiting} without a value" if waiting else ""
-    numbers = f" · {count:,} parameters · {_bytes(params)}" if params else ""
+    numbers = f" · {count:,} parameter{'s' * (count != 1)} · {_bytes(params)}" if params else ""
     return (f"{name}: {kind}" if name else kind) + numbers + note
 
 
@@ -61,13 +67,16 @@ def _tree(name: str, block: Block, seen: set[int], unfolded: bool) -> str:
     for own, param in block._reg_params.items():
         rows.append(_row(own, param, id(param) in seen))
         seen.add(id(param))
-    parts = [html.table(_COLUMNS, rows)] if rows else []
-    parts += [_tree(key, child, seen, False) for key, child in block._children.items()]
+    parts = [html.table(_COLUMNS, rows, _RIGHT)] if rows else []
+    small = unfolded and len(_below(block)) <= _SMALL
+    parts += [_tree(key, child, seen, small) for key, child in block._children.items()]
     return html.folding(_title(name, block), parts, unfolded)
 
 
 def _rendered(value: Any) -> str | None:
-    """What treescope makes of a value, where it is installed."""
+    """What treescope makes of a value, where it is installed and wanted."""
+    if os.environ.get("GLUONX_DISPLAY", "").lower() == "plain":
+        return None
     if importlib.util.find_spec("treescope") is None:
         return None
     import treescope
@@ -96,7 +105,7 @@ def block_html(block: Block) -> str:
 
 def parameter_html(param: Parameter) -> str:
     """Return a parameter as HTML."""
-    return _rendered(param) or html.table(_COLUMNS, [_row(param._path, param, False)])
+    return _rendered(param) or html.table(_COLUMNS, [_row(param._path, param, False)], _RIGHT)
 
 
 def block_part(block: Block, path: str | None, render: Any) -> Any:
@@ -108,9 +117,14 @@ def block_part(block: Block, path: str | None, render: Any) -> Any:
         parts.siblings_with_annotations(f"{name}: ", render(child, path=f"({path}).{name}" if path else None))
         for name, child in children.items()
     ]
-    return parts.build_foldable_tree_node_from_children(
-        prefix=_title("", block) + (" {" if lines else ""), children=lines, suffix="}" if lines else "", path=path
+    title = _title("", block)
+    if not lines:
+        return parts.build_one_line_tree_node(parts.text(title), path=path)
+    inside = parts.fold_condition(
+        collapsed=parts.text("...}"), expanded=parts.siblings(parts.indented_children(lines), parts.text("}"))
     )
+    state = parts.ExpandState.WEAKLY_EXPANDED  # treescope's layout folds what would be too high
+    return parts.build_custom_foldable_tree_node(inside, path, parts.text(title + " {"), state)
 
 
 def parameter_part(param: Parameter, path: str | None, render: Any) -> Any:
@@ -118,8 +132,9 @@ def parameter_part(param: Parameter, path: str | None, render: Any) -> Any:
     from treescope import rendering_parts as parts
 
     del render
-    _, *cells = _row("", param, False)
-    return parts.build_one_line_tree_node(parts.text(" · ".join([type(param).__name__, *cells])), path=path)
+    _, shape, dtype, _, *cells = _row("", param, False)  # in one line the shape tells how many numbers there are
+    told = [type(param).__name__, shape, dtype, *filter(None, cells)]
+    return parts.build_one_line_tree_node(parts.text(" · ".join(told)), path=path)
 
 
 def in_notebook() -> bool:

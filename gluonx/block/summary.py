@@ -57,7 +57,8 @@ class Summary(str):
     def _repr_html_(self) -> str:
         """Show the table, and the totals under it."""
         totals = "<br>".join(html.text(line.strip()) for line in self.totals)
-        return f'{html.table(self.head, self.rows)}<div style="font-family:monospace">{totals}</div>'
+        style = "font-family:monospace;line-height:1.4;margin-top:0.5em"
+        return f'{html.table(self.head, self.rows, right=(2, 3, 4))}<div style="{style}">{totals}</div>'
 
 
 def show(table: Summary) -> bool:

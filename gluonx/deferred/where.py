@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import inspect
 import itertools
+import sys
 from typing import Any
 
 from gluonx._frames import user_frame
@@ -34,7 +35,17 @@ class Line:
         return hash((self.file, self.number))
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.number} in {self.function}"
+        cell = _cell(self.file)
+        place = f"{cell}, line {self.number}" if cell else f"{self.file}:{self.number}"
+        return place if cell and self.function == "<module>" else f"{place} in {self.function}"
+
+
+def _cell(file: str) -> str:
+    """What IPython calls the code of this file, ``Cell In[3]``, where it is a cell of the running session."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    name = shell.compile.format_code_name(file) if shell is not None else None
+    return " ".join(name) if name else ""
 
 
 def user_line() -> Line:

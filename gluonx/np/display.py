@@ -106,7 +106,7 @@ def as_html(array: ndarray) -> str:
     2
     """
     shown = repr(array)  # computes what is pending: that is what was asked for
-    return html.folding(_line(array), [f"<pre>{html.text(shown)}</pre>"], unfolded=len(shown) < 2000)
+    return html.folding(_line(array), [html.preformatted(shown)], unfolded=len(shown) < 2000)
 
 
 def as_part(array: ndarray, path: str | None) -> Any:
@@ -118,5 +118,5 @@ def as_part(array: ndarray, path: str | None) -> Any:
 
 def _line(array: ndarray) -> str:
     known = array.shape is not None and all(n >= 0 for n in array.shape)  # a parameter's may wait for a batch
-    counts = f" · {array.size:,} · {html.size(array.nbytes)}" if known else ""
+    counts = f" · {html.size(array.nbytes)}" if known else ""
     return f"{type(array).__name__} {array.shape} {array.dtype}{counts} · {spread(array)}"

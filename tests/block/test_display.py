@@ -148,13 +148,13 @@ def test_what_an_array_has_at_hand():
     assert jax.jit(lambda v: (repr(np.array(v)), spread(np.array(v)))[1] and v)(jnp.ones(3)).shape == (3,)
     for dtype in ("bool", "int8", "float16", "bfloat16", "uint8", "int64"):
         assert at_hand(np.ones((3,), dtype=dtype)).tolist() == [1, 1, 1]
-        assert spread(np.ones((3,), dtype=dtype)) == "1"
+        assert spread(np.ones((3,), dtype=dtype)) == "all 1"
 
 
 def test_an_array_shows_its_numbers():
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     text = " ".join(Checked((x * 2)._repr_html_()).text)
-    assert "(2, 2) float32 · 4 · 16 B · 2 " in text and "[2., 4.]" in text
+    assert "(2, 2) float32 · 16 B · 2 " in text and "[2., 4.]" in text
     assert Checked(np.ones((100, 100))._repr_html_()).tags[0] == "details"
     with autograd.record():
         y = x.sum()
@@ -251,3 +251,14 @@ def test_sparklines():
     assert html.sparkline(onp.array([])) == "empty" and html.sparkline(onp.full((3,), onp.inf)) == "3 not finite"
     assert html.sparkline(onp.array([-1e308, 1e308])).endswith("█ 1e+308")
     assert html.sparkline(onp.array([1 + 1j, 0])).startswith("0 ")
+
+
+def test_plain_html_can_be_asked_for(monkeypatch):
+    pytest.importorskip("treescope")
+    net = make()
+    assert "treescope" in net._repr_html_()
+    monkeypatch.setenv("GLUONX_DISPLAY", "plain")
+    assert "treescope" not in net._repr_html_() and "<details open>" in net._repr_html_()
+    big = nn.HybridSequential()
+    big.add(*(make() for _ in range(3)))
+    assert net._repr_html_().count("<details open>") == 4 and big._repr_html_().count("<details open>") == 1
