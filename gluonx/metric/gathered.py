@@ -149,6 +149,10 @@ class _Ignoring(Gathered):
     @num_inst.setter
     def num_inst(self, value: int) -> None:
         self._num = value
+        if self._width > 1:
+            state = onp.zeros((2, self._width), onp.float32)
+            state[0] = self._totals()[0], value
+            self._state = jnp.asarray(state)
 
 
 def _together(label: Any, pred: Any) -> tuple[Any, Any]:

@@ -111,8 +111,8 @@ def test_children_of_a_hybrid_block():
             give(Net())
         assert str(caught.value) == (
             "Net is a HybridBlock, whose children must be HybridBlocks too, but 'child' is a Plain. Derive Plain from "
-            "HybridBlock (nn.HybridSequential instead of nn.Sequential, nn.HybridBlockList of nn.BlockList), or Net from "
-            "Block."
+            "HybridBlock (nn.HybridSequential instead of nn.Sequential, nn.HybridBlockList of nn.BlockList), or Net "
+            "from Block."
         )
 
 

@@ -214,6 +214,8 @@ def test_8634_metrics_leave_them_out(rng):
     again = metric.create(accuracy.get_config().pop("metric"), axis=2, ignore_label=-1)
     again.load_state_dict(accuracy.state_dict())
     assert again.get() == accuracy.get()
+    again.num_inst = 2 * accuracy.num_inst
+    assert again.get()[1] == pytest.approx(accuracy.get()[1] / 2)
 
 
 # -- 14490, 9376, 5677, 11334: initializers that reach biases --------------------------------------------------------
