@@ -29,7 +29,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,16s/^# \{0,1\}//p' Makefile
+	@sed -n '2,15s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)

@@ -117,6 +117,7 @@ class Initializer(Checked):
     _kwargs: Mapping[str, Any] = {}
     _verbose = False
     _print_func: Callable[[Any], str] | None = None
+    _axes = 0  # a parameter needs at least so many
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
@@ -177,6 +178,18 @@ class Initializer(Checked):
     def _works_on_host(self) -> bool:
         """Return whether only methods of this module write, so that a NumPy buffer will do."""
         return all(getattr(type(self), name) in _ON_HOST for name in _WRITERS)
+
+    def _told(self, name: str, axes: int, explicitly: bool) -> Initializer | None:
+        """Return what this says a parameter of `axes` axes begins with, which has an initializer of its own.
+
+        None where it says nothing: this one is for weights of two axes at least, or a class of the user's has no method
+        for such names. What a pattern or a method does not name is not said `explicitly`.
+        """
+        if not self._works_on_host():
+            method = next((method for end, method in _RULES if name.endswith(end)), "_init_default")
+            own = getattr(type(self), method) not in _ON_HOST
+            return _ByName(self) if own and (method != "_init_weight" or not explicitly) else None
+        return None if explicitly or axes < self._axes else self
 
     def _values(self, name: str, shape: tuple[int, ...]) -> Any:
         """Give the values of a weight, as an array or number; dtype conversion is the caller's."""
@@ -330,6 +343,8 @@ class Constant(Initializer):
 class Bilinear(Initializer):
     """Weights of a transposed convolution that enlarges images by bilinear interpolation (4 dimensions)."""
 
+    _axes = 2
+
     def _values(self, name: str, shape: tuple[int, ...]) -> Any:
         if len(shape) != 4:
             raise ValueError(f"Bilinear initializes a weight of 4 dimensions, but {name!r} has shape {shape}.")
@@ -426,6 +441,8 @@ class Orthogonal(Initializer):
         Law of the matrix that is orthonormalized; its first axis is the rows, all others together the columns.
     """
 
+    _axes = 2
+
     def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
@@ -454,6 +471,8 @@ class Xavier(Initializer):
     magnitude : float
         Numerator.
     """
+
+    _axes = 2
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
@@ -524,6 +543,13 @@ class Mixed(Initializer):
         tried = ", ".join(repr(p.pattern) for p, _ in self.map)
         raise ValueError(f"The name {str(name)!r} matches no pattern of Mixed ({tried}). Add '.*' as the last one.")
 
+    def _told(self, name: str, axes: int, explicitly: bool) -> Initializer | None:
+        for pattern, initializer in self.map:
+            if pattern.match(name):
+                named = pattern.pattern not in ("", ".*", ".+")
+                return initializer._told(name, axes, explicitly and not named)
+        return None
+
     def __call__(self, desc: str, arr: Any) -> None:
         """Let the initializer that the name selects write the values, unless an attribute decides."""
         if isinstance(desc, InitDesc) and desc.attrs.get("__init__"):
@@ -540,6 +566,43 @@ class Mixed(Initializer):
     def dumps(self) -> str:
         """Write the initializer as JSON, which decides about equality; `create` does not read it."""
         return json.dumps(["mixed", [[p.pattern, i.dumps()] for p, i in self.map]])
+
+
+class _ByName(Initializer):
+    """A class of the user's, whose method for the name writes, also where the parameter has its own initializer."""
+
+    def __init__(self, chosen: Initializer) -> None:
+        super().__init__()
+        self.chosen = chosen
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        self.chosen(InitDesc(name), arr)
+
+    def _works_on_host(self) -> bool:
+        return False
+
+    def dumps(self) -> str:
+        """Write what is chosen."""
+        return self.chosen.dumps()
+
+
+def told(init: Initializer, param: Any, explicitly: bool) -> Initializer | None:
+    """Return what `init` says a parameter begins with whose own initializer says something else; None where nothing.
+
+    Parameters
+    ----------
+    init : Initializer
+        As given to ``Block.initialize``.
+    param : Parameter
+    explicitly : bool
+        Whether to look only at what names parameters: patterns of `Mixed`, methods such as ``_init_bias`` of a class of
+        the user's.
+    """
+    if param.init is None:
+        return None
+    explicitly = explicitly or not param._differentiable  # averages that a layer keeps are named, or left alone
+    found = init._told(param._structured_name, len(param.shape or ()), explicitly)
+    return None if found is None or found == create(param.init) else found
 
 
 class Load(Initializer):

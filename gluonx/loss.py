@@ -38,6 +38,10 @@ def _float(weight: Any) -> float | None:
     return None if weight is None else float(weight)
 
 
+def _ignoring(label: float | None) -> dict[str, Any]:
+    return {} if label is None else {"ignore_label": label}
+
+
 class Loss(HybridBlock):
     """The base of all losses. A loss of your own defines ``forward``.
 
@@ -136,6 +140,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         Whether the prediction is a probability; otherwise it is the logit of one, which is more accurate.
     weight, batch_axis
         As in `Loss`.
+    ignore_label : float, optional
+        Places with this label count for nothing: the loss of a sample is the mean over the others, 0 without any.
 
     Examples
     --------
@@ -144,10 +150,17 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     0.69315
     """
 
-    def __init__(self, from_sigmoid: bool = False, weight: float | None = None, batch_axis: int = 0) -> None:
+    def __init__(
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        *,
+        ignore_label: float | None = None,
+    ) -> None:
         super().__init__(weight, batch_axis)
         self._from_sigmoid = from_sigmoid
-        self._bind(ops.sigmoid_bce_loss, from_sigmoid=from_sigmoid)
+        self._bind(ops.sigmoid_bce_loss, from_sigmoid=from_sigmoid, **_ignoring(ignore_label))
 
     def forward(self, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
         """The loss of each sample; ``pos_weight`` multiplies the part of positive labels and broadcasts to ``pred``."""
@@ -174,6 +187,14 @@ class SoftmaxCrossEntropyLoss(_PairLoss):
         Whether the prediction is a log-probability already.
     weight, batch_axis
         As in `Loss`.
+    ignore_label : int, optional
+        Places with this label, such as padding, count for nothing: the loss of a sample is the mean over the others, 0
+        without any.
+
+    Raises
+    ------
+    ArgumentError
+        If a label is to be ignored and labels are distributions.
 
     Examples
     --------
@@ -189,10 +210,15 @@ class SoftmaxCrossEntropyLoss(_PairLoss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
+        *,
+        ignore_label: int | None = None,
     ) -> None:
         super().__init__(weight, batch_axis)
+        if ignore_label is not None and not sparse_label:
+            raise ArgumentError("ignore_label needs labels that are class indices: sparse_label=True.")
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
-        self._bind(ops.softmax_cross_entropy_loss, axis=axis, sparse_label=sparse_label, from_logits=from_logits)
+        attrs = {"axis": axis, "sparse_label": sparse_label, "from_logits": from_logits, **_ignoring(ignore_label)}
+        self._bind(ops.softmax_cross_entropy_loss, **attrs)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

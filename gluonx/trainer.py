@@ -14,7 +14,6 @@ import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import repeat
-from os import PathLike
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -749,8 +748,8 @@ class Trainer(Checked):
     # -- files -----------------------------------------------------------------------------------------------------
 
     @door
-    def save_states(self, fname: str | PathLike[str]) -> None:
-        """Write the optimizer's states and counts to a file; whole or not at all.
+    def save_states(self, fname: serialize.Place) -> None:
+        """Write the optimizer's states and counts to a file, or to a file object; whole or not at all.
 
         Raises
         ------
@@ -769,7 +768,7 @@ class Trainer(Checked):
         serialize.save_arrays(fname, arrays)
 
     @door
-    def load_states(self, fname: str | PathLike[str]) -> None:
+    def load_states(self, fname: serialize.Place) -> None:
         """Read what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
 
         From a file of MXNet come, as there, the optimizer's settings and its learning rate scheduler too.
@@ -779,13 +778,15 @@ class Trainer(Checked):
         FormatError
             If the file is damaged, or was written for another optimizer or other parameters.
         """
-        if not serialize.is_pickle(fname):
-            arrays = serialize.load_arrays(fname)
+        source = serialize.at_hand(fname)
+        fname = serialize.name_of(fname)
+        if not serialize.is_pickle(source):
+            arrays = serialize.load_arrays(source)
             meta = described(arrays.pop("__meta__", None), fname)
             if all(p._prefixed for p in self._params):
                 arrays, meta = by_place(arrays, meta, self._names)
             return self._take_states(fname, arrays, meta)
-        found = serialize.load_trainer_states(fname)
+        found = serialize.load_trainer_states(source)
         same = found.optimizer == type(self._optimizer).__name__
         undo = adopt(self._optimizer, found.settings, found.scheduler) if same else None
         try:

@@ -54,6 +54,7 @@ from gluonx.deferred.core import current_state
 from gluonx.deferred.remat import policy_of
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
+from gluonx.files import Place
 from gluonx.sharding import Spec
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
@@ -291,6 +292,69 @@ class Block(Checked):
         """
         return HookHandle(self, self._post_hooks, hook)
 
+    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Run the block, and return also what blocks below it gave; they are recorded like the output.
+
+        Parameters
+        ----------
+        *inputs, **kwargs
+            As for a call.
+        names : str or iterable of str
+            The structured names of blocks, as in ``'features.3'`` or ``'encoder.layers.0'``; one text is a regular
+            expression that the whole name matches.
+
+        Returns
+        -------
+        output
+            As of a call.
+        dict of str to output
+            By name, in the order of the blocks; a list in the order of the calls where a block was called again.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such block, or it was not called.
+
+        Examples
+        --------
+        >>> from gluonx import nn, np
+        >>> net = nn.HybridSequential()
+        >>> net.add(nn.Dense(4), nn.Dense(2))
+        >>> net.initialize()
+        >>> out, middle = net.intermediates(np.ones((1, 3)), names=["0"])
+        >>> out.shape, middle["0"].shape
+        ((1, 2), (1, 4))
+        """
+        chosen = self._named_blocks(names)
+        found: dict[str, list[Any]] = {name: [] for name in chosen}
+        hooks = []
+        try:
+            for name, block in chosen.items():
+                block.__dict__.setdefault("_told_of_hooks", True)  # that it runs line by line is what was asked for
+                hooks.append(block.register_forward_hook(lambda _, __, out, name=name: found[name].append(out)))
+            output = self(*inputs, **kwargs)
+        finally:
+            for hook in hooks:
+                hook.detach()
+        silent = [name for name, outs in found.items() if not outs]
+        if silent:
+            raise ArgumentError(f"{type(self).__name__} did not call {listed(silent)} in its forward.")
+        return output, {name: outs[0] if len(outs) == 1 else outs for name, outs in found.items()}
+
+    def _named_blocks(self, names: str | Iterable[str]) -> dict[str, Block]:
+        """Return the blocks below this one by structured name: those named, or those whose name matches."""
+        blocks = {prefix[:-1]: block for prefix, block in self._walk() if prefix}
+        if isinstance(names, str):
+            wanted = re.compile(names)
+            unknown = [] if any(map(wanted.fullmatch, blocks)) else [names]
+            names = [name for name in blocks if wanted.fullmatch(name)]
+        else:
+            names = list(names)
+            unknown = [name for name in names if name not in blocks]
+        if unknown:
+            raise ArgumentError(f"{type(self).__name__} has no block {listed(unknown)}; it has {listed(list(blocks))}.")
+        return {name: blocks[name] for name in names}
+
     def register_op_hook(self, callback: Callable[[str, str, Any], None], monitor_all: bool = False) -> HookHandle:
         """Have ``callback(name, operator, array)`` called for the output of every operator that the forward runs.
 
@@ -396,6 +460,7 @@ class Block(Checked):
         verbose: bool = False,
         force_reinit: bool = False,
         ctx: Any = None,
+        override: bool = False,
     ) -> None:
         """Initialize all parameters, or prepare it where a shape is not known yet.
 
@@ -409,6 +474,11 @@ class Block(Checked):
             Whether to print what is initialized, and how.
         force_reinit : bool
             Whether to initialize parameters again that have a value. They keep it, with a warning, otherwise.
+        override : bool
+            Whether `init` goes before the initializers that parameters have of their own, as biases have, and the
+            scales of normalizations. What is for weights of two axes at least (``Xavier``) leaves vectors alone. By
+            default they keep their own, with one warning where `init` names them: by a pattern of ``Mixed``, or by a
+            method such as ``_init_bias`` of a class of yours.
 
         Notes
         -----
@@ -430,9 +500,18 @@ class Block(Checked):
             kept = [p._path for p in params if p._is_ready]
             warn(f"Already initialized, and kept: parameters {listed(kept)}. Set force_reinit=True to initialize anew.")
         new = [param for param in todo if param._handle is None]
+        said = {param: initializer.told(default, param, not override) for param in todo if init is not None}
+        ignored = [param._path for param in said if said[param] is not None] if not override else []
+        if ignored:
+            warn(
+                f"initialize({default!r}) says how {listed(ignored)} begin, but these have initializers of their own, "
+                "which are heeded. Give override=True to have yours."
+            )
         try:
             for param in todo:
-                param.initialize(None, ctx if device is None else device, default, force_reinit)
+                param.initialize(
+                    said.get(param) if override else None, ctx if device is None else device, default, force_reinit
+                )
                 if verbose:
                     print(f"{param._path}: {param.init or default!r}, shape {param.shape}")
         except BaseException:
@@ -680,14 +759,14 @@ class Block(Checked):
     # ---------------------------------------------------------------- files
 
     @door
-    def save_parameters(
-        self, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
-    ) -> None:
+    def save_parameters(self, filename: Place, deduplicate: bool = False, format: str | None = None) -> None:
         """Write all parameters to a file. The file is whole or not there, also if the process dies.
 
         Parameters
         ----------
-        filename : str or path
+        filename : str, path or file object
+            A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``. A file object, open for
+            bytes, gets the content at once when it is complete.
         deduplicate : bool
             Whether to write a shared parameter under one of its names only.
         format : {'npz', 'safetensors', 'mxnet'}, optional
@@ -700,19 +779,20 @@ class Block(Checked):
     @door
     def load_parameters(
         self,
-        filename: str | PathLike[str],
+        filename: Place,
         device: Any = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         cast_dtype: bool = False,
         dtype_source: str = "current",
         ctx: Any = None,
+        ignore_mismatch: bool | str = False,
     ) -> None:
         """Read the parameters from a file: all of them, or, if anything does not fit, none.
 
         Parameters
         ----------
-        filename : str or path
+        filename : str, path or file object
             Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). What it is, the
             contents tell: npz, safetensors, or an NDArray list. Names may begin with ``arg:`` or ``aux:``.
         device : Device, optional
@@ -725,6 +805,10 @@ class Block(Checked):
             Whether dtypes may differ.
         dtype_source : {'current', 'saved'}
             Which dtype holds if they differ: the block's or the file's.
+        ignore_mismatch : bool or str
+            Whether parameters keep what they have whose shape in the file is another, as those of a last layer for
+            other classes. One warning lists them with both shapes. A regular expression allows it for the names that
+            it matches from their beginning on.
 
         Raises
         ------
@@ -733,7 +817,7 @@ class Block(Checked):
             missing, unexpected, or of another shape or dtype, and the block has not changed.
         """
         device = ctx if device is None else device
-        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
         checkpoint.load_parameters(self, filename, options)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
@@ -753,10 +837,11 @@ class Block(Checked):
         cast_dtype: bool = False,
         dtype_source: str = "current",
         ctx: Any = None,
+        ignore_mismatch: bool | str = False,
     ) -> None:
         """Set the parameters from a dict of arrays by structured name; the rest is as in :meth:`load_parameters`."""
         device = ctx if device is None else device
-        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
         checkpoint.load_dict(self, param_dict, "the given dict", options, of_numpy=True)
 
     def save(self, prefix: str | PathLike[str]) -> None:
@@ -787,7 +872,8 @@ class Block(Checked):
 
 _NOT_HYBRID = (
     "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
-    "HybridBlock (nn.HybridSequential instead of nn.Sequential), or {cls} from Block."
+    "HybridBlock (nn.HybridSequential instead of nn.Sequential, nn.HybridBlockList of nn.BlockList), or {cls} from "
+    "Block."
 )
 
 

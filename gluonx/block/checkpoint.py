@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -39,7 +40,7 @@ _FORMAT = "gluonx-block-1"
 
 
 def save_parameters(
-    block: Any, filename: str | PathLike[str], deduplicate: bool = False, format: str | None = None
+    block: Any, filename: serialize.Place, deduplicate: bool = False, format: str | None = None
 ) -> None:
     """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
     params = block.collect_params(fused=False)
@@ -49,7 +50,7 @@ def save_parameters(
     arrays = {name: handle.asnumpy() for name, handle in handles.items()}
     usual = block._block_names.file_format()
     if format is None:
-        format = "safetensors" if os.fspath(filename).endswith(".safetensors") else usual
+        format = "safetensors" if serialize.name_of(filename).endswith(".safetensors") else usual
     if format in ("npz", "mxnet") and usual == "npz":
         arrays = in_form(block, arrays, "mxnet")
     serialize.save_arrays(filename, arrays, format)
@@ -70,18 +71,24 @@ class Options:
     ignore_extra: bool = False
     cast_dtype: bool = False
     dtype_source: str = "current"
+    ignore_mismatch: bool | str = False
 
     def __post_init__(self) -> None:
         if self.dtype_source not in ("current", "saved"):
             raise ArgumentError(f"dtype_source must be 'current' or 'saved', got {self.dtype_source!r}")
 
+    def may_skip(self, name: str) -> bool:
+        """Return whether a parameter of another shape in the file keeps what it has."""
+        wanted = self.ignore_mismatch
+        return wanted if isinstance(wanted, bool) else re.match(wanted, name) is not None
 
-def load_parameters(block: Any, filename: str | PathLike[str], options: Options) -> None:
+
+def load_parameters(block: Any, filename: serialize.Place, options: Options) -> None:
     """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
     # Views of the file, which _staged copies: the only copy in memory is the one that computes.
     # Their checksums are compared meanwhile.
     with serialize.arriving(filename) as (arrays, checks):
-        load_dict(block, arrays, f"file '{os.fspath(filename)}'", options, checks.settle)
+        load_dict(block, arrays, f"file '{serialize.name_of(filename)}'", options, checks.settle)
 
 
 def load_dict(
@@ -119,10 +126,20 @@ def load_dict(
     if extra and not options.ignore_extra:
         problems.append(f"it holds {listed(extra)}, which the block does not have (ignore_extra=True skips them)")
     hosts = {param: _host(arrays[name]) for param, name in present.items()}
+    shapes = {p: _other_shape(p, name, hosts[p]) for p, name in present.items() if not p._admits(hosts[p].shape)}
+    skipped = {p: told for p, told in shapes.items() if options.may_skip(present[p])}
+    for param in skipped:
+        del present[param], hosts[param]
     for param, name in present.items():
-        problems += _misfit(param, name, hosts[param], options.cast_dtype)
+        hint = " (ignore_mismatch=True keeps the block's)"
+        problems += (
+            [shapes[param] + hint] if param in shapes else _misfit(param, name, hosts[param], options.cast_dtype)
+        )
     if problems:
         raise MismatchError(f"Cannot load {source} into {type(block).__name__}: " + ";\n  ".join(problems) + ".")
+    if skipped:
+        kept = "; ".join(skipped.values())
+        warn(f"Not loaded from {source} into {type(block).__name__}, which keeps its own: {kept}.")
     _warn_of_torn_ties(params, arrays)
     saved = options.cast_dtype and options.dtype_source == "saved"
     dtypes = {param: canonical(host.dtype) if saved else param.dtype for param, host in hosts.items()}
@@ -174,9 +191,11 @@ def _unasked(value: Any, param: Parameter | None) -> Any:
     return cast(value, np.float32) if is_double and param is not None and param.dtype == np.float32 else value
 
 
+def _other_shape(param: Parameter, name: str, array: np.ndarray) -> str:
+    return f"'{name}' has shape {array.shape}, the block's parameter {param.shape}"
+
+
 def _misfit(param: Parameter, name: str, array: np.ndarray, cast_dtype: bool) -> list[str]:
-    if not param._admits(array.shape):
-        return [f"'{name}' has shape {array.shape}, the block's parameter {param.shape}"]
     if array.dtype.kind in "OSUM":
         return [f"'{name}' holds {array.dtype}, not numbers"]
     if canonical(array.dtype) != param.dtype and not cast_dtype:

@@ -35,7 +35,8 @@ __all__ = [
 
 _LOOSE = (
     "'{cls}.{name}' is a {kind} that holds {what}. What is in a plain Python container is not part of the block: it is "
-    "neither initialized, trained nor saved. Use nn.Sequential or nn.HybridSequential, or register_child."
+    "neither initialized, trained nor saved. Use nn.HybridSequential, nn.HybridBlockList or nn.HybridBlockDict "
+    "(without Hybrid in a plain Block), or register_child."
 )
 
 

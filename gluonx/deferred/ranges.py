@@ -83,8 +83,11 @@ def _pick(op: Any, args: Any) -> None:
 
 
 def _labels(op: Any, args: Any) -> None:
-    if op.attrs["sparse_label"]:
-        _along(op.name, args, op.attrs["axis"], args[1], False, False)
+    label, ignored = args[1], op.attrs["ignore_label"]
+    if ignored is not None:  # which may be out of range; what is on the device is not looked at then
+        label = None if isinstance(label, Handle) else np.where(np.asarray(label) == ignored, 0, label)
+    if op.attrs["sparse_label"] and label is not None:
+        _along(op.name, args, op.attrs["axis"], label, False, False)
 
 
 def _outputs(op: Any, args: Any) -> None:

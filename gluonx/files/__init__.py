@@ -26,15 +26,20 @@ from gluonx.files.files import load_ndarrays as load_ndarrays
 from gluonx.files.files import save_arrays as save_arrays
 from gluonx.files.files import save_ndarrays as save_ndarrays
 from gluonx.files.names import recurrent_names as recurrent_names
+from gluonx.files.places import Place as Place
+from gluonx.files.places import at_hand as at_hand
+from gluonx.files.places import name_of as name_of
 from gluonx.files.sparse import Stored as Stored
 from gluonx.files.states import TrainerStates as TrainerStates
 from gluonx.files.states import is_pickle as is_pickle
 from gluonx.files.states import load_trainer_states as load_trainer_states
 
 __all__ = [
+    "Place",
     "Stored",
     "TrainerStates",
     "arriving",
+    "at_hand",
     "atomic_directory",
     "atomic_write",
     "is_pickle",
@@ -42,6 +47,7 @@ __all__ = [
     "load_metadata",
     "load_ndarrays",
     "load_trainer_states",
+    "name_of",
     "recurrent_names",
     "save_arrays",
     "save_ndarrays",

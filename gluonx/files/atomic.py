@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["PathLike", "atomic_directory", "atomic_write"]
+from gluonx.files.places import PathLike, Place, is_path, written_elsewhere
 
-PathLike = str | os.PathLike[str]
+__all__ = ["PathLike", "Place", "atomic_directory", "atomic_write"]
 
 
 def _temporary_beside(path: Path) -> Path:
@@ -38,7 +38,7 @@ def _target(path: PathLike) -> Path:
 
 
 @contextlib.contextmanager
-def atomic_write(path: PathLike, mode: str = "wb") -> Iterator[IO[Any]]:
+def atomic_write(path: Place, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file for writing that takes the place of `path` only when it is complete.
 
     The data goes to a hidden file in the same folder, which is synced to disk and then renamed. Upon any exception,
@@ -46,8 +46,10 @@ def atomic_write(path: PathLike, mode: str = "wb") -> Iterator[IO[Any]]:
 
     Parameters
     ----------
-    path : str or os.PathLike
-        The file to create or replace. Its folder must exist. An existing file keeps its permissions.
+    path : str, os.PathLike or file object
+        The file to create or replace. Its folder must exist. An existing file keeps its permissions. A file object,
+        or an address that fsspec knows (``'s3://...'``), gets the whole content at once when it is complete; whether
+        it is atomic there depends on the file system.
     mode : {"wb", "w"}
         Binary, or text in UTF-8.
 
@@ -72,7 +74,11 @@ def atomic_write(path: PathLike, mode: str = "wb") -> Iterator[IO[Any]]:
     """
     if mode not in ("wb", "w"):
         raise ValueError(f"atomic_write: mode must be 'wb' or 'w', got {mode!r}")
-    target = _target(path)
+    if not is_path(path):
+        with written_elsewhere(path, mode) as file:
+            yield file
+        return
+    target = _target(path)  # pyright: ignore[reportArgumentType]  # is_path has seen it
     existing = target.stat().st_mode if target.exists() else None
     if existing is not None and not stat.S_ISREG(existing):
         raise OSError(f"cannot write '{path}': it exists and is not a regular file")

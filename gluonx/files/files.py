@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gluonx.files.atomic import PathLike, atomic_write
+from gluonx.files.atomic import atomic_write
 from gluonx.files.mxnet_list import MAGIC, read_items, read_list, write_list
 from gluonx.files.npz import Checks, opened_zip, read_npy, read_npz, write_npy, write_npz
+from gluonx.files.places import Place, at_hand, name_of
 from gluonx.files.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.files.source import Source
 from gluonx.files.sparse import Stored
@@ -30,7 +31,7 @@ __all__ = [
     "save_ndarrays",
 ]
 
-Readable = PathLike | bytes | bytearray | memoryview
+Readable = Place | bytes | bytearray | memoryview
 
 # Other things that people hand to a loader by mistake: say what it is instead of "bad magic".
 _STRANGERS = [
@@ -48,15 +49,17 @@ _STRANGERS = [
 @contextlib.contextmanager
 def opened(source: Readable, budget: int, mapped: bool = False) -> Iterator[Source]:
     """A file or bytes as a `Source`; `mapped` lets arrays be views of the file instead of copies."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        yield Source(io.BytesIO(source), "<bytes>", budget)
+    found = at_hand(source)
+    if isinstance(found, bytes | bytearray | memoryview):
+        name = name_of(source)
+        yield Source(io.BytesIO(found), name if name == "<bytes>" else f"'{name}'", budget)
         return
-    with open(source, "rb") as file:
+    with open(found, "rb") as file:
         view = None
         if mapped:
             with contextlib.suppress(OSError, ValueError):  # an empty file, or a file system that cannot
                 view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        yield Source(file, f"'{os.fspath(source)}'", budget, view)
+        yield Source(file, f"'{os.fspath(found)}'", budget, view)
 
 
 def _container(source: Source) -> str:
@@ -91,8 +94,8 @@ def load_arrays(source: Readable, *, max_expanded_bytes: int = 1 << 30, mapped: 
 
     Parameters
     ----------
-    source : str, os.PathLike or bytes-like
-        The file, or its contents.
+    source : str, os.PathLike, file object or bytes-like
+        The file, or its contents. A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``.
     max_expanded_bytes : int
         How much memory compressed members and sparse arrays may take together (1 GiB), since a small hostile file can
         ask for any amount. Stored arrays take what the file holds and are not limited.
@@ -236,7 +239,7 @@ def _plain(name: Any, value: Any) -> np.ndarray:
 
 
 def save_arrays(
-    path: PathLike,
+    path: Place,
     arrays: Mapping[str, Any],
     format: str | None = None,
     metadata: Mapping[str, str] | None = None,
@@ -245,8 +248,8 @@ def save_arrays(
 
     Parameters
     ----------
-    path : str or os.PathLike
-        The file to create or replace.
+    path : str, os.PathLike or file object
+        The file to create or replace; as for `atomic_write` also an address, or a file that is open.
     arrays : mapping of str to array
         Anything ``numpy.asarray`` takes; booleans and numbers, bfloat16 included.
     format : {None, "npz", "safetensors", "npy", "mxnet"}
@@ -270,7 +273,7 @@ def save_arrays(
     Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html and
     https://huggingface.co/docs/safetensors.
     """
-    kind = format or ("safetensors" if os.fspath(path).endswith(".safetensors") else "npz")
+    kind = format or ("safetensors" if name_of(path).endswith(".safetensors") else "npz")
     plain = {name: _plain(name, value) for name, value in arrays.items()}
     texts = dict(metadata or {})
     if not all(isinstance(text, str) for pair in texts.items() for text in pair):
@@ -290,7 +293,7 @@ def save_arrays(
             (write_npz if kind == "npz" else write_safetensors)(file, plain, texts)
 
 
-def save_ndarrays(path: PathLike, arrays: Any) -> None:
+def save_ndarrays(path: Place, arrays: Any) -> None:
     """Write what MXNet's ``nd.save`` takes, in its format: one array, a list of arrays, or a dict of them.
 
     An array may be the parts of a sparse one, `Stored`.

@@ -130,6 +130,31 @@ class Gathered(EvalMetric):
         self._num = value
 
 
+class _Ignoring(Gathered):
+    """A metric of places, some of which a label may tell to leave out; how many it counted is then a total too."""
+
+    def _leave_out(self, ignore_label: int | None) -> dict[str, int]:
+        """Set `ignore_label`, before the totals are made; what the operator is bound with."""
+        self.ignore_label = ignore_label
+        if ignore_label is None:
+            return {}
+        self._width = 2
+        return {"ignore_label": ignore_label}
+
+    @property
+    def num_inst(self) -> int:
+        """The number of places counted; where some are left out, reading it waits for the device."""
+        return self._num if self._width == 1 else round(self._totals()[1])
+
+    @num_inst.setter
+    def num_inst(self, value: int) -> None:
+        self._num = value
+        if self._width > 1:
+            state = onp.zeros((2, self._width), onp.float32)
+            state[0] = self._totals()[0], value
+            self._state = jnp.asarray(state)
+
+
 def _together(label: Any, pred: Any) -> tuple[Any, Any]:
     """Label and prediction as arrays on one device: the prediction's, which is the larger."""
     label = label if hasattr(label, "shape") else onp.asarray(label)
@@ -144,13 +169,15 @@ def _together(label: Any, pred: Any) -> tuple[Any, Any]:
 
 @alias("acc")
 @register
-class Accuracy(Gathered):
+class Accuracy(_Ignoring):
     """The share of places where the class predicted is the label.
 
     Parameters
     ----------
     axis : int
         The axis of the classes in a prediction. A prediction in the shape of the label already holds classes.
+    ignore_label : int, optional
+        Places with this label, such as padding, are left out.
 
     Examples
     --------
@@ -166,16 +193,25 @@ class Accuracy(Gathered):
         name: str = "accuracy",
         output_names: list[str] | None = None,
         label_names: list[str] | None = None,
+        *,
+        ignore_label: int | None = None,
     ) -> None:
-        super().__init__(name, output_names=output_names, label_names=label_names, axis=axis)
+        left_out = self._leave_out(ignore_label)
+        super().__init__(name, output_names=output_names, label_names=label_names, axis=axis, **left_out)
         self.axis = axis
-        self._op = ops.metric_accuracy.bind(axis=axis)
+        self._op = ops.metric_accuracy.bind(axis=axis, **left_out)
 
 
 @alias("top_k_accuracy", "top_k_acc")
 @register
-class TopKAccuracy(Gathered):
+class TopKAccuracy(_Ignoring):
     """The share of samples whose label is among the ``top_k`` likeliest classes.
+
+    Parameters
+    ----------
+    top_k : int
+    ignore_label : int, optional
+        Samples with this label are left out.
 
     Raises
     ------
@@ -189,12 +225,15 @@ class TopKAccuracy(Gathered):
         name: str = "top_k_accuracy",
         output_names: list[str] | None = None,
         label_names: list[str] | None = None,
+        *,
+        ignore_label: int | None = None,
     ) -> None:
         if top_k <= 1:
             raise ArgumentError(f"top_k must be above 1, got {top_k}; use Accuracy for 1.")
-        super().__init__(f"{name}_{top_k}", output_names=output_names, label_names=label_names, top_k=top_k)
+        config = {"top_k": top_k, **self._leave_out(ignore_label)}
+        super().__init__(f"{name}_{top_k}", output_names=output_names, label_names=label_names, **config)
         self.top_k = top_k
-        self._op = ops.metric_top_k.bind(top_k=top_k)
+        self._op = ops.metric_top_k.bind(**config)
 
     def get_config(self) -> dict[str, Any]:
         """The configuration; the name is without the number that the constructor adds."""

@@ -194,7 +194,9 @@ def purge(root: str | os.PathLike[str] | None = None) -> None:
         path.unlink()
 
 
-def load_weights(net: Any, filename: str | os.PathLike[str], device: Any = None) -> None:
+def load_weights(
+    net: Any, filename: str | os.PathLike[str], device: Any = None, ignore_mismatch: bool | str = False
+) -> None:
     """Read a weights file of MXNet into a net of the zoo, of whichever layout.
 
     Parameters
@@ -206,6 +208,8 @@ def load_weights(net: Any, filename: str | os.PathLike[str], device: Any = None)
         names such as ``squeezenet0_conv0_weight``.
     device : Device, optional
         Where parameters go that are not initialized yet.
+    ignore_mismatch : bool or str
+        As for :meth:`~gluonx.gluon.Block.load_parameters`.
 
     Raises
     ------
@@ -216,7 +220,8 @@ def load_weights(net: Any, filename: str | os.PathLike[str], device: Any = None)
     if getattr(net, "layout", "NCHW") == "NHWC":
         hosts = {k: v.asnumpy() if hasattr(v, "asnumpy") else np.asarray(v) for k, v in arrays.items()}
         arrays = {k: v.transpose(0, 2, 3, 1) if v.ndim == 4 else v for k, v in hosts.items()}
-    checkpoint.load_dict(net, arrays, f"file '{os.fspath(filename)}'", checkpoint.Options(device))
+    options = checkpoint.Options(device, ignore_mismatch=ignore_mismatch)
+    checkpoint.load_dict(net, arrays, f"file '{os.fspath(filename)}'", options)
 
 
 def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -236,9 +241,9 @@ def finished(
     root: str | os.PathLike[str] | None = None,
     url: str | None = None,
 ) -> Any:
-    """The net, with the weights of `name` in it if `pretrained`."""
+    """The net, with the weights of `name` in it if `pretrained`; its output stays as it is for other classes."""
     if pretrained:
-        load_weights(net, get_model_file(name, root, url), device)
+        load_weights(net, get_model_file(name, root, url), device, r"output\.")
     return net
 
 

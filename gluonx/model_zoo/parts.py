@@ -14,6 +14,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.ops import get
 
 __all__ = ["Classifier", "ImageDense", "ImageFlatten", "Parts", "chain"]
@@ -70,6 +71,59 @@ class Classifier(HybridBlock):
     def forward(self, x: Any) -> Any:
         """Images in the net's layout to scores of shape (batch, classes)."""
         return self.output(self.features(x))
+
+    def reset_output(self, classes: int, init: Any = None, device: Any = None) -> None:
+        """Put a last layer for other classes in the place of ``output``, and initialize it; to tune the rest further.
+
+        Parameters
+        ----------
+        classes : int
+        init : Initializer or str, optional
+            For what has no initializer of its own; ``Uniform(0.07)`` by default.
+        device : Device, optional
+            Where the new parameters go; where the old ones are, if they are anywhere.
+
+        Raises
+        ------
+        ValueError
+            If `classes` is not at least 1.
+
+        Examples
+        --------
+        >>> from gluonx.model_zoo import vision
+        >>> net = vision.resnet18_v1()
+        >>> net.reset_output(10)
+        >>> net.output
+        Dense(512 -> 10, linear)
+        """
+        if classes < 1:
+            raise ArgumentError(f"reset_output: classes must be at least 1, got {classes!r}.")
+        old = [param for param in self.output.collect_params().values() if param._is_ready]
+        output = _for_classes(self.output, classes)
+        output.initialize(init, device if device is not None or not old else old[0].list_device()[0])
+        output.hybridize(self.output._active)
+        self.output = output
+
+
+def _for_classes(block: Any, classes: int) -> Any:
+    """Make the block again with as many outputs; what has no weights is the same one."""
+    if isinstance(block, nn.HybridSequential):
+        return chain(*[_for_classes(child, classes) for child in block])
+    if isinstance(block, nn.Dense):
+        bias = block.bias is not None
+        return type(block)(
+            classes, use_bias=bias, weight_initializer=block.weight.init, in_units=max(0, block.weight.shape[1])
+        )
+    if isinstance(block, nn.Conv2D):
+        settings = block._kwargs
+        return type(block)(
+            classes,
+            *(settings[name] for name in ("kernel", "stride", "pad", "dilate", "num_group", "layout")),
+            use_bias=not settings["no_bias"],
+            weight_initializer=block.weight.init,
+            in_channels=block._in_channels,
+        )
+    return block
 
 
 def chain(*blocks: HybridBlock) -> nn.HybridSequential:

@@ -20,7 +20,11 @@ from gluonx.nn.basic import Dense as Dense
 from gluonx.nn.basic import Dropout as Dropout
 from gluonx.nn.basic import Embedding as Embedding
 from gluonx.nn.basic import Flatten as Flatten
+from gluonx.nn.containers import BlockDict as BlockDict
+from gluonx.nn.containers import BlockList as BlockList
 from gluonx.nn.containers import Concatenate as Concatenate
+from gluonx.nn.containers import HybridBlockDict as HybridBlockDict
+from gluonx.nn.containers import HybridBlockList as HybridBlockList
 from gluonx.nn.containers import HybridConcatenate as HybridConcatenate
 from gluonx.nn.containers import HybridLambda as HybridLambda
 from gluonx.nn.containers import HybridSequential as HybridSequential
@@ -71,6 +75,8 @@ __all__ = [
     "BatchNorm",
     "BatchNormReLU",
     "Block",
+    "BlockDict",
+    "BlockList",
     "Concatenate",
     "Conv1D",
     "Conv1DTranspose",
@@ -93,6 +99,8 @@ __all__ = [
     "GlobalMaxPool3D",
     "GroupNorm",
     "HybridBlock",
+    "HybridBlockDict",
+    "HybridBlockList",
     "HybridConcatenate",
     "HybridLambda",
     "HybridSequential",

@@ -1,9 +1,9 @@
-"""Blocks that hold other blocks, or functions: sequences, branches that are concatenated, lambdas."""
+"""Blocks that hold other blocks, or functions: sequences, lists and dicts, concatenated branches, lambdas."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gluonx import np, npx
@@ -11,11 +11,16 @@ from gluonx._frames import warn
 from gluonx.block.block import Block, HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.extensions import LAMBDAS
 from gluonx.ops import get
 
 __all__ = [
+    "BlockDict",
+    "BlockList",
     "Concatenate",
+    "HybridBlockDict",
+    "HybridBlockList",
     "HybridConcatenate",
     "HybridLambda",
     "HybridSequential",
@@ -42,6 +47,16 @@ class _Stack:
         """
         for block in blocks:
             self.register_child(block)  # type: ignore[attr-defined]
+
+    def append(self, block: Any) -> Any:
+        """Append a block; the container itself comes back, so that calls can be chained."""
+        self.add(block)
+        return self
+
+    def extend(self, blocks: Iterable[Any]) -> Any:
+        """Append all blocks of a list or of another container; the container itself comes back."""
+        self.add(*blocks)
+        return self
 
     def _like(self) -> Any:
         """An empty container of this kind."""
@@ -158,6 +173,189 @@ class Concatenate(_Branches, Sequential):
 
 class HybridConcatenate(_Branches, HybridSequential):
     """HybridBlocks that get the same input; their outputs are concatenated along ``axis``."""
+
+
+class _Held:
+    """Base of the containers that compute nothing: they hold blocks for the block that they belong to."""
+
+    _children: Any
+
+    def forward(self, *args: Any) -> Any:
+        """Raise: the forward of the block that has this container says how its blocks are called."""
+        kind = type(self).__name__
+        raise NotImplementedError(
+            f"A {kind} holds blocks and has no forward: call them, as in `for block in self.blocks: x = block(x)`. "
+            "What runs its blocks one after the other is a Sequential."
+        )
+
+    def _renamed(self, blocks: Mapping[str, Any]) -> None:
+        """Hold these in place of what is held, or raise and hold what was there."""
+        before = dict(self._children)
+        self._children.clear()
+        try:
+            for name, block in blocks.items():
+                self.register_child(block, name)  # type: ignore[attr-defined]
+        except BaseException:
+            self._children.clear()
+            self._children.update(before)
+            raise
+        finally:
+            self._refresh()  # type: ignore[attr-defined]
+
+
+class _List(_Held, _Stack):
+    def __init__(self, blocks: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self.extend(blocks)
+
+    def _place(self, index: int) -> int:
+        """The index counted from the beginning."""
+        try:
+            return range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"{type(self).__name__} has {len(self)} blocks, none at {index}.") from None
+
+    def __setitem__(self, index: int, block: Any) -> None:
+        self.register_child(block, str(self._place(index)))  # type: ignore[attr-defined]
+
+    def __delitem__(self, index: int | slice) -> None:
+        blocks = list(self)
+        del blocks[index if isinstance(index, slice) else self._place(index)]
+        self._renamed({str(i): block for i, block in enumerate(blocks)})
+
+    def insert(self, index: int, block: Any) -> None:
+        """Insert a block before that at `index`, as ``list.insert``; those behind it move on, and their names too."""
+        blocks = list(self)
+        blocks.insert(index, block)
+        self._renamed({str(i): b for i, b in enumerate(blocks)})
+
+    def pop(self, index: int = -1) -> Any:
+        """Take out the block at `index`, the last by default, and return it."""
+        block = list(self)[self._place(index)]
+        del self[index]
+        return block
+
+    def __contains__(self, block: Any) -> bool:
+        return any(block is own for own in self)
+
+
+class BlockList(_List, Block):
+    """A list of blocks, which are children as if each were assigned to an attribute; it computes nothing by itself.
+
+    A plain Python list hides its blocks: their parameters are neither initialized nor trained nor saved.
+    `HybridBlockList` is the same for the attributes of a HybridBlock.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+
+    Raises
+    ------
+    TypeError
+        If one is no Block.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> class Heads(nn.HybridBlock):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.heads = nn.HybridBlockList(nn.Dense(n, in_units=3) for n in (1, 2))
+    ...
+    ...     def forward(self, x):
+    ...         return [head(x) for head in self.heads]
+    >>> list(Heads().collect_params())
+    ['heads.0.weight', 'heads.0.bias', 'heads.1.weight', 'heads.1.bias']
+    """
+
+
+class HybridBlockList(_List, HybridBlock):
+    """A list of HybridBlocks; see `BlockList`. ValueError if one is no HybridBlock."""
+
+
+class _Dict(_Held):
+    def __init__(self, blocks: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+        super().__init__()
+        self.update(blocks)
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._children[name]
+        except KeyError:
+            there = ", ".join(map(repr, self._children)) or "none"
+            raise KeyError(f"{type(self).__name__} has no block {name!r}; there are {there}.") from None
+
+    def __setitem__(self, name: str, block: Any) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise ArgumentError(
+                f"A name in {type(self).__name__} must be a text without dots, for it becomes a part of the names of "
+                f"parameters; got {name!r}."
+            )
+        self.register_child(block, name)  # type: ignore[attr-defined]
+
+    def __delitem__(self, name: str) -> None:
+        self[name]  # raises where there is none
+        self._renamed({key: block for key, block in self._children.items() if key != name})
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._children))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._children
+
+    def keys(self) -> Any:
+        """The names, in the order in which they came."""
+        return self._children.keys()
+
+    def values(self) -> Any:
+        """The blocks."""
+        return self._children.values()
+
+    def items(self) -> Any:
+        """Pairs of name and block."""
+        return self._children.items()
+
+    def update(self, blocks: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Take over the blocks of a dict, of another container like this, or of pairs of name and block."""
+        for name, block in dict(blocks).items():  # type: ignore[arg-type]
+            self[name] = block
+
+    def pop(self, name: str) -> Any:
+        """Take out the block of that name, and return it."""
+        block = self[name]
+        del self[name]
+        return block
+
+
+class BlockDict(_Dict, Block):
+    """Blocks by name, which are children as if each were assigned to an attribute; it computes nothing by itself.
+
+    `HybridBlockDict` is the same for the attributes of a HybridBlock.
+
+    Parameters
+    ----------
+    blocks : dict of str to Block, or pairs
+
+    Raises
+    ------
+    TypeError
+        If one is no Block.
+    ArgumentError
+        If a name is no text, or has a dot in it.
+
+    Examples
+    --------
+    >>> branches = BlockDict({"left": Identity(), "right": Lambda("tanh")})
+    >>> branches["right"], list(branches)
+    (Lambda(tanh), ['left', 'right'])
+    """
+
+
+class HybridBlockDict(_Dict, HybridBlock):
+    """HybridBlocks by name; see `BlockDict`. ValueError if one is no HybridBlock."""
 
 
 class Identity(HybridBlock):

@@ -96,10 +96,22 @@ def _other_axes(x: Array, batch_axis: int) -> tuple[int, ...]:
     return tuple(axis for axis in range(x.ndim) if axis != batch_axis % x.ndim)
 
 
-def _finish(loss: Array, pred: Array, sample_weight: Array | None, weight: float | None, batch_axis: int) -> Array:
-    """Weight the penalty, average it a sample, and give it the type of the prediction."""
+def _finish(
+    loss: Array,
+    pred: Array,
+    sample_weight: Array | None,
+    weight: float | None,
+    batch_axis: int,
+    kept: Array | None = None,
+) -> Array:
+    """Weight the penalty, average it a sample over the places that are `kept`, in the type of the prediction."""
     loss = _weighted(loss, sample_weight, weight)
-    return loss.mean(_other_axes(loss, batch_axis)).astype(_result_dtype(pred))
+    axes = _other_axes(loss, batch_axis)
+    if kept is None:
+        return loss.mean(axes).astype(_result_dtype(pred))
+    kept = jnp.broadcast_to(kept, loss.shape)
+    total, count = jnp.where(kept, loss, 0).sum(axes), kept.sum(axes)
+    return (total / jnp.maximum(count, 1)).astype(_result_dtype(pred))
 
 
 def _pick(x: Array, label: Array, axis: int) -> Array:
@@ -234,8 +246,12 @@ def sigmoid_bce_loss(
     from_sigmoid: bool = False,
     weight: float | None = None,
     batch_axis: int = 0,
+    ignore_label: float | None = None,
 ) -> Array:
-    """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives."""
+    """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
+
+    Places whose label is `ignore_label` are left out, of the mean too.
+    """
     x, y = _pair(pred, label)
     if pos_weight is None:
         positive = 1.0
@@ -252,7 +268,8 @@ def sigmoid_bce_loss(
     else:
         log_weight = 1 + (positive - 1) * y
         loss = x - x * y + log_weight * jax.nn.softplus(-x)
-    return _finish(loss, pred, sample_weight, weight, batch_axis)
+    kept = None if ignore_label is None else y != ignore_label
+    return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
 @register(level=1, moving=("weight",))
@@ -266,22 +283,25 @@ def softmax_cross_entropy_loss(
     from_logits: bool = False,
     weight: float | None = None,
     batch_axis: int = 0,
+    ignore_label: int | None = None,
 ) -> Array:
     """Cross entropy between the softmax of the prediction and a label.
 
     The label is a class index for each place (``sparse_label``; out of range is clipped) or a distribution along
     ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
+    Places whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
     """
-    x = _wide(pred)
+    x, kept = _wide(pred), None
     if sparse_label:
         loss = -_pick(x, label, axis)
+        kept = None if ignore_label is None else (label != ignore_label).reshape(loss.shape)
         if not from_logits:
             loss = loss + jax.nn.logsumexp(x, axis=axis, keepdims=True)
     else:
         y = _wide(_like(label, pred))
         logp = x if from_logits else jax.nn.log_softmax(x, axis=axis)
         loss = -(logp * y).sum(axis, keepdims=True)
-    return _finish(loss, pred, sample_weight, weight, batch_axis)
+    return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
 @register(level=1, moving=("weight",))

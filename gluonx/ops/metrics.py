@@ -70,22 +70,38 @@ def _classes(label: Array, pred: Array, axis: int) -> tuple[Array, Array]:
 
 
 @register(level=4)
-def metric_accuracy(state: Array, label: Array, pred: Array, *, axis: int = 1) -> Array:
-    """Count the places where the class predicted (the largest along ``axis``) is the label."""
+def metric_accuracy(
+    state: Array, label: Array, pred: Array, *, axis: int = 1, ignore_label: int | None = None
+) -> Array:
+    """Count the places where the class predicted (the largest along ``axis``) is the label.
+
+    With `ignore_label` places of that label are left out, and how many were not is the second total.
+    """
     true, guess = _classes(label, pred, axis)
-    return _add(state, (true == guess).sum())
+    return _add_kept(state, true == guess, true, ignore_label)
+
+
+def _add_kept(state: Array, right: Array, true: Array, ignore_label: int | None) -> Array:
+    if ignore_label is None:
+        return _add(state, right.sum())
+    kept = true != ignore_label
+    return _add(state, (right & kept).sum(), kept.sum())
 
 
 @register(level=4)
-def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int) -> Array:
-    """Count the rows whose label is among the ``top_k`` classes predicted as the likeliest."""
+def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_label: int | None = None) -> Array:
+    """Count the rows whose label is among the ``top_k`` classes predicted as the likeliest.
+
+    `ignore_label` is as in `metric_accuracy`.
+    """
     if pred.ndim != 2:
         raise ShapeError(f"top-k accuracy needs predictions of shape (samples, classes), not {pred.shape}.")
     if label.size != len(pred):
         raise ShapeError(f"{label.size} labels came for {len(pred)} predictions.")
     # Of equal ones the last is the likelier, as in MXNet; lax.top_k takes the first.
     best = pred.shape[1] - 1 - lax.top_k(jnp.flip(_float(pred), 1), min(top_k, pred.shape[1]))[1]
-    return _add(state, (best == label.astype(jnp.int32).reshape(-1, 1)).sum())
+    true = label.astype(jnp.int32).ravel()
+    return _add_kept(state, (best == true[:, None]).any(1), true, ignore_label)
 
 
 @register(level=4)

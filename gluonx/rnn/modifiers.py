@@ -211,6 +211,10 @@ class ZoneoutCell(ModifierCell):
     base_cell : RecurrentCell
     zoneout_outputs, zoneout_states : float
         The share of elements that stay. Before the first step the output is 0.
+    consistent : bool
+        Whether an output that is a state too, as that of the LSTM, GRU and RNN cells is, is drawn once and stays both,
+        as in the paper: `zoneout_outputs` then decides of it, and `zoneout_states` of the other states. By default, as
+        in MXNet, output and state are drawn each for itself, and differ.
 
     Notes
     -----
@@ -223,7 +227,13 @@ class ZoneoutCell(ModifierCell):
     ZoneoutCell(p_out=0.0, p_state=0.1, RNNCell(2 -> 3, tanh))
     """
 
-    def __init__(self, base_cell: RecurrentCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
+    def __init__(
+        self,
+        base_cell: RecurrentCell,
+        zoneout_outputs: float = 0.0,
+        zoneout_states: float = 0.0,
+        consistent: bool = False,
+    ) -> None:
         if isinstance(base_cell, RecurrentCell) and not base_cell._steps():
             raise ValueError(
                 "ZoneoutCell cannot modify a BidirectionalCell, which has no single step. Wrap the two cells in it "
@@ -232,6 +242,7 @@ class ZoneoutCell(ModifierCell):
         super().__init__(base_cell)
         self.zoneout_outputs = _rate(zoneout_outputs, "zoneout_outputs")
         self.zoneout_states = _rate(zoneout_states, "zoneout_states")
+        self.consistent = bool(consistent)
 
     @unfailing
     def __repr__(self) -> str:
@@ -239,11 +250,13 @@ class ZoneoutCell(ModifierCell):
         return f"{type(self).__name__}({rates}, {self.base_cell!r})"
 
     def _keeps(self) -> bool:
-        return self.zoneout_outputs > 0
+        return self.zoneout_outputs > 0 and not self.consistent
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step."""
         output, new = self.base_cell(inputs, states)
+        if self.consistent:
+            return self._drawn_once(output, new, states)
         if self.zoneout_outputs:
             before = self._kept.get("output")
             output = _mixed(output, np.zeros_like(output) if before is None else before, self.zoneout_outputs)
@@ -251,6 +264,17 @@ class ZoneoutCell(ModifierCell):
         if self.zoneout_states:
             new = [_mixed(s, old, self.zoneout_states) for s, old in zip(new, states)]
         return output, new
+
+    def _drawn_once(self, output: Any, new: Any, states: Any) -> Any:
+        """Mix each state with what it was; the one that is the output stays so."""
+        if not any(s is output for s in new):
+            raise ValueError(
+                f"ZoneoutCell(consistent=True) needs a cell whose output is one of its states, which that of "
+                f"{type(self.base_cell).__name__} is not."
+            )
+        rates = [self.zoneout_outputs if s is output else self.zoneout_states for s in new]
+        mixed = [_mixed(s, old, rate) if rate else s for s, old, rate in zip(new, states, rates)]
+        return next(m for m, s in zip(mixed, new) if s is output), mixed
 
 
 def _mixed(new: Any, old: Any, rate: float) -> Any:

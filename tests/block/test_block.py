@@ -111,7 +111,8 @@ def test_children_of_a_hybrid_block():
             give(Net())
         assert str(caught.value) == (
             "Net is a HybridBlock, whose children must be HybridBlocks too, but 'child' is a Plain. Derive Plain from "
-            "HybridBlock (nn.HybridSequential instead of nn.Sequential), or Net from Block."
+            "HybridBlock (nn.HybridSequential instead of nn.Sequential, nn.HybridBlockList of nn.BlockList), or Net "
+            "from Block."
         )
 
 
@@ -196,7 +197,8 @@ def test_initialize_completes_what_is_new():
 
 def test_mixed_initializer_sees_structured_names():
     net = Net()
-    net.initialize(initializer.Mixed(["features.0", ".*"], [initializer.Constant(2.0), initializer.Constant(5.0)]))
+    with pytest.warns(UserWarning, match="says how 'Net.features.0.bias' begin"):
+        net.initialize(initializer.Mixed(["features.0", ".*"], [initializer.Constant(2.0), initializer.Constant(5.0)]))
     net(ones(2, 5))
     held = values(net)
     assert held["features.0.weight"].min() == 2

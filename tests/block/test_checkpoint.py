@@ -112,7 +112,7 @@ def test_load_tells_all_that_is_wrong(path):
         "Cannot load the given dict into HybridSequential: "
         "it lacks '1.weight', '1.bias' (allow_missing=True leaves them as they are);\n"
         "  it holds '1.x', which the block does not have (ignore_extra=True skips them);\n"
-        "  '0.weight' has shape (2, 4), the block's parameter (3, 4);\n"
+        "  '0.weight' has shape (2, 4), the block's parameter (3, 4) (ignore_mismatch=True keeps the block's);\n"
         "  '0.bias' is float16, the block's parameter float32 (cast_dtype=True converts)."
     )
     assert onp.array_equal(net[0].weight.data().asnumpy(), before)

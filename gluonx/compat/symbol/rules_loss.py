@@ -59,6 +59,17 @@ class _Writer:
         """Weighted, and the mean over all axes but that of the batch."""
         return self.mean(self.weighted(loss, place, factor), axis=self.attrs["batch_axis"], exclude=True)
 
+    def finish_kept(self, loss: Any, label: Any) -> Any:
+        """As `finish`, the mean over places whose label is not to be ignored."""
+        ignored, axes = self.attrs["ignore_label"], {"axis": self.attrs["batch_axis"], "exclude": True}
+        if ignored is None:
+            return self.finish(loss)
+        kept = self.reshape_like(self.by("not_equal", label, ignored), loss)
+        loss = self.weighted(loss, 2)
+        kept = self.broadcast_like(kept, loss)
+        total = self.sum(self.where(kept, loss, self.zeros_like(loss)), **axes)
+        return self.emit.node("broadcast_div", total, self.by("maximum", self.sum(kept, **axes), 1))
+
     def softplus(self, x: Any) -> Any:
         """``log(1 + exp(x))`` of arrays of any size."""
         small = self.Activation(self.negative(self.abs(x)), act_type="softrelu")
@@ -116,11 +127,12 @@ def _sigmoid_bce(emit: Emit, step: Step) -> Any:
     if step.op.attrs["from_sigmoid"]:
         yes = w.mul(w.log(w.by("plus", pred, _TINY)), label)
         no = w.mul(w.log(w.by("plus", w.by("rminus", pred, 1), _TINY)), w.by("rminus", label, 1))
-        return w.finish(w.negative(w.add(yes if positive is None else w.mul(yes, positive), no)))
+        return w.finish_kept(w.negative(w.add(yes if positive is None else w.mul(yes, positive), no)), label)
     if positive is None:
-        return w.finish(_binary(w, pred, label))
+        return w.finish_kept(_binary(w, pred, label), label)
     scale = w.by("plus", w.mul(w.by("minus", positive, 1), label), 1)
-    return w.finish(w.add(w.sub(pred, w.mul(pred, label)), w.mul(scale, w.softplus(w.negative(pred)))))
+    loss = w.add(w.sub(pred, w.mul(pred, label)), w.mul(scale, w.softplus(w.negative(pred))))
+    return w.finish_kept(loss, label)
 
 
 @rule("softmax_cross_entropy_loss")
@@ -129,7 +141,7 @@ def _softmax_ce(emit: Emit, step: Step) -> Any:
     pred, axis = w.array(0), attrs["axis"]
     logp = pred if attrs["from_logits"] else w.log_softmax(pred, axis=axis)
     if attrs["sparse_label"]:
-        return w.finish(w.negative(w.pick(logp, w.array(1), axis=axis, keepdims=True)))
+        return w.finish_kept(w.negative(w.pick(logp, w.array(1), axis=axis, keepdims=True)), w.array(1))
     label = w.reshape_like(w.array(1), pred)
     return w.finish(w.negative(w.sum(w.mul(logp, label), axis=axis, keepdims=True)))
 

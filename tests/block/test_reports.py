@@ -1,0 +1,394 @@
+"""What users of MXNet asked for and never got. Each test is named after the report's number in apache/mxnet."""
+
+import io
+
+import numpy as onp
+import pytest
+
+from gluonx import Trainer, autograd, init, loss, metric, nn, np, rnn
+from gluonx.errors import ArgumentError, FormatError
+from gluonx.model_zoo import vision
+
+
+def dense(*units, in_units=3):
+    net = nn.HybridSequential()
+    for n in units:
+        net.add(nn.Dense(n, in_units=in_units))
+        in_units = n
+    net.initialize()
+    return net
+
+
+def values(net):
+    return {name: param.data().asnumpy() for name, param in net.collect_params().items()}
+
+
+# -- 10638: fine-tuning with other classes ---------------------------------------------------------------------------
+
+
+def test_10638_a_file_with_other_classes(tmp_path):
+    old, new = dense(4, 10), dense(4, 7)
+    old.save_parameters(tmp_path / "old.params")
+    with pytest.raises(FormatError, match=r"'1.weight' has shape \(10, 4\), .* \(ignore_mismatch=True keeps"):
+        new.load_parameters(tmp_path / "old.params")
+    before = values(new)
+    with pytest.warns(UserWarning, match=r"keeps its own: '1.weight' has shape \(10, 4\).*; '1.bias' has shape"):
+        new.load_parameters(tmp_path / "old.params", ignore_mismatch=True)
+    after, file = values(new), values(old)
+    assert all((after[name] == (file if name[0] == "0" else before)[name]).all() for name in after)
+
+
+def test_10638_only_what_is_named_may_differ(tmp_path):
+    dense(4, 10).save_parameters(tmp_path / "old.params")
+    before = values(new := dense(5, 7, in_units=3))
+    with pytest.raises(FormatError, match=r"'0.weight' has shape \(4, 3\)"):
+        new.load_parameters(tmp_path / "old.params", ignore_mismatch=r"1\.")
+    assert all((values(new)[name] == before[name]).all() for name in before)
+
+
+@pytest.mark.parametrize("name", ["squeezenet1.1", "mobilenetv2_0.25"])
+def test_10638_reset_output(name):
+    net = vision.get_model(name)
+    net.hybridize()
+    net.features.initialize()
+    net.reset_output(7, init.Constant(0.0))
+    assert net(np.ones((1, 3, 224, 224))).shape == (1, 7)
+    with pytest.raises(ArgumentError, match="classes must be at least 1"):
+        net.reset_output(0)
+
+
+def test_10638_pretrained_weights_for_other_classes(tmp_path, monkeypatch):
+    import hashlib
+
+    from gluonx.model_zoo import model_store
+
+    net = vision.mobilenet0_25()
+    net.initialize()
+    net(np.ones((1, 3, 32, 32)))
+    net.save_parameters(tmp_path / "made.params")
+    sha1 = hashlib.sha1((tmp_path / "made.params").read_bytes()).hexdigest()
+    (tmp_path / "made.params").rename(tmp_path / f"mobilenet0.25-{sha1[:8]}.params")
+    monkeypatch.setitem(model_store._SHA1, "mobilenet0.25", sha1)
+    with pytest.warns(UserWarning, match=r"'output.weight' has shape \(1000, 256\), the block's parameter \(5, -1\)"):
+        other = vision.mobilenet0_25(pretrained=True, root=tmp_path, classes=5)
+    other.output.initialize()
+    assert other(np.ones((1, 3, 32, 32))).shape == (1, 5)
+    first = next(iter(net.collect_params()))
+    assert (values(other)[first] == values(net)[first]).all()
+    with pytest.raises(FormatError, match="features"), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(model_store._SHA1, "mobilenet0.5", sha1)
+        (tmp_path / f"mobilenet0.25-{sha1[:8]}.params").rename(tmp_path / f"mobilenet0.5-{sha1[:8]}.params")
+        vision.mobilenet0_5(pretrained=True, root=tmp_path)
+
+
+# -- 7858, 9264, 14284: lists and dicts of blocks --------------------------------------------------------------------
+
+
+class Branches(nn.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.HybridBlockList(nn.Dense(4, in_units=4) for _ in range(2))
+        self.heads = nn.HybridBlockDict({"a": nn.Dense(1, in_units=4), "b": nn.Dense(2, in_units=4)})
+
+    def forward(self, x, head="a"):
+        for layer in self.layers:
+            x = layer(x)
+        return self.heads[head](x)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_7858_lists_of_blocks_train_and_change(hybrid, tmp_path):
+    net = Branches()
+    net.initialize()
+    net.hybridize(hybrid)
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    before = values(net)
+    with autograd.record():
+        out = net(np.ones((2, 4))).sum()
+    out.backward()
+    trainer.step(2, ignore_stale_grad=True)
+    moved = [name for name, value in values(net).items() if (value != before[name]).any()]
+    assert [name for name in before if name.endswith("weight") and "b" not in name.split(".")] == [
+        name for name in moved if name.endswith("weight")
+    ]
+    net.save_parameters(tmp_path / "net.params")
+    twin = Branches()
+    twin.load_parameters(tmp_path / "net.params")
+    x = np.array(onp.linspace(-1, 1, 8, dtype="float32").reshape(2, 4))
+    assert (net(x).asnumpy() == twin(x).asnumpy()).all()
+    net.layers.append(nn.Dense(4, in_units=4)).insert(0, nn.Dense(4, in_units=4))
+    net.layers[0].initialize("zeros")
+    net.layers[-1].initialize("zeros")
+    assert list(net.layers._children) == ["0", "1", "2", "3"]
+    assert (net(x).asnumpy() == net.heads["a"].bias.data().asnumpy()).all()
+    assert net.layers.pop() is not net.layers.pop(0)
+    assert (net(x).asnumpy() == twin(x).asnumpy()).all()
+    net.heads["a"] = nn.Dense(3, in_units=4)
+    net.heads["a"].initialize()
+    assert net(x).shape == (2, 3)
+
+
+def test_9264_containers_are_like_those_of_python():
+    a, b, c = (nn.Dense(1) for _ in range(3))
+    held = nn.BlockList([a])
+    held.extend([b, c])
+    assert list(held[1:]) == [b, c] and held[-1] is c and b in held and len(held) == 3
+    del held[0:2]
+    assert list(held) == [c] and list(held._children) == ["0"]
+    with pytest.raises(IndexError, match="BlockList has 1 blocks, none at 5"):
+        held[5] = a
+    with pytest.raises(TypeError, match="must be a Block"):
+        held.insert(0, 1)
+    assert list(held) == [c]  # as it was
+    with pytest.raises(NotImplementedError, match="holds blocks and has no forward"):
+        held(1)
+    named = nn.BlockDict([("x", a)])
+    named.update({"y": b})
+    assert dict(named.items()) == {"x": a, "y": b} and list(named) == ["x", "y"] and "x" in named
+    assert named.pop("x") is a and len(named) == 1
+    with pytest.raises(KeyError, match="no block 'x'; there are 'y'"):
+        named["x"]
+    with pytest.raises(ArgumentError, match="without dots"):
+        named["a.b"] = c
+
+
+def test_14284_what_is_no_hybrid_block_is_refused():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.BlockList([nn.Dense(1)])
+
+    with pytest.raises(ValueError, match="HybridBlockList"):
+        Net()
+    with pytest.raises(ValueError, match="must be HybridBlocks too"):
+        nn.HybridBlockDict({"a": nn.Sequential()})
+
+
+# -- 8404, 10799, 8634: ignored labels -------------------------------------------------------------------------------
+
+_LABELS = onp.array([[0, 1, -1, -1, 2], [-1] * 5, [3, 3, 3, 3, -1]])
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_8404_ignored_labels_are_out_of_the_mean(rng, hybrid, dtype):
+    pred = np.array(rng.standard_normal((3, 5, 4)).astype(dtype))
+    pred.attach_grad()
+    ignoring, plain = loss.SoftmaxCELoss(ignore_label=-1), loss.SoftmaxCELoss()
+    ignoring.hybridize(hybrid)
+    with autograd.record():
+        found = ignoring(pred, np.array(_LABELS))
+    found.backward()
+    kept = _LABELS != -1
+    for i in range(3):
+        rows = [plain(pred[i : i + 1, j], np.array(_LABELS[i : i + 1, j])).item() for j in onp.flatnonzero(kept[i])]
+        assert found[i].item() == pytest.approx(onp.mean(rows) if rows else 0, rel=2e-3 if dtype == "float16" else 1e-5)
+    assert (pred.grad.asnumpy()[~kept] == 0).all()
+    assert (pred.grad.asnumpy()[kept] != 0).any(-1).all()
+
+
+def test_10799_of_binary_labels():
+    pred, label = np.array([[1.0, -2.0, 3.0]]), np.array([[1.0, 255.0, 0.0]])
+    found = loss.SigmoidBCELoss(ignore_label=255)(pred, label).item()
+    assert found == pytest.approx(loss.SigmoidBCELoss()(pred[:, ::2], label[:, ::2]).item(), rel=1e-6)
+
+
+def test_10799_a_label_out_of_range_is_still_told():
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        loss.SoftmaxCELoss(ignore_label=-1)(np.zeros((2, 4)), onp.array([-1, 7]))
+    with pytest.raises(ArgumentError, match="sparse_label=True"):
+        loss.SoftmaxCELoss(ignore_label=0, sparse_label=False)
+
+
+def test_8634_metrics_leave_them_out(rng):
+    pred = rng.random((3, 5, 4)).astype("float32")
+    kept = _LABELS != -1
+    accuracy, top = metric.Accuracy(axis=2, ignore_label=-1), metric.TopKAccuracy(2, ignore_label=-1)
+    for _ in range(2):
+        accuracy.update(np.array(_LABELS), np.array(pred))
+        top.update(np.array(_LABELS.ravel()), np.array(pred.reshape(-1, 4)))
+    assert accuracy.get()[1] == pytest.approx((pred.argmax(-1) == _LABELS)[kept].mean())
+    best = onp.argsort(pred, -1)[..., -2:]
+    assert top.get()[1] == pytest.approx((best == _LABELS[..., None]).any(-1)[kept].mean())
+    assert accuracy.num_inst == top.num_inst == 2 * kept.sum()
+    again = metric.create(accuracy.get_config().pop("metric"), axis=2, ignore_label=-1)
+    again.load_state_dict(accuracy.state_dict())
+    assert again.get() == accuracy.get()
+    again.num_inst = 2 * accuracy.num_inst
+    assert again.get()[1] == pytest.approx(accuracy.get()[1] / 2)
+
+
+# -- 14490, 9376, 5677, 11334: initializers that reach biases --------------------------------------------------------
+
+
+class Mine(init.Initializer):
+    def _init_weight(self, name, arr):
+        arr[:] = 0.5
+
+    def _init_bias(self, name, arr):
+        arr[:] = 1
+
+    def _init_gamma(self, name, arr):
+        arr[:] = 2
+
+
+def begun(initializer, **kwargs):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=2), nn.BatchNorm(in_channels=3))
+    net.initialize(initializer, **kwargs)
+    return [p.data().asnumpy().ravel()[0].item() for p in net.collect_params().values()]
+
+
+def test_14490_methods_of_a_class():
+    with pytest.warns(UserWarning, match=r"says how '.*0.bias', '.*1.gamma' begin.*override=True") as told:
+        assert begun(Mine()) == [0.5, 0, 1, 0, 0, 1]
+    assert len(told) == 1
+    assert begun(Mine(), override=True) == [0.5, 1, 2, 0, 0, 1]
+
+
+def test_9376_patterns_of_mixed():
+    mixed = init.Mixed([".*bias", ".*"], [init.Constant(0.25), init.One()])
+    with pytest.warns(UserWarning, match=r"says how '.*0.bias' begin"):
+        assert begun(mixed)[1] == 0
+    assert begun(mixed, override=True) == [1, 0.25, 1, 1, 0, 1]
+
+
+def test_5677_a_constant_reaches_all_but_averages():
+    assert begun(init.Constant(3.0), override=True) == [3, 3, 3, 3, 0, 1]
+
+
+def test_11334_xavier_leaves_vectors_alone(recwarn):
+    assert begun(init.Xavier(), override=True)[1:] == [0, 1, 0, 0, 1]
+    assert begun(init.Mixed([".*bias", ".*"], [init.Zero(), init.Xavier()]))[1:] == [0, 1, 0, 0, 1]  # says the same
+    assert not recwarn.list
+
+
+# -- 15411: intermediate outputs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_15411_intermediate_outputs(hybrid, recwarn):
+    net = dense(4, 3, 2)
+    net.hybridize(hybrid)
+    x = np.ones((2, 3))
+    wanted = net(x).asnumpy()
+    with autograd.record():
+        out, found = net.intermediates(x, names=["1", "0"])
+        value = (found["0"] ** 2).sum()
+    value.backward()
+    assert (out.asnumpy() == wanted).all() or onp.allclose(out.asnumpy(), wanted, rtol=1e-6)
+    assert [found[name].shape for name in ("0", "1")] == [(2, 4), (2, 3)]
+    assert net[0].weight.grad().asnumpy().any()
+    assert list(net.intermediates(x, names="[12]")[1]) == ["1", "2"]
+    with pytest.raises(ArgumentError, match="has no block '7'; it has '0', '1', '2'"):
+        net.intermediates(x, names=["7"])
+    assert not recwarn.list
+    assert not net[0]._post_hooks
+
+
+def test_15411_a_block_that_is_called_twice_or_never():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.twice, self.never = nn.Dense(3, in_units=3), nn.Dense(3, in_units=3)
+
+        def forward(self, x):
+            return self.twice(self.twice(x))
+
+    net = Net()
+    net.initialize()
+    out, found = net.intermediates(np.ones((1, 3)), names=["twice"])
+    assert (found["twice"][1].asnumpy() == out.asnumpy()).all()
+    with pytest.raises(ArgumentError, match="did not call 'never'"):
+        net.intermediates(np.ones((1, 3)), names=["never"])
+
+
+# -- 20225: files in memory ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["npz", "safetensors", "mxnet"])
+def test_20225_file_objects(format):
+    net, file = dense(2), io.BytesIO()
+    net.save_parameters(file, format=format)
+    file.seek(0)
+    twin = dense(2)
+    twin.load_parameters(file)
+    assert all((values(net)[name] == values(twin)[name]).all() for name in values(net))
+
+
+def test_20225_trainer_states():
+    def trained(steps, states=None):
+        net = dense(2)
+        for param in net.collect_params().values():
+            param.set_data(np.ones(param.shape))
+        trainer = Trainer(net.collect_params(), "adam")
+        for _ in range(steps):
+            with autograd.record():
+                out = (net(np.ones((1, 3))) ** 2).sum()
+            out.backward()
+            trainer.step(1)
+        return net, trainer
+
+    _, trainer = trained(3)
+    file = io.BytesIO()
+    trainer.save_states(file)
+    file.seek(0)
+    _, other = trained(1)
+    other.load_states(file)
+    again = io.BytesIO()
+    other.save_states(again)
+    assert again.getvalue() == file.getvalue()
+
+
+def test_20225_addresses():
+    pytest.importorskip("fsspec")
+    net, twin = dense(2), dense(2)
+    net.save_parameters("memory://gluonx/net.safetensors")
+    twin.load_parameters("memory://gluonx/net.safetensors")
+    assert all((values(net)[name] == values(twin)[name]).all() for name in values(net))
+    with pytest.raises(FileNotFoundError):
+        net.load_parameters("memory://gluonx/absent.params")
+
+
+def test_20225_nothing_is_half_written():
+    class Full(io.BytesIO):
+        def write(self, data):
+            written.append(len(data))
+            return super().write(data)
+
+    written, net = [], dense(2)
+    net.save_parameters(Full())
+    assert len(written) == 1
+    with pytest.raises(TypeError, match="open it in mode 'wb'"):
+        net.save_parameters(io.StringIO())
+    with pytest.raises(TypeError, match="open it in mode 'rb'"):
+        net.load_parameters(io.StringIO("x"))
+    with pytest.raises(FormatError, match="<file object>"):
+        net.load_parameters(io.BytesIO(b"no parameters"))
+
+
+# -- 18669: Zoneout that agrees with itself --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [rnn.LSTMCell, rnn.GRUCell, rnn.RNNCell])
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_18669_the_output_is_the_state(cell, hybrid):
+    zoneout = rnn.ZoneoutCell(cell(64, input_size=4), 0.5, 0.2, consistent=True)
+    zoneout.initialize()
+    zoneout.hybridize(hybrid)
+    states = [np.ones((2, 64)) for _ in zoneout.state_info(2)]
+    with autograd.record():
+        output, new = zoneout(np.ones((2, 4)), states)
+    kept = [(state.asnumpy() == 1).mean() for state in new]
+    assert (output.asnumpy() == new[0].asnumpy()).all()
+    assert 0.25 < kept[0] < 0.75  # of 128 with 0.5: off by 5.6 standard deviations, below 1e-7
+    assert all(0 < k < 0.45 for k in kept[1:])  # of 128 with 0.2: below 1e-9, and 4e-13 for none
+    predicted = zoneout(np.ones((2, 4)), states)[0].asnumpy()
+    assert (predicted == zoneout.base_cell(np.ones((2, 4)), states)[0].asnumpy()).all()
+
+
+def test_18669_cells_without_such_a_state_are_refused():
+    cell = rnn.ZoneoutCell(rnn.ResidualCell(rnn.RNNCell(3, input_size=3)), 0.5, consistent=True)
+    cell.initialize()
+    with pytest.raises(ValueError, match="output is one of its states"):
+        cell(np.ones((1, 3)), cell.begin_state(1))
