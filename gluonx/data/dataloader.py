@@ -22,14 +22,15 @@ from typing import Any
 
 from gluonx._frames import warn
 from gluonx.data import _nursery
-from gluonx.data._host import device_batch
+from gluonx.data._host import device_batch, shapes_of
 from gluonx.data._pool import WorkerPool, process_pool, thread_pool
 from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from gluonx.ops.prng import host_rng
-from gluonx.sharding import batch_sharding
+from gluonx.parallel.batches import Share, same_epoch, same_shapes, share_of
+from gluonx.sharding import batch_sharding, current_mesh
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -156,17 +157,18 @@ class DataLoader:
             pool.close()
 
     def _in_this_thread(self) -> Iterator[Any]:
-        seed = _epoch_seed()
-        for number, indices in enumerate(self._batch_sampler):
-            batch = fetch_seeded(self._dataset, self._batchify_fn, Task(number, indices, seed))
-            yield device_batch(batch, batch_sharding)
+        tasks = _tasks(self._batch_sampler)
+        shapes = _Shapes()
+        for task, share in tasks:
+            batch = fetch_seeded(self._dataset, self._batchify_fn, task)
+            yield shapes.checked(batch, share)
 
     def _begin_epoch(self) -> _Epoch:
         if self._pool is None or not self._pool.usable:
             self.close()
             self._pool = self._start_pool()
         on_end = weakref.WeakMethod(self._begin_ahead) if self._auto_reload else None
-        return _Epoch(self._pool, iter(self._batch_sampler), _epoch_seed(), self._prefetch, self._timeout, on_end)
+        return _Epoch(self._pool, _tasks(self._batch_sampler), self._prefetch, self._timeout, on_end)
 
     def _begin_ahead(self) -> None:
         if self._pool is not None and self._pool.usable:
@@ -191,19 +193,18 @@ class _Epoch:
     def __init__(
         self,
         pool: WorkerPool,
-        batches: Iterator[Any],
-        seed: int,
+        tasks: Iterator[tuple[Task, Share | None]],
         prefetch: int,
         timeout: float,
         on_end: weakref.WeakMethod[Callable[[], None]] | None,
     ) -> None:
         self._pool = pool
-        self._batches = enumerate(batches)
-        self._seed = seed
+        self._tasks = tasks
+        self._shapes = _Shapes()
         self._prefetch = prefetch
         self._timeout = timeout
         self._on_end = on_end
-        self._waiting: deque[tuple[Task | None, concurrent.futures.Future[Any]]] = deque()
+        self._waiting: deque[tuple[Task | None, Share | None, concurrent.futures.Future[Any]]] = deque()
         self._drawn = False  # whether the sampler has no more
         self._fill(prefetch)
 
@@ -219,30 +220,30 @@ class _Epoch:
         if not self._waiting:
             self._end()
             raise StopIteration
-        self._wait(*self._waiting[0])
-        _, future = self._waiting.popleft()
+        task, share, future = self._waiting[0]
+        self._wait(task, future)
+        self._waiting.popleft()
         batch = _result(future)
         self._fill(self._prefetch)
-        return device_batch(batch, batch_sharding)
+        return self._shapes.checked(batch, share)
 
     def __del__(self) -> None:
-        for _, future in self.__dict__.get("_waiting", ()):
+        for *_, future in self.__dict__.get("_waiting", ()):
             future.cancel()
 
     def _fill(self, count: int) -> None:
         while not self._drawn and len(self._waiting) < count:
             try:
-                number, indices = next(self._batches)
+                task, share = next(self._tasks)
             except StopIteration:
                 self._drawn = True
             except Exception as error:  # of the sampler: raised when its turn comes
                 self._drawn = True
                 failed: concurrent.futures.Future[Any] = concurrent.futures.Future()
                 failed.set_exception(error)
-                self._waiting.append((None, failed))
+                self._waiting.append((None, None, failed))
             else:
-                task = Task(number, indices, self._seed)
-                self._waiting.append((task, self._pool.submit(task)))
+                self._waiting.append((task, share, self._pool.submit(task)))
 
     def _wait(self, task: Task | None, future: concurrent.futures.Future[Any]) -> None:
         concurrent.futures.wait([future], self._timeout)
@@ -256,6 +257,39 @@ class _Epoch:
         self._on_end = None
         if begin_ahead:
             begin_ahead()
+
+
+def _tasks(batches: Any) -> Iterator[tuple[Task, Share | None]]:
+    """The batches of an epoch that begins now: of each, what this process reads."""
+    return _shared(batches, iter(batches), _epoch_seed())
+
+
+def _shared(batches: Any, indices: Iterator[Any], seed: int) -> Iterator[tuple[Task, Share | None]]:
+    for number, whole in enumerate(indices):
+        share = None if current_mesh() is None else share_of(len(whole))
+        if share is None:
+            yield Task(number, whole, seed), None
+            continue
+        if number == 0:
+            same_epoch(len(batches) if hasattr(batches, "__len__") else None, whole)
+        # Rows of other processes draw their augmentations from other streams.
+        yield Task(number, [whole[row] for row in share.rows], seed + share.rows[0]), share
+
+
+class _Shapes:
+    """Watches over the shapes of a process's part of batches, which other processes must have too."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def checked(self, batch: Any, share: Share | None) -> Any:
+        """Return the batch on the devices; where its shapes are new, after all processes have told theirs."""
+        if share is not None and (found := [(s[1:], d) for s, d in shapes_of(batch)]) != self._last:
+            same_shapes(found)
+            self._last = found
+        return device_batch(batch, batch_sharding, share)
 
 
 def _epoch_seed() -> int:
