@@ -28,7 +28,7 @@ from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from gluonx.ops.prng import host_rng
+from gluonx.ops.prng import get_state, host_rng, set_state
 from gluonx.parallel.batches import Share, same_epoch, same_shapes, share_of
 from gluonx.sharding import batch_sharding, current_mesh
 
@@ -132,6 +132,8 @@ class DataLoader:
         self._auto_reload = auto_reload
         self._pool: WorkerPool | None = None
         self._ahead: _Epoch | None = None  # the next epoch, begun early
+        self._place: _Place | None = None  # in the epoch that began last
+        self._resumed: tuple[dict[str, Any], int] | None = None  # the epoch to go on with, and how far it had come
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
@@ -141,7 +143,9 @@ class DataLoader:
         if self._num_workers == 0:
             return self._in_this_thread()
         ahead, self._ahead = self._ahead, None
-        return self._begin_epoch() if ahead is None or not ahead.usable else ahead
+        epoch = self._begin_epoch() if ahead is None or not ahead.usable else ahead
+        self._place = epoch.place
+        return epoch
 
     def __enter__(self) -> DataLoader:
         return self
@@ -156,19 +160,52 @@ class DataLoader:
         if pool is not None:
             pool.close()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the epoch that is being iterated over, in types of JSON, for a checkpoint."""
+        place = self._place
+        return {"epoch": None} if place is None or place.ended else {"epoch": place.began, "given": place.given}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Have the next epoch be the one that `state` is of, without the batches that were handed out.
+
+        It has the order and the augmentations that it had; the random streams of everything else stay as they are.
+        """
+        self._ahead = None
+        self._resumed = None if state["epoch"] is None else (state["epoch"], int(state["given"]))
+
+    def _tasks(self) -> tuple[Iterator[tuple[Task, Share | None]], _Place]:
+        """The batches of an epoch that begins now: of each, what this process reads."""
+        if self._resumed is None:
+            place = _Place(get_state())
+            return _shared(self._batch_sampler, enumerate(self._batch_sampler), _epoch_seed()), place
+        (began, given), self._resumed = self._resumed, None
+        now = get_state()
+        try:
+            set_state(began)
+            seed, batches = _epoch_seed(), enumerate(self._batch_sampler)
+            for _ in range(given):
+                next(batches, None)
+        finally:
+            set_state(now)
+        place = _Place(began)
+        place.given = given
+        return _shared(self._batch_sampler, batches, seed), place
+
     def _in_this_thread(self) -> Iterator[Any]:
-        tasks = _tasks(self._batch_sampler)
-        shapes = _Shapes()
+        tasks, self._place = self._tasks()
+        place, shapes = self._place, _Shapes()
         for task, share in tasks:
-            batch = fetch_seeded(self._dataset, self._batchify_fn, task)
-            yield shapes.checked(batch, share)
+            batch = shapes.checked(fetch_seeded(self._dataset, self._batchify_fn, task), share)
+            place.given += 1
+            yield batch
+        place.ended = True
 
     def _begin_epoch(self) -> _Epoch:
         if self._pool is None or not self._pool.usable:
             self.close()
             self._pool = self._start_pool()
         on_end = weakref.WeakMethod(self._begin_ahead) if self._auto_reload else None
-        return _Epoch(self._pool, _tasks(self._batch_sampler), self._prefetch, self._timeout, on_end)
+        return _Epoch(self._pool, *self._tasks(), self._prefetch, self._timeout, on_end)
 
     def _begin_ahead(self) -> None:
         if self._pool is not None and self._pool.usable:
@@ -194,12 +231,14 @@ class _Epoch:
         self,
         pool: WorkerPool,
         tasks: Iterator[tuple[Task, Share | None]],
+        place: _Place,
         prefetch: int,
         timeout: float,
         on_end: weakref.WeakMethod[Callable[[], None]] | None,
     ) -> None:
         self._pool = pool
         self._tasks = tasks
+        self.place = place
         self._shapes = _Shapes()
         self._prefetch = prefetch
         self._timeout = timeout
@@ -218,6 +257,7 @@ class _Epoch:
     def __next__(self) -> Any:
         self._fill(max(1, self._prefetch))
         if not self._waiting:
+            self.place.ended = True
             self._end()
             raise StopIteration
         task, share, future = self._waiting[0]
@@ -225,7 +265,9 @@ class _Epoch:
         self._waiting.popleft()
         batch = _result(future)
         self._fill(self._prefetch)
-        return self._shapes.checked(batch, share)
+        batch = self._shapes.checked(batch, share)
+        self.place.given += 1
+        return batch
 
     def __del__(self) -> None:
         for *_, future in self.__dict__.get("_waiting", ()):
@@ -259,19 +301,27 @@ class _Epoch:
             begin_ahead()
 
 
-def _tasks(batches: Any) -> Iterator[tuple[Task, Share | None]]:
-    """The batches of an epoch that begins now: of each, what this process reads."""
-    return _shared(batches, iter(batches), _epoch_seed())
+class _Place:
+    """How far an epoch has come."""
+
+    __slots__ = ("began", "ended", "given")
+
+    def __init__(self, began: dict[str, Any]) -> None:
+        self.began = began  # the random state
+        self.given = 0  # batches that were handed out
+        self.ended = False
 
 
-def _shared(batches: Any, indices: Iterator[Any], seed: int) -> Iterator[tuple[Task, Share | None]]:
-    for number, whole in enumerate(indices):
+def _shared(batches: Any, numbered: Iterator[tuple[int, Any]], seed: int) -> Iterator[tuple[Task, Share | None]]:
+    first = True
+    for number, whole in numbered:
         share = None if current_mesh() is None else share_of(len(whole))
         if share is None:
             yield Task(number, whole, seed), None
             continue
-        if number == 0:
+        if first:
             same_epoch(len(batches) if hasattr(batches, "__len__") else None, whole)
+            first = False
         # Rows of other processes draw their augmentations from other streams.
         yield Task(number, [whole[row] for row in share.rows], seed + share.rows[0]), share
 

@@ -99,8 +99,8 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
 
 
 _ELSEWHERE = (
-    "this array of shape {shape} lies on several processes, of which each has a part ({spec}), so one alone cannot read "
-    "it. Call gluonx.parallel.gather(x) in all of them; gluonx.checkpoint saves parameters as they lie."
+    "this array of shape {shape} lies on several processes, of which each has a part ({spec}), so one alone cannot "
+    "read it. Call gluonx.parallel.gather(x) in all of them; gluonx.checkpoint saves parameters as they lie."
 )
 _WRITE_UNDER_JIT = (
     "an array from outside was written to under jax.jit or another transformation of JAX, where only a tracer "

@@ -27,6 +27,8 @@ from gluonx.parallel.placing import mesh as mesh
 from gluonx.parallel.placing import replicate as replicate
 from gluonx.parallel.placing import split as split
 from gluonx.parallel.placing import use as use
+from gluonx.parallel.planning import Plan as Plan
+from gluonx.parallel.planning import plan as plan
 from gluonx.parallel.processes import initialize as initialize
 from gluonx.parallel.strategies import data_parallel as data_parallel
 from gluonx.parallel.strategies import expert as expert
@@ -35,6 +37,7 @@ from gluonx.parallel.strategies import tensor as tensor
 from gluonx.sharding import current_mesh as current_mesh
 
 __all__ = [
+    "Plan",
     "constrain",
     "current_mesh",
     "data_parallel",
@@ -44,6 +47,7 @@ __all__ = [
     "gather",
     "initialize",
     "mesh",
+    "plan",
     "replicate",
     "split",
     "tensor",

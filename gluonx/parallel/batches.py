@@ -53,7 +53,7 @@ class Share:
         place = sharding.batch_sharding(shape)
         assert place is not None, "a share is of a mesh"
 
-        def part(index: tuple[slice, ...]) -> np.ndarray:
+        def part(index: Any) -> np.ndarray:
             start, stop, _ = index[0].indices(self.size)
             first = self.where[start]
             return local[(slice(first, first + stop - start), *index[1:])]
@@ -63,13 +63,14 @@ class Share:
 
 
 def share_of(size: int) -> Share | None:
-    """The share of this process in a batch of `size` rows; None where the mesh in use is all its own, or there is none."""
+    """The share of this process in a batch of `size` rows; None where all of the mesh in use is here."""
     place = sharding.batch_sharding((size,))
     if place is None or place.is_fully_addressable:
         return None
     rows: set[int] = set()
-    for (part,) in place.addressable_devices_indices_map((size,)).values():
-        rows.update(range(*part.indices(size)))
+    for index in place.addressable_devices_indices_map((size,)).values():
+        assert index is not None, "each device here has a part"
+        rows.update(range(*index[0].indices(size)))
     return Share(size, sorted(rows))
 
 
@@ -132,7 +133,7 @@ def from_local(data: Any) -> Any:
         leaves, tree = jax.tree.flatten(data, is_leaf=lambda x: isinstance(x, Handle))
     else:
         leaves, tree = jax.tree.flatten(data if isinstance(data, dict) else np.asarray(data))
-    found = [x.asnumpy() if isinstance(x, Handle) else np.asarray(x) for x in leaves]
+    found = [np.asarray(x) for x in leaves]
     found = [x.astype(operand_dtype(x)) for x in found]
     shapes = [(x.shape, str(x.dtype)) for x in found]
     spread = len({d.process_index for d in mesh.devices.flat})
@@ -185,7 +186,7 @@ def gather(x: Any) -> np.ndarray:
     >>> gather(np.ones((2,)))
     array([1., 1.], dtype=float32)
     """
-    array = x._read() if isinstance(x, Handle) else x
+    array: Any = getattr(x, "_read", lambda: x)()
     if not isinstance(array, jax.Array) or array.is_fully_addressable or array.is_fully_replicated:
         return np.asarray(array)
     roll.agree(("gather", array.shape, str(array.dtype)), f"gather() of an array of {array.dtype}{list(array.shape)}")

@@ -49,8 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-n", "--processes", type=int, metavar="N", help="start N processes on this machine, on CPUs")
     parser.add_argument("--devices-per-process", dest="devices", type=int, metavar="K", help="of the CPU; 1 by default")
-    parser.add_argument("--heartbeat", type=int, default=100, metavar="S", help="seconds until a silent process is dead")
-    parser.add_argument("--timeout", type=float, default=300, metavar="S", help="seconds to wait for one that is behind")
+    parser.add_argument(
+        "--heartbeat", type=int, default=100, metavar="S", help="seconds until a silent process is dead"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=300, metavar="S", help="seconds to wait for one that is behind"
+    )
     parser.add_argument("--process", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)

@@ -8,9 +8,11 @@ processes that begin to do different things are told so (:mod:`gluonx.parallel.r
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import socket
+import sys
 import threading
 import time
 from typing import Any
@@ -97,10 +99,8 @@ def _own_addresses() -> list[str]:
     """Names and addresses by which the other machines may know this one."""
     name = socket.gethostname()
     found = [socket.getfqdn(), name]
-    try:
+    with contextlib.suppress(OSError):  # a machine that does not know its own name
         found += [str(info[4][0]) for info in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
-    except OSError:
-        pass  # a machine that does not know its own name is reached by none
     return list(dict.fromkeys(host for host in found if not host.startswith("127.") and host != "localhost"))[:6]
 
 
@@ -131,11 +131,7 @@ def _end_for_another(why: str) -> None:
 
 def end(status: int) -> None:
     """End this process at once: JAX would wait for processes that do not come to an end."""
-    import sys
-
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            pass
     os._exit(status)

@@ -218,6 +218,7 @@ class Member:
             except OSError:
                 data = b""
             if not data:
+                self._socket.close()
                 if not self._left:
                     self._on_loss("process 0 ended without a word: it was killed, or its machine is gone")
                 return

@@ -66,7 +66,7 @@ def main():
     net, trainer = make()
     loader = gluon.data.DataLoader(data, batch_size=16, shuffle=True)
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
-    total, step, start = int(ARGS.get("steps", 6)), 0, None
+    total, step = int(ARGS.get("steps", 6)), 0
     keeper = None
     if "folder" in ARGS:
         from gluonx import checkpoint
@@ -78,7 +78,7 @@ def main():
         for x, y in shares(data, fault) if "local" in ARGS else loader:
             step += 1
             if fault == "shape" and RANK == 1 and step == 3:
-                x = x[:8]
+                x, y = x[:8], y[:8]
             with autograd.record():
                 out = net(x)
                 if fault == "code" and RANK == 1:
