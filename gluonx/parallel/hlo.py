@@ -15,6 +15,7 @@ _SIZES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "bf16": 2, "f16": 2, 
 _SIZES |= {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16, "f8e4m3fn": 1, "f8e5m2": 1, "s4": 1, "u4": 1}
 _HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\) -> .* \{$")
 _LINE = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = (.*?) ([\w\-]+)\((.*)$")
+_PART = re.compile(r"'(\w+)'(?::\((\d+)\)(\d+))?")
 _ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,]*)\]")
 
 
@@ -159,8 +160,29 @@ def _groups(rest: str) -> list[list[int]]:
         if iota[3]:
             numbers = numbers.transpose([int(n) for n in iota[3].split(",")])
         return numbers.reshape(shape).tolist()
+    along = re.search(r"replica_groups=mesh\[([^\]]*)\] \{([^}]*)\}", rest)
+    if along:
+        return _along(along[1], along[2])
     pairs = re.search(r"source_target_pairs=\{(\{[\d,{}]*\})\}", rest)
     return [[int(n) for n in part.split(",")] for part in re.findall(r"\{([\d,]+)\}", pairs[1])][:1] if pairs else []
+
+
+def _along(dims: str, chosen: str) -> list[list[int]]:
+    """The groups of devices along axes of a mesh: ``'a'=2,'b'=4`` and ``'b'``, or a part of one, ``'b':(2)2``."""
+    import numpy as np
+
+    sizes = {name: int(size) for name, size in re.findall(r"'(\w+)'=(\d+)", dims)}
+    shape: list[int] = []
+    inner: list[int] = []
+    parts = {name: (int(before or 1), int(size or 0)) for name, before, size in _PART.findall(chosen)}
+    for name, size in sizes.items():
+        before, own = parts.get(name, (size, 1))
+        own = own or size
+        inner += [len(shape) + 1] if name in parts else []
+        shape += [before, own, size // (before * own)]
+    outer = [k for k in range(len(shape)) if k not in inner]
+    numbers = np.arange(math.prod(shape)).reshape(shape).transpose([*outer, *inner])
+    return numbers.reshape(-1, math.prod(shape[k] for k in inner)).tolist()
 
 
 def _axes(groups: list[list[int]], mesh: Any) -> str:

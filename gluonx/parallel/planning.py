@@ -328,15 +328,17 @@ def _answer(
     except jax.errors.JaxRuntimeError as error:
         told = str(error)
         used = re.search(r"Used ([\d.]+)([KMG]) of ([\d.]+)([KMG]) hbm", told)
-        if used is None:
+        temporary = re.search(r"temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)", told)
+        found_in = used or temporary
+        if found_in is None:
             raise
         scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-        needed = int(float(used[1]) * scale[used[2]])
+        needed = int(float(found_in[1]) * scale[found_in[2]]) + (0 if used else arguments)
         rest = max(0, needed - arguments)
         made = Plan(
             **base, fits=False, needed=needed, activations=rest, flops=0.0, compile_error=told.partition("\n")[0]
         )
-        made.memory = int(float(used[3]) * scale[used[4]])
+        made.memory = int(float(found_in[3]) * scale[found_in[4]])
         made.advice = _advice(made, is_split)
         return made
     stats = compiled.memory_analysis()
