@@ -26,6 +26,7 @@ class Read:
     flops: float = 0.0
     flops_once: float = 0.0
     """With the body of each loop counted once."""
+    loops: int = 0
     collectives: list[dict[str, Any]] = field(default_factory=list)
     """By kind and axes of the mesh: how many, bytes of their results, and how often a link carries such a byte."""
 
@@ -58,6 +59,7 @@ def read(text: str, mesh: Any) -> Read:
             continue
         shapes = {line.name: line.shape for line in lines}
         for line in lines:
+            found.loops += line.op == "while"
             flops = _flops(line, shapes)
             found.flops += flops * times
             found.flops_once += flops

@@ -369,7 +369,15 @@ def _answer(
         seconds=seconds,
     )
     made.advice = _advice(made, is_split)
+    if seen.loops:
+        made.advice.append(_LOOPS.format(count=seen.loops))
     return made
+
+
+_LOOPS = (
+    "the program has {count} loops, and the compiler does not always say how often they run: FLOPs, collectives and "
+    "seconds are lower bounds, memory is the compiler's own"
+)
 
 
 def _advice(made: Plan, is_split: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Plans: what is read of a compiled program, what is refused, and (with the extra tpu-plan) numbers that theory gives."""
+"""Plans: what is read of a compiled program, what is refused, and (with the extra tpu-plan) what theory says."""
 
 import importlib.util
 import json
@@ -33,7 +33,7 @@ def test_what_a_program_computes_and_sends():
     args = struct((16, 16), "float32", sharding=place()), struct((8, 16), "float32", sharding=place("data"))
     found = hlo.read(jax.jit(step, out_shardings=place()).lower(*args).compile().as_text(), mesh)
     assert found.flops == 5 * 2 * 4 * 16 * 16  # each device has four of the rows, five times
-    assert found.flops_once * 5 == found.flops
+    assert found.flops_once * 5 == found.flops and found.loops == 1
     (entry,) = found.collectives
     assert (entry["kind"], entry["axes"], entry["count"], entry["bytes"]) == ("all-reduce", "data", 1, 4)
     assert entry["rounds"] == 1.0  # 2 (n - 1) / n of two
