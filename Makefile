@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv, from nothing but a Python 3.11 or later and PyPI.
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
+#   make test-tpu  layers, losses and models compiled for a TPU, without one
 #   make test-fast one test in eight of those, for a first look; others with every commit
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
@@ -25,11 +26,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-fast test-all test-tpu bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,15s/^# \{0,1\}//p' Makefile
+	@sed -n '2,16s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -42,6 +43,9 @@ test-fast: $(VENV)/.test
 
 test-all: $(VENV)/.test
 	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
+
+test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
+	$(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)

@@ -5,6 +5,11 @@ a tenth of it is held out (the manual repeats itself, so that tenth is easier th
 percent of the words are to be found again: most of them are replaced by a mask, some by another word, some stay
 ("BERT", https://arxiv.org/abs/1810.04805).
 
+``--mesh data=2,model=2`` trains on a mesh of devices, each piece of text on those of its row and each layer's weights
+split over those of its column: fake devices of a CPU (``XLA_FLAGS=--xla_force_host_platform_device_count=4``), or those
+of processes, ``python -m gluonx.parallel.launch -n 2 --devices-per-process 2 -m examples.bert_pretrain ...``.
+``--folder`` keeps checkpoints there, one for each epoch, and goes on from the last.
+
 The blocks are Gluon's; query, key and value of each attention are fused into one matrix at their first use, and a step
 (forward, backward, LAMB's layer-wise update) is one program. LAMB ("Large Batch Optimization for Deep Learning",
 https://arxiv.org/abs/1904.00962) takes its norms of the unfused parameters.
@@ -23,7 +28,7 @@ import numpy as onp
 
 import gluonx as mx
 from examples.word_language_model import read_corpus
-from gluonx import autograd, gluon, init
+from gluonx import autograd, gluon, init, parallel
 from gluonx.gluon import nn
 
 __all__ = ["BASE", "BERT", "Settings", "evaluate", "main", "masked", "train"]
@@ -121,9 +126,10 @@ def masked(text: Any, words: int, rng: onp.random.Generator) -> tuple[Any, Any]:
 def loss_of(net: Any, text: Any, words: int, rng: onp.random.Generator) -> Any:
     """The mean loss of the masked words of a batch."""
     seen, asked = masked(text, words, rng)
-    scores, asked = net(mx.np.array(seen, dtype="int32")), mx.np.array(asked)
+    seen, text, asked = parallel.split((seen, text.astype("int32"), asked))
+    scores = net(seen)
     # A loss of Gluon is the mean over a sample's places; this is the mean over those that were asked for.
-    losses = gluon.loss.SoftmaxCrossEntropyLoss()(scores, mx.np.array(text, dtype="int32"), mx.np.expand_dims(asked, 2))
+    losses = gluon.loss.SoftmaxCrossEntropyLoss()(scores, text, mx.np.expand_dims(asked, 2))
     return losses.mean() * (asked.size / mx.np.maximum(asked.sum(), 1))  # in a small batch there may be none
 
 
@@ -132,6 +138,9 @@ def make(words: int, settings: Settings, steps: int) -> tuple[Any, Any]:
     mx.random.seed(settings.seed)
     net = BERT(words + 1, settings)
     net.initialize(init.Xavier())
+    mesh = parallel.current_mesh()
+    if mesh is not None:
+        net.shard(*[parallel.tensor("model")] if "model" in mesh.axis_names else [])
     net.hybridize()
     schedule = mx.lr_scheduler.PolyScheduler(
         steps, settings.rate, pwr=1, warmup_steps=max(1, round(steps * settings.warmup))
@@ -141,8 +150,8 @@ def make(words: int, settings: Settings, steps: int) -> tuple[Any, Any]:
     )
 
 
-def train(numbers: Any, words: int, settings: Settings) -> tuple[Any, list[float]]:
-    """Train on a text.
+def train(numbers: Any, words: int, settings: Settings, folder: str | None = None) -> tuple[Any, list[float]]:
+    """Train on a text; with a `folder`, go on from the last epoch that is kept there.
 
     Returns
     -------
@@ -153,15 +162,28 @@ def train(numbers: Any, words: int, settings: Settings) -> tuple[Any, list[float
     per_epoch = len(numbers) // (settings.batch * settings.length)
     net, trainer = make(words, settings, per_epoch * settings.epochs)
     trail: list[Any] = []
-    for epoch in range(settings.epochs):
+    kept = None
+    if folder is not None:
+        from gluonx.checkpoint import Checkpoints
+
+        kept = Checkpoints(folder, net, trainer)
+    begin = 0 if kept is None else kept.restore() or 0
+    for epoch in range(begin, settings.epochs):
+        rng = onp.random.default_rng([settings.seed, epoch]) if kept is not None else rng  # an epoch alone repeats
         for text in pieces(numbers, settings, rng):
             with autograd.record():
                 loss = loss_of(net, text, words, rng)
             loss.backward()
             trainer.step(1)
             trail.append(loss)
+            if parallel.current_mesh() is not None:
+                loss.wait_to_read()  # collectives of fake devices lock up when hundreds of steps are under way
         last = sum(float(loss) for loss in trail[-per_epoch:]) / per_epoch
         print(f"epoch {epoch + 1}: perplexity of masked words {math.exp(last):.1f}", flush=True)
+        if kept is not None:
+            kept.save(epoch + 1)
+    if kept is not None:
+        kept.close()
     return net, [float(loss) for loss in trail]
 
 
@@ -170,6 +192,16 @@ def evaluate(net: Any, numbers: Any, words: int, settings: Settings) -> float:
     rng = onp.random.default_rng(1)
     losses = [loss_of(net, text, words, rng) for text in pieces(numbers, settings)]
     return math.exp(sum(float(loss) for loss in losses) / len(losses))
+
+
+def mesh_of(text: str) -> dict[str, int]:
+    """The axes that an argument names.
+
+    >>> mesh_of("data=2,model=2")
+    {'data': 2, 'model': 2}
+    """
+    pairs = [part.partition("=") for part in text.split(",")]
+    return {name.strip(): int(size) for name, _, size in pairs}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -183,18 +215,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         ("seed", "of weights, masks and dropout"),
     ):
         parser.add_argument(f"--{name}", type=int, default=getattr(Settings, name), help=about)
-    settings, corpus = Settings(**vars(parser.parse_args(argv))), read_corpus()
+    parser.add_argument("--mesh", type=mesh_of, help="axes and sizes, as data=2,model=2")
+    parser.add_argument("--folder", help="where checkpoints are kept")
+    options = vars(parser.parse_args(argv))
+    mesh, folder = options.pop("mesh"), options.pop("folder")
+    settings, corpus = Settings(**options), read_corpus()
     words = len(corpus.words)
     mx.engine.tune()  # compiled programs are kept for the next run; see docs/startup.md
     before = mx.engine.stats()
-    net, trail = train(corpus.training, words, settings)
-    after = mx.engine.stats()
-    perplexity = evaluate(net, corpus.held_out, words, settings)
+    with parallel.use(None if mesh is None else parallel.mesh(**mesh)):
+        net, trail = train(corpus.training, words, settings, folder)
+        after = mx.engine.stats()
+        perplexity = evaluate(net, corpus.held_out, words, settings)
     rows = [
         ("words to train on, and held out", f"{len(corpus.training)}, {len(corpus.held_out)}"),
         ("training steps", f"{len(trail)}"),
         ("programs compiled", f"{after['programs_compiled'] - before['programs_compiled']}"),
-        ("dispatches a step", f"{(after['dispatches'] - before['dispatches']) / len(trail):.2f}"),
+        ("dispatches a step", f"{(after['dispatches'] - before['dispatches']) / max(1, len(trail)):.2f}"),
         ("perplexity of masked words on the held-out text", f"{perplexity:.1f} (bound {BOUND:g})"),
     ]
     width = max(len(name) for name, _ in rows)

@@ -80,6 +80,7 @@ __all__ = [
     "base",
     "block",
     "callback",
+    "checkpoint",
     "compat",
     "context",
     "contrib",

@@ -39,6 +39,7 @@ from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
     FormatError,
+    MismatchError,
     ShapeError,
     StaleGradientError,
     UninitializedError,
@@ -51,7 +52,7 @@ from gluonx.optimizer.closure import ClosedStep, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
-from gluonx.optimizer.statefile import by_place, described, description
+from gluonx.optimizer.statefile import by_place, described, description, simple_of
 from gluonx.optimizer.stepvector import Advancing, StepVector
 from gluonx.sharding import replicated
 
@@ -499,9 +500,8 @@ class Trainer(Checked):
         fresh = fresh or (True,) * len(weights)
         packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
         if self._rule is None or self._rule.rule is not rule:
-            states = packed.pack(leaves)
             homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
-            self._state = [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+            self._state = self._state_handles(packed, leaves, homes)
             self._keys = keys
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
@@ -556,11 +556,16 @@ class Trainer(Checked):
         leaves, self._resting = units.from_names(rule, keys, kept, units.init(rule, [w._read() for w in weights]))
         return leaves
 
-    def _states(self) -> dict[str, Any]:
-        """The single states by name, as NumPy arrays; those of frozen parameters too."""
+    def _state_handles(self, packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
+        """The arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+        states = packed.pack(leaves)
+        return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+
+    def _states(self, lying: bool = False) -> dict[str, Any]:
+        """The single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
         if self._rule is None:
             return dict(self._resting)
-        leaves = self._rule.unpack([s.asnumpy() for s in self._state])
+        leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in self._state])
         return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
@@ -816,7 +821,7 @@ class Trainer(Checked):
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
-        now = self._rule.unpack([s.asnumpy() for s in self._state])
+        now = self._rule.unpack([s._read() for s in self._state])
         leaves, _ = units.from_names(rule, self._keys, arrays, now)
         leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
         packed = self._rule.pack(leaves)
@@ -824,6 +829,50 @@ class Trainer(Checked):
         deque(map(setattr, self._state, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
         self._resting = rest
         self._take_counts(meta)
+
+    # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
+
+    def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The states by name, as they lie, and all else that the next step depends on, in types of JSON."""
+        if self._by_hand:
+            raise ValueError(f"{type(self._optimizer).__name__} keeps states of its own making, which nobody can write")
+        self._plan_for_states(all_there=False)
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
+        schedule = self._optimizer.lr_scheduler
+        rest = {
+            **described(description(self._optimizer, self._names), "a checkpoint"),
+            "schedule": None if schedule is None else [type(schedule).__name__, simple_of(schedule)],
+            "loss_scale": None if self._scaler is None else self._scaler.state_dict(),
+        }
+        return self._states(lying=True), rest
+
+    def _fits_checkpoint(self, rest: Any, source: str) -> None:
+        """Raise MismatchError if what :meth:`_kept_for_checkpoint` gave is not of a Trainer like this one."""
+        mine, schedule = type(self._optimizer).__name__, self._optimizer.lr_scheduler
+        if not isinstance(rest, dict):
+            raise MismatchError(f"{source} was saved without a Trainer")
+        theirs = rest["schedule"] and rest["schedule"][0]
+        if rest["optimizer"] != mine or rest["names"] != list(self._names):
+            raise MismatchError(
+                f"{source} is of the optimizer {rest['optimizer']} for {len(rest['names'])} parameters, but this "
+                f"Trainer has {mine} for {len(self._names)}, or they have other names"
+            )
+        if theirs != (schedule and type(schedule).__name__):
+            raise MismatchError(f"{source} has the schedule {theirs}, but this Trainer {schedule!r}")
+
+    def _param_of_state(self, name: str) -> Parameter | None:
+        """The parameter that a state of this name is of."""
+        owner = name.rpartition("/")[0]
+        return dict(zip(self._names, self._params, strict=True)).get(owner)
+
+    def _take_checkpoint(self, states: dict[str, Any], rest: dict[str, Any]) -> None:
+        """Go on from what :meth:`_kept_for_checkpoint` gave."""
+        self._take_states("the checkpoint", states, rest)
+        if rest["schedule"] is not None:
+            vars(self._optimizer.lr_scheduler).update(rest["schedule"][1])
+        if rest["loss_scale"] is not None and self._scaler is not None:
+            self._scaler.load_state_dict(rest["loss_scale"])
 
     def _take_counts(self, meta: dict[str, Any]) -> None:
         numbers = {name: i for i, name in enumerate(self._names)}

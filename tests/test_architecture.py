@@ -23,8 +23,8 @@ ROOMS = [
     "host", "aliases", "html", "files",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block",
-    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "image",
-    "estimator", "model_zoo", "probability", "profiler", "amp", "flax",
+    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",
+    "image", "estimator", "model_zoo", "probability", "profiler", "amp", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}

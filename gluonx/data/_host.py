@@ -24,6 +24,7 @@ from gluonx.deferred.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device, operand_dtype
 from gluonx.np.handle import ndarray
+from gluonx.parallel.batches import Share
 
 __all__ = [
     "OnHost",
@@ -40,6 +41,7 @@ __all__ = [
     "host_tree",
     "is_batchable",
     "run_batchify",
+    "shapes_of",
     "unmarked",
     "whole_on_host",
 ]
@@ -69,11 +71,16 @@ def host_tree(tree: Any) -> Any:
     return _map(tree, lambda leaf: OnHost(leaf.asnumpy()) if isinstance(leaf, ndarray) else leaf)
 
 
-def device_batch(tree: Any, place: Callable[[tuple[int, ...]], Any] = lambda _: None) -> Any:
+def device_batch(
+    tree: Any, place: Callable[[tuple[int, ...]], Any] = lambda _: None, share: Share | None = None
+) -> Any:
     """`tree` with each marked array in it on the current device, or laid out by the sharding that `place` gives.
 
-    This is the only place where data are handed to JAX.
+    Where `tree` holds but the `share` of this process, the arrays are the global ones. This is the only place where
+    data are handed to JAX.
     """
+    if share is not None:
+        return _map(tree, lambda leaf: new_handle(share.joined(leaf.array)) if type(leaf) is OnHost else leaf)
     device = resolve(None)
 
     def put(leaf: Any) -> Any:
@@ -150,6 +157,13 @@ def _marked(tree: Any) -> Any:
 def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:
     """A batchify function on the samples: by its ``host_batch`` where it has one."""
     return getattr(fn, "host_batch", fn)(data)
+
+
+def shapes_of(tree: Any) -> list[tuple[Any, str]]:
+    """The shapes and dtypes of the marked arrays in `tree`."""
+    found: list[tuple[Any, str]] = []
+    _map(tree, lambda leaf: found.append((leaf.array.shape, str(leaf.array.dtype))) if type(leaf) is OnHost else None)
+    return found
 
 
 def is_batchable(dtype: np.dtype) -> bool:

@@ -22,14 +22,15 @@ from typing import Any
 
 from gluonx._frames import warn
 from gluonx.data import _nursery
-from gluonx.data._host import device_batch
+from gluonx.data._host import device_batch, shapes_of
 from gluonx.data._pool import WorkerPool, process_pool, thread_pool
 from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from gluonx.ops.prng import host_rng
-from gluonx.sharding import batch_sharding
+from gluonx.ops.prng import get_state, host_rng, set_state
+from gluonx.parallel.batches import Share, same_epoch, same_shapes, share_of
+from gluonx.sharding import batch_sharding, current_mesh
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -131,6 +132,8 @@ class DataLoader:
         self._auto_reload = auto_reload
         self._pool: WorkerPool | None = None
         self._ahead: _Epoch | None = None  # the next epoch, begun early
+        self._place: _Place | None = None  # in the epoch that began last
+        self._resumed: tuple[dict[str, Any], int] | None = None  # the epoch to go on with, and how far it had come
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
@@ -140,7 +143,9 @@ class DataLoader:
         if self._num_workers == 0:
             return self._in_this_thread()
         ahead, self._ahead = self._ahead, None
-        return self._begin_epoch() if ahead is None or not ahead.usable else ahead
+        epoch = self._begin_epoch() if ahead is None or not ahead.usable else ahead
+        self._place = epoch.place
+        return epoch
 
     def __enter__(self) -> DataLoader:
         return self
@@ -178,18 +183,52 @@ class DataLoader:
         if pool is not None:
             pool.close()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the epoch that is being iterated over, in types of JSON, for a checkpoint."""
+        place = self._place
+        return {"epoch": None} if place is None or place.ended else {"epoch": place.began, "given": place.given}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Have the next epoch be the one that `state` is of, without the batches that were handed out.
+
+        It has the order and the augmentations that it had; the random streams of everything else stay as they are.
+        """
+        self._ahead = None
+        self._resumed = None if state["epoch"] is None else (state["epoch"], int(state["given"]))
+
+    def _tasks(self) -> tuple[Iterator[tuple[Task, Share | None]], _Place]:
+        """The batches of an epoch that begins now: of each, what this process reads."""
+        if self._resumed is None:
+            place = _Place(get_state())
+            return _shared(self._batch_sampler, enumerate(self._batch_sampler), _epoch_seed()), place
+        (began, given), self._resumed = self._resumed, None
+        now = get_state()
+        try:
+            set_state(began)
+            seed, batches = _epoch_seed(), enumerate(self._batch_sampler)
+            for _ in range(given):
+                next(batches, None)
+        finally:
+            set_state(now)
+        place = _Place(began)
+        place.given = given
+        return _shared(self._batch_sampler, batches, seed), place
+
     def _in_this_thread(self) -> Iterator[Any]:
-        seed = _epoch_seed()
-        for number, indices in enumerate(self._batch_sampler):
-            batch = fetch_seeded(self._dataset, self._batchify_fn, Task(number, indices, seed))
-            yield device_batch(batch, batch_sharding)
+        tasks, self._place = self._tasks()
+        place, shapes = self._place, _Shapes()
+        for task, share in tasks:
+            batch = shapes.checked(fetch_seeded(self._dataset, self._batchify_fn, task), share)
+            place.given += 1
+            yield batch
+        place.ended = True
 
     def _begin_epoch(self) -> _Epoch:
         if self._pool is None or not self._pool.usable:
             self.close()
             self._pool = self._start_pool()
         on_end = weakref.WeakMethod(self._begin_ahead) if self._auto_reload else None
-        return _Epoch(self._pool, iter(self._batch_sampler), _epoch_seed(), self._prefetch, self._timeout, on_end)
+        return _Epoch(self._pool, *self._tasks(), self._prefetch, self._timeout, on_end)
 
     def _begin_ahead(self) -> None:
         if self._pool is not None and self._pool.usable:
@@ -214,19 +253,20 @@ class _Epoch:
     def __init__(
         self,
         pool: WorkerPool,
-        batches: Iterator[Any],
-        seed: int,
+        tasks: Iterator[tuple[Task, Share | None]],
+        place: _Place,
         prefetch: int,
         timeout: float,
         on_end: weakref.WeakMethod[Callable[[], None]] | None,
     ) -> None:
         self._pool = pool
-        self._batches = enumerate(batches)
-        self._seed = seed
+        self._tasks = tasks
+        self.place = place
+        self._shapes = _Shapes()
         self._prefetch = prefetch
         self._timeout = timeout
         self._on_end = on_end
-        self._waiting: deque[tuple[Task | None, concurrent.futures.Future[Any]]] = deque()
+        self._waiting: deque[tuple[Task | None, Share | None, concurrent.futures.Future[Any]]] = deque()
         self._drawn = False  # whether the sampler has no more
         self._fill(prefetch)
 
@@ -240,32 +280,35 @@ class _Epoch:
     def __next__(self) -> Any:
         self._fill(max(1, self._prefetch))
         if not self._waiting:
+            self.place.ended = True
             self._end()
             raise StopIteration
-        self._wait(*self._waiting[0])
-        _, future = self._waiting.popleft()
+        task, share, future = self._waiting[0]
+        self._wait(task, future)
+        self._waiting.popleft()
         batch = _result(future)
         self._fill(self._prefetch)
-        return device_batch(batch, batch_sharding)
+        batch = self._shapes.checked(batch, share)
+        self.place.given += 1
+        return batch
 
     def __del__(self) -> None:
-        for _, future in self.__dict__.get("_waiting", ()):
+        for *_, future in self.__dict__.get("_waiting", ()):
             future.cancel()
 
     def _fill(self, count: int) -> None:
         while not self._drawn and len(self._waiting) < count:
             try:
-                number, indices = next(self._batches)
+                task, share = next(self._tasks)
             except StopIteration:
                 self._drawn = True
             except Exception as error:  # of the sampler: raised when its turn comes
                 self._drawn = True
                 failed: concurrent.futures.Future[Any] = concurrent.futures.Future()
                 failed.set_exception(error)
-                self._waiting.append((None, failed))
+                self._waiting.append((None, None, failed))
             else:
-                task = Task(number, indices, self._seed)
-                self._waiting.append((task, self._pool.submit(task)))
+                self._waiting.append((task, share, self._pool.submit(task)))
 
     def _wait(self, task: Task | None, future: concurrent.futures.Future[Any]) -> None:
         concurrent.futures.wait([future], self._timeout)
@@ -279,6 +322,47 @@ class _Epoch:
         self._on_end = None
         if begin_ahead:
             begin_ahead()
+
+
+class _Place:
+    """How far an epoch has come."""
+
+    __slots__ = ("began", "ended", "given")
+
+    def __init__(self, began: dict[str, Any]) -> None:
+        self.began = began  # the random state
+        self.given = 0  # batches that were handed out
+        self.ended = False
+
+
+def _shared(batches: Any, numbered: Iterator[tuple[int, Any]], seed: int) -> Iterator[tuple[Task, Share | None]]:
+    first = True
+    for number, whole in numbered:
+        share = None if current_mesh() is None else share_of(len(whole))
+        if share is None:
+            yield Task(number, whole, seed), None
+            continue
+        if first:
+            same_epoch(len(batches) if hasattr(batches, "__len__") else None, whole)
+            first = False
+        # Rows of other processes draw their augmentations from other streams.
+        yield Task(number, [whole[row] for row in share.rows], seed + share.rows[0]), share
+
+
+class _Shapes:
+    """Watches over the shapes of a process's part of batches, which other processes must have too."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def checked(self, batch: Any, share: Share | None) -> Any:
+        """Return the batch on the devices; where its shapes are new, after all processes have told theirs."""
+        if share is not None and (found := [(s[1:], d) for s, d in shapes_of(batch)]) != self._last:
+            same_shapes(found)
+            self._last = found
+        return device_batch(batch, batch_sharding, share)
 
 
 def _epoch_seed() -> int:

@@ -49,6 +49,7 @@ LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": 16}
 _sites: dict[where.Line, _Site] = {}
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
+agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
 
 class Commit:
@@ -159,6 +160,8 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
                 lowered = program.call.lower(*args, *_structs(program.spares))
+        for agree in agreements:
+            agree(lowered, args)
         lowered.compile()
         counters.programs_compiled += 1
         node.programs[key] = program

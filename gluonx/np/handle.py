@@ -98,6 +98,10 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
     return found
 
 
+_ELSEWHERE = (
+    "this array of shape {shape} lies on several processes, of which each has a part ({spec}), so one alone cannot "
+    "read it. Call gluonx.parallel.gather(x) in all of them; gluonx.checkpoint saves parameters as they lie."
+)
 _WRITE_UNDER_JIT = (
     "an array from outside was written to under jax.jit or another transformation of JAX, where only a tracer "
     "exists; use "
@@ -259,7 +263,13 @@ class ndarray(Arithmetic, Handle):
             trace = current_state().trace
             if trace is None or trace.transparent:
                 return value.array
-        return np.asarray(self._read())
+        array = self._read()
+        try:
+            return np.asarray(array)
+        except RuntimeError:
+            if array.is_fully_addressable or array.is_fully_replicated:
+                raise
+            raise DeviceError(_ELSEWHERE.format(shape=array.shape, spec=array.sharding)) from None
 
     @door
     def asnumpy(self) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gluonx.errors import FormatError
 
-__all__ = ["by_place", "described", "description"]
+__all__ = ["by_place", "described", "description", "simple_of"]
 
 _FORMAT = "gluonx-trainer-1"
 
@@ -79,3 +79,21 @@ def by_place(
     split = [(key.partition("/"), array) for key, array in arrays.items()]
     arrays = {f"{now.get(name, name)}{bar}{rest}": array for (name, bar, rest), array in split}
     return arrays, {**meta, "counts": {now.get(name, name): n for name, n in meta["counts"].items()}}
+
+
+def simple_of(thing: Any) -> dict[str, Any]:
+    """The attributes of an object that are numbers, texts or lists of them: what a schedule counts with.
+
+    Examples
+    --------
+    >>> from gluonx.lr_scheduler import FactorScheduler
+    >>> simple_of(FactorScheduler(10))["count"]
+    0
+    """
+
+    def is_simple(value: Any) -> bool:
+        if isinstance(value, (list, tuple)):
+            return all(map(is_simple, value))
+        return value is None or isinstance(value, (bool, int, float, str))
+
+    return {name: value for name, value in vars(thing).items() if is_simple(value)}

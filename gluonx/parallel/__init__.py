@@ -20,11 +20,16 @@ Examples
 ...     trainer.step(1)
 """
 
+from gluonx.parallel.batches import from_local as from_local
+from gluonx.parallel.batches import gather as gather
 from gluonx.parallel.placing import constrain as constrain
 from gluonx.parallel.placing import mesh as mesh
 from gluonx.parallel.placing import replicate as replicate
 from gluonx.parallel.placing import split as split
 from gluonx.parallel.placing import use as use
+from gluonx.parallel.planning import Plan as Plan
+from gluonx.parallel.planning import plan as plan
+from gluonx.parallel.processes import initialize as initialize
 from gluonx.parallel.strategies import data_parallel as data_parallel
 from gluonx.parallel.strategies import expert as expert
 from gluonx.parallel.strategies import fsdp as fsdp
@@ -32,12 +37,17 @@ from gluonx.parallel.strategies import tensor as tensor
 from gluonx.sharding import current_mesh as current_mesh
 
 __all__ = [
+    "Plan",
     "constrain",
     "current_mesh",
     "data_parallel",
     "expert",
+    "from_local",
     "fsdp",
+    "gather",
+    "initialize",
     "mesh",
+    "plan",
     "replicate",
     "split",
     "tensor",

@@ -1,0 +1,9 @@
+#!/bin/bash
+# A training on a TPU pod slice: the same command on each of its machines, which JAX finds by the cloud's metadata.
+# NAME=my-slice ZONE=us-west4-a bash examples/cluster_tpu_pod.sh
+set -euo pipefail
+
+gcloud compute tpus tpu-vm create "$NAME" --zone "$ZONE" --accelerator-type v5litepod-16 --version v2-alpha-tpuv5-lite
+gcloud compute tpus tpu-vm ssh "$NAME" --zone "$ZONE" --worker all --command "
+    pip install 'gluonx[checkpoint]' 'jax[tpu]' &&
+    python -m gluonx.parallel.launch your_script.py --folder gs://your-bucket/checkpoints"

@@ -1,0 +1,398 @@
+"""The answer before the machines are rented: a training step compiled for TPUs that are not there.
+
+What is compiled is the step that the engine would run: the same net, recorded by the same loop, with the Trainer's
+update and its donations. Only the arrays are missing. In their place stand :class:`Absent`, which know their shape and
+where they would lie, and the recording ends where the program would be run. XLA's TPU compiler, which needs no TPU,
+says then what memory a chip needs, and its program what is computed and sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonx import autograd, sharding
+from gluonx.block.block import Block
+from gluonx.block.hollow import hollow
+from gluonx.deferred import flushing
+from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
+from gluonx.device import current_device
+from gluonx.dtype import canonical, keeping_64_bits
+from gluonx.errors import ArgumentError, DeviceError, ShapeError
+from gluonx.optimizer.stepvector import StepVector
+from gluonx.parallel import hlo
+from gluonx.parallel.topologies import Chip, abstract_mesh, quietly
+from gluonx.trainer import Trainer
+
+__all__ = ["Absent", "Plan", "plan"]
+
+
+class Absent(jax.ShapeDtypeStruct):
+    """An array that is not there: a shape, a dtype, and where it would lie. It has what the engine asks of one."""
+
+    committed = True
+    is_fully_addressable = False
+    is_fully_replicated = False
+
+    def devices(self) -> Any:
+        """The devices that it would be on."""
+        assert self.sharding is not None, "made with one"
+        return self.sharding.device_set
+
+
+def _absent(shape: Sequence[int], dtype: Any, place: Any) -> Absent:
+    return Absent(tuple(shape), np.dtype(dtype), sharding=place)
+
+
+def _bytes(value: Any) -> int:
+    """Bytes of an absent array on one device."""
+    shape = value.sharding.shard_shape(value.shape) if value.sharding is not None else value.shape
+    return int(np.prod(shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
+
+
+class _NumbersOfStep(StepVector):
+    """The numbers of a step, which are not sent anywhere."""
+
+    def renewed(self, numbers: Any) -> Any:
+        vector = numbers.vector()
+        value = vector if self.place is None else _absent(vector.shape, vector.dtype, self.place)
+        self.handle.value, self.handle.tape = value, None
+        self.handle.aval = intern_aval(vector.shape, vector.dtype) if self.place is None else aval_of(value)
+        self.coming = numbers
+        return self.handle
+
+
+class _PlannedTrainer(Trainer):
+    """A Trainer whose states have shapes only."""
+
+    def _begin(self, states: dict[str, Any]) -> None:
+        super()._begin(states)
+        self._vector = _NumbersOfStep()
+
+    def _state_leaves(self, rule: Any, weights: list[Any], units: Any, keys: list[Any]) -> list[Any]:
+        structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights]
+        return list(jax.eval_shape(lambda *given: tuple(units.init(rule, list(given))), *structs))
+
+    def _state_handles(self, packed: Any, leaves: list[Any], homes: list[Any]) -> list[Any]:
+        found = jax.eval_shape(lambda *given: tuple(packed.pack(given)), *leaves)
+        return [
+            new_handle(
+                _absent(
+                    a.shape, a.dtype, h.value.sharding if h.shape == a.shape else sharding.replicated(h.value.sharding)
+                )
+            )
+            for a, h in zip(found, homes, strict=True)
+        ]
+
+
+class _Lowered(BaseException):
+    """Ends the recording where the program would be compiled; no handler of errors is to take it for one."""
+
+    def __init__(self, lowered: Any, args: list[Any], wide: bool) -> None:
+        super().__init__("a plan ends here")
+        self.lowered, self.arguments, self.wide = lowered, args, wide
+
+
+@contextlib.contextmanager
+def _ending_before_the_compiler() -> Generator[None]:
+    def end(lowered: Any, args: list[Any]) -> None:
+        if any(type(a) is Absent for a in args):
+            raise _Lowered(lowered, args, False)
+
+    flushing.agreements.insert(0, end)
+    try:
+        yield
+    finally:
+        flushing.agreements.remove(end)
+
+
+@dataclass
+class Plan:
+    """What a step needs; bytes are of one chip.
+
+    ``repr`` is a table, :meth:`json` the same for programs.
+    """
+
+    topology: str
+    axes: dict[str, int]
+    devices: int
+    fits: bool
+    memory: int
+    """Bytes that a chip has."""
+    needed: int
+    """Bytes that the step needs at its peak."""
+    weights: int
+    states: int
+    gradients: int
+    batch: int
+    activations: int
+    """All else that it needs at its peak, gradients included where they are alive then."""
+    parameters: int
+    """Numbers in the net, on all chips together."""
+    flops: float
+    """Of matrix products and convolutions in a step, by one chip."""
+    collectives: list[dict[str, Any]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    advice: list[str] = field(default_factory=list)
+    compile_error: str | None = None
+
+    def json(self) -> str:
+        """The plan as a text of JSON."""
+        return json.dumps(asdict(self), indent=1)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name}={size}" for name, size in self.axes.items())
+        rows = [
+            ("mesh", f"{self.topology}, {self.devices} chips: {axes}"),
+            ("fits", f"{'yes' if self.fits else 'NO'}: {_size(self.needed)} of {_size(self.memory)} a chip"),
+            ("  weights", f"{_size(self.weights)}  ({self.parameters:,} parameters in all)"),
+            ("  optimizer's states", _size(self.states)),
+            ("  gradients", _size(self.gradients)),
+            ("  batch", _size(self.batch)),
+            ("  activations and the rest", _size(self.activations)),
+        ]
+        if self.compile_error is None:
+            rows.append(("FLOPs a chip and step", f"{self.flops:.3g}"))
+            for entry in self.collectives:
+                rows.append(
+                    (f"{entry['kind']} over {entry['axes']}", f"{entry['count']} times, {_size(entry['bytes'])}")
+                )
+            rows += [(f"seconds: {name}", f"{value:.3g}") for name, value in self.seconds.items()]
+        width = max(len(name) for name, _ in rows)
+        lines = [f"{name:<{width}}  {value}" for name, value in rows]
+        return "\n".join([*lines, *[f"* {line}" for line in self.advice]])
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
+
+
+def plan(
+    net: Block,
+    inputs: Any,
+    loss: Any,
+    optimizer: Any = "sgd",
+    optimizer_params: Mapping[str, Any] | None = None,
+    *,
+    labels: Any = (),
+    mesh: str = "v5e:2x4",
+    axes: Mapping[str, int] | None = None,
+    rules: Sequence[Any] = (),
+    keep_grads: bool = False,
+) -> Plan:
+    """Compile a training step for TPUs that are not there, and say what it needs.
+
+    No array is made: a net that was not initialized takes no memory. The net is left as it was.
+
+    Parameters
+    ----------
+    net : Block
+        Hybridized as in the training: ``scan=True`` and ``remat=`` tell in what the plan says.
+    inputs : array, struct or tuple of them
+        What the net takes: the whole batch, of which only shapes and dtypes matter (``jax.ShapeDtypeStruct``).
+    loss : callable
+        ``loss(output, *labels)``, as in the training loop; its mean is what is made smaller.
+    optimizer, optimizer_params
+        As of :class:`~gluonx.Trainer`.
+    labels : array, struct or tuple of them
+    mesh : str
+        The kind of chips and how they are arranged: ``"v5e:16x16"``, ``"v5p:4x4x4"``.
+    axes : mapping of str to int, optional
+        The mesh's axes, ``{"data": -1, "model": 4}``; all chips along ``data`` by default.
+    rules : sequence
+        As for ``net.shard(*rules)``.
+    keep_grads : bool
+        As of the Trainer, but False by default: gradients that nobody reads are not kept.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such topology, the compiler is not installed, or the axes do not fit.
+    ShapeError
+        If the batch does not divide into the axes that it is split over.
+
+    Notes
+    -----
+    Seconds are a roofline: what is computed, read and sent, each by the peak rate of the chip's data sheet, as if the
+    other two took no time. A step takes at least the longest of the three, and rarely more than their sum.
+
+    Parameters that blocks fuse (query, key and value) are planned one by one, as they are kept where they are split.
+
+    libtpu reads environment variables when it is loaded. Those that it needs on a machine without TPUs are set around
+    the call, and taken away after it.
+    """
+    made, chip = abstract_mesh(mesh, axes)
+    given, asked = _tuple(inputs), _tuple(labels)
+    mine = _shaped(net, given)
+    trainer: Any = None
+    with sharding.Use(made), _ending_before_the_compiler():
+        mine.unfuse()  # to join arrays that are not there takes more than their shapes
+        report = mine.shard(*rules)
+        params = {id(p): p for p in mine.collect_params().values()}
+        for param in params.values():
+            _empty(param)
+        given = tuple(_input(x) for x in given)
+        asked = tuple(_input(x) for x in asked)
+        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, keep_grads=keep_grads)
+        try:
+            with autograd.record():
+                value = loss(mine(*given), *asked).mean()
+            value.backward()
+            trainer.step(1)
+        except _Lowered as reached:
+            found = reached
+        else:
+            raise DeviceError("plan(): the step computed something before its end, on arrays that are not there")
+    weights = [p._handle.value for p in params.values()]
+    states = [h.value for h in trainer._state]
+    sizes = {
+        "weights": sum(map(_bytes, weights)),
+        "states": sum(map(_bytes, states)),
+        "gradients": sum(_bytes(p._handle.value) for p in params.values() if p.grad_req != "null"),
+        "batch": sum(_bytes(h.value) for h in (*given, *asked)),
+    }
+    count = sum(int(np.prod(w.shape, dtype=np.int64)) for w in weights)
+    return _answer(found, mesh, made, chip, sizes, count, any(report.shardings[n].spec for n in report.shardings))
+
+
+def _tuple(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
+
+
+def _shaped(net: Block, inputs: tuple[Any, ...]) -> Block:
+    """A net like `net` that holds no arrays, of which all shapes are known."""
+    params = net.collect_params(fused=False).values()
+    if all(p._handle is not None and p._is_ready for p in params):
+        return hollow(net)
+    if any(p._handle is not None for p in params):
+        raise ArgumentError("plan(): some parameters of the net have no shape yet; give a net that is not initialized")
+    import copy
+
+    mine = copy.deepcopy(net)
+    mine.infer_shape(*[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in inputs])
+    return mine
+
+
+def _empty(param: Any) -> None:
+    """Give a parameter an array that is not there, laid out as it is told."""
+    if param.shape is None or -1 in param.shape:
+        raise ShapeError(f"plan(): parameter '{param._path}' has the shape {param.shape}, which the inputs do not tell")
+    param._handle = None
+    handle = param._make_handle()
+    param._device, param._awaiting = current_device(), None
+    handle.value = _absent(param.shape, param.dtype, param._place(param._device, param.shape))
+    handle.aval = aval_of(handle.value)
+    param._attach()
+
+
+def _input(x: Any) -> Handle:
+    shape = tuple(x.shape)
+    place = sharding.batch_sharding(shape)
+    mesh = sharding.needed_mesh("plan()")
+    assert place is not None, "a mesh is in use"
+    if not any(place.spec) and sharding.batch_axes() and np.prod([mesh.shape[a] for a in sharding.batch_axes()]) > 1:
+        raise ShapeError(
+            f"plan(): a batch of shape {shape} cannot be split evenly over {dict(mesh.shape)} along "
+            f"{sharding.batch_axes()}; every chip would compute all of it"
+        )
+    value = _absent(shape, canonical(x.dtype), place)
+    return new_handle(value, aval_of(value))
+
+
+def _answer(
+    found: _Lowered, name: str, mesh: Any, chip: Chip, sizes: dict[str, int], count: int, is_split: bool
+) -> Plan:
+    arguments = sum(sizes[kind] for kind in ("weights", "states", "batch"))
+    base = {
+        "topology": name,
+        "axes": dict(mesh.shape),
+        "devices": mesh.devices.size,
+        "memory": chip.memory,
+        "parameters": count,
+        **sizes,
+    }
+    try:
+        with quietly(), keeping_64_bits(found.wide):
+            compiled = found.lowered.compile()
+    except jax.errors.JaxRuntimeError as error:
+        told = str(error)
+        used = re.search(r"Used ([\d.]+)([KMG]) of ([\d.]+)([KMG]) hbm", told)
+        temporary = re.search(r"temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)", told)
+        found_in = used or temporary
+        if found_in is None:
+            raise
+        scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+        needed = int(float(found_in[1]) * scale[found_in[2]]) + (0 if used else arguments)
+        rest = max(0, needed - arguments)
+        made = Plan(
+            **base, fits=False, needed=needed, activations=rest, flops=0.0, compile_error=told.partition("\n")[0]
+        )
+        made.memory = int(float(found_in[3]) * scale[found_in[4]])
+        made.advice = _advice(made, is_split)
+        return made
+    stats = compiled.memory_analysis()
+    needed = (
+        stats.argument_size_in_bytes
+        + stats.output_size_in_bytes
+        - stats.alias_size_in_bytes
+        + stats.temp_size_in_bytes
+        + stats.generated_code_size_in_bytes
+    )
+    seen = hlo.read(compiled.as_text(), mesh)
+    costs = compiled.cost_analysis() or {}
+    costs = costs[0] if isinstance(costs, list) else costs
+    # XLA counts the body of a loop once; what it read and wrote is taken to grow as the products do.
+    factor = seen.flops / seen.flops_once if seen.flops_once else 1.0
+    seconds = {
+        "computing": seen.flops / chip.flops,
+        "memory": costs.get("bytes accessed", 0.0) * factor / chip.bandwidth,
+        "sending": sum(entry["bytes"] * entry["rounds"] for entry in seen.collectives) / chip.links,
+    }
+    made = Plan(
+        **base,
+        fits=needed <= chip.memory,
+        needed=int(needed),
+        activations=max(0, int(needed) - arguments),
+        flops=seen.flops,
+        collectives=seen.collectives,
+        seconds=seconds,
+    )
+    made.advice = _advice(made, is_split)
+    if seen.loops:
+        made.advice.append(_LOOPS.format(count=seen.loops))
+    return made
+
+
+_LOOPS = (
+    "the program has {count} loops, and the compiler does not always say how often they run: FLOPs, collectives and "
+    "seconds are lower bounds, memory is the compiler's own"
+)
+
+
+def _advice(made: Plan, is_split: bool) -> list[str]:
+    """What to change where it does not fit."""
+    if made.fits:
+        return []
+    found = []
+    own = made.weights + made.states + made.gradients
+    if not is_split and own > made.memory // 4:
+        found.append("every chip has all weights and states: rules=[parallel.fsdp()] splits them over the chips")
+    elif is_split and own > made.memory // 2:
+        found.append(
+            "weights, gradients and states alone fill a chip: take more chips, or rules that split more of them"
+        )
+    if made.activations > made.memory // 4:
+        found.append('net.hybridize(remat="layer") keeps the inputs of layers only; a smaller batch needs less as well')
+        found.append("net.hybridize(scan=True) has one layer's buffers in place of all layers', where layers are alike")
+    return found or ["a smaller batch, or more chips"]

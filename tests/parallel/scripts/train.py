@@ -1,0 +1,111 @@
+"""Trains a small net on two devices, in one process or several; prints the losses and a mark of the weights.
+
+Arguments as NAME=VALUE: steps, folder (of checkpoints), every, kill=RANK:STEP, fault=KIND, slow=RANK.
+"""
+
+import hashlib
+import os
+import signal
+import sys
+import time
+
+import jax
+import numpy
+
+import gluonx
+from gluonx import Trainer, autograd, gluon, init, lr_scheduler, nn, parallel
+
+ARGS = dict(argument.split("=", 1) for argument in sys.argv[1:])
+RANK, COUNT = jax.process_index(), jax.process_count()
+
+
+class Data:
+    """Samples that this process has read."""
+
+    def __init__(self, size=64):
+        rng = numpy.random.default_rng(0)
+        self.x = rng.standard_normal((size, 12)).astype("float32")
+        self.y = rng.integers(0, 8, size).astype("int32")
+        self.read = 0
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, index):
+        self.read += 1
+        return self.x[index], self.y[index]
+
+
+def make():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(32, activation="relu"), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(8))
+    net.initialize(init.Xavier())
+    net.shard(parallel.fsdp(min_size=64))
+    net.hybridize()
+    rate = lr_scheduler.FactorScheduler(step=3, factor=0.9, base_lr=0.01)
+    return net, Trainer(net.collect_params(), "adam", {"learning_rate": 0.01, "lr_scheduler": rate})
+
+
+def shares(data, fault):
+    """Global batches of what each process reads by itself."""
+    count = len(data) // COUNT - (8 if fault == "uneven" and RANK == 1 else 0)
+    own = slice(RANK * count, RANK * count + count)
+    for start in range(0, 16, 8):
+        rows = slice(own.start + start, min(own.start + start + 8 + (fault == "uneven" and RANK == 1), own.stop))
+        yield parallel.from_local((data.x[rows], data.y[rows]))
+
+
+def main():
+    fault = ARGS.get("fault", "")
+    if "seed" in ARGS:
+        gluonx.random.seed(int(ARGS["seed"]))
+    if fault == "seed":
+        gluonx.random.seed(RANK)
+    parallel.use(parallel.mesh(data=-1))
+    data = Data(64 - (16 if fault == "length" and RANK == 1 else 0))
+    net, trainer = make()
+    loader = gluon.data.DataLoader(data, batch_size=16, shuffle=True)
+    loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
+    total, step = int(ARGS.get("steps", 6)), 0
+    keeper = None
+    if "folder" in ARGS:
+        from gluonx import checkpoint
+
+        keeper = checkpoint.Checkpoints(ARGS["folder"], net, trainer, loader, keep=2)
+        step = keeper.restore() or 0
+        print(f"begins at step {step}", flush=True)
+    while step < total:
+        for x, y in shares(data, fault) if "local" in ARGS else loader:
+            step += 1
+            if fault == "shape" and RANK == 1 and step == 3:
+                x, y = x[:8], y[:8]
+            with autograd.record():
+                out = net(x)
+                if fault == "code" and RANK == 1:
+                    out = out * 2
+                loss = loss_fn(out, y).mean()
+            loss.backward()
+            if fault == "raise" and RANK == 1 and step == 3:
+                raise ValueError("of mine")
+            if ARGS.get("kill") == f"{RANK}:{step}":
+                os.kill(os.getpid(), signal.SIGKILL)
+            trainer.step(1)
+            print(f"step {step}: {float(loss)!r}", flush=True)
+            if keeper is not None and step % int(ARGS.get("every", 2)) == 0:
+                keeper.save(step)
+                if ARGS.get("wait"):
+                    keeper.wait()
+            time.sleep(float(ARGS.get("pause", 0)))
+            if step >= total:
+                break
+    if keeper is not None:
+        keeper.close()
+    mark = hashlib.sha256()
+    for _, param in sorted(net.collect_params().items()):
+        mark.update(parallel.gather(param.data()).tobytes())
+    read = data.read
+    print(f"weights {mark.hexdigest()[:16]}, read {read}, rate {trainer.learning_rate:.6f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
