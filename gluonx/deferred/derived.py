@@ -289,7 +289,7 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
                 )
             )
 
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide)
     return found
 
 
