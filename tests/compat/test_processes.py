@@ -147,7 +147,8 @@ def test_two_processes(tmp_path):
         port = found.getsockname()[1]
     script = tmp_path / "worker.py"
     script.write_text(textwrap.dedent(WORKER))
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
+    here = os.path.dirname(os.path.dirname(mx.__file__))
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "", "PYTHONPATH": here}
     workers = [
         subprocess.Popen(
             [sys.executable, str(script), str(k), str(port)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
