@@ -70,6 +70,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
+def _one_device():
+    """No test works on several devices because another one before it did."""
+    yield
+    if "gluonx.device" in sys.modules:
+        sys.modules["gluonx.device"].Replicas.on = False
+
+
+@pytest.fixture(autouse=True)
 def _seeded():
     """Every test starts from the run's seed, alone or among others."""
     import numpy

@@ -12,6 +12,8 @@ import contextvars
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from gluonx import forked
 from gluonx.errors import DeviceError, UnknownDeviceError
@@ -19,6 +21,7 @@ from gluonx.errors import DeviceError, UnknownDeviceError
 __all__ = [
     "Context",
     "Device",
+    "Replicas",
     "cpu",
     "cpu_pinned",
     "current_context",
@@ -26,8 +29,10 @@ __all__ = [
     "device_of",
     "gpu",
     "gpu_memory_info",
+    "is_folded",
     "num_gpus",
     "num_tpus",
+    "place_device",
     "resolve",
     "tpu",
 ]
@@ -35,7 +40,20 @@ __all__ = [
 JaxDevice: TypeAlias = Any  # jax.Device: a class of jaxlib's C++ half, which has no stubs for type checkers
 
 _KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
+_folded: dict[Any, Device] = {}  # by the sharding of arrays on it: a device that shares one of JAX's with another
 _current: contextvars.ContextVar[Device | None] = contextvars.ContextVar("gluonx_device", default=None)
+
+
+class Replicas:
+    """Whether this process has parameters on several devices, or splits batches over them; and how often that changed.
+
+    Calls of blocks and of what was traced look at nothing else while it is not `on`. While it is, NumPy computes
+    nothing for the first device that XLA computes for the others, since the last bits differ: replicas are to stay
+    equal.
+    """
+
+    on = False
+    version = 0
 
 
 class Device:
@@ -79,9 +97,23 @@ class Device:
             devices = jax.local_devices(backend=kind)
         except RuntimeError:
             devices = []
+        if kind == "cpu" and devices:
+            return devices[self.device_id % len(devices)]
         if self.device_id >= len(devices):
             raise DeviceError(f"{self} asked for, but this machine has {len(devices)} device(s) of kind {kind!r}")
         return devices[self.device_id]
+
+    @property
+    def place(self) -> Any:
+        """What ``jax.device_put`` takes to put an array here: the ``jax.Device``, or a folded one's sharding."""
+        found = self.jax_device
+        if found.platform != "cpu" or self.device_id < len(jax.local_devices(backend="cpu")):
+            return found
+        name = f"cpu_{self.device_id}"
+        mesh = Mesh(np.array([found]), (name,), axis_types=(AxisType.Auto,))
+        sharding = NamedSharding(mesh, PartitionSpec())
+        _folded.setdefault(sharding, Device("cpu", self.device_id))
+        return sharding
 
     def empty_cache(self) -> None:
         """Kept for ported code: XLA's allocator needs no help."""
@@ -167,6 +199,17 @@ def device_of(device: JaxDevice) -> Device:
     return Device(kind, devices.index(device) if device in devices else device.id)
 
 
+def is_folded(sharding: Any) -> bool:
+    """Return whether this is the sharding of arrays on a folded device."""
+    return sharding in _folded if _folded else False
+
+
+def place_device(sharding: Any) -> Device:
+    """The gluonx name of where an array of this sharding lies; of the first device, where there are several."""
+    found = _folded.get(sharding) if _folded else None
+    return device_of(next(iter(sharding.device_set))) if found is None else Device(found)
+
+
 def current_device() -> Device:
     """The device new arrays go to: the innermost ``with device:``, else JAX's default device."""
     chosen = _current.get()
@@ -179,18 +222,18 @@ current_context = current_device
 def resolve(device: Any) -> JaxDevice | None:
     """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
 
-    A sharding of JAX is taken as it is.
+    A sharding of JAX is taken as it is, and given for a folded device.
     """
     forked.check()
     forked.watch()
     if device is None:
         chosen = _current.get()
-        return None if chosen is None else chosen.jax_device
+        return None if chosen is None else chosen.place
     if isinstance(device, Device):
-        return device.jax_device
+        return device.place
     if isinstance(device, str):
         kind, _, index = device.partition(":")
-        return Device(kind, int(index or 0)).jax_device
+        return Device(kind, int(index or 0)).place
     if isinstance(device, (jax.Device, jax.sharding.Sharding)):
         return device
     raise DeviceError(f"a device was expected (gluonx.cpu(), gluonx.gpu(0), ...), got {device!r}")

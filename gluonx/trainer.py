@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -33,12 +34,14 @@ from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_han
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.placing import placed
 from gluonx.deferred.rows import RowVariable
-from gluonx.deferred.shapes import Gone
+from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
 from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
+    DeviceError,
     FormatError,
+    GluonxError,
     MismatchError,
     ShapeError,
     StaleGradientError,
@@ -76,7 +79,20 @@ _NO_TELLING = (
 )
 
 _FOUND_AGAIN = frozenset(
-    {"_plans", "_state", "_keys", "_resting", "_rule", "_units", "_active", "_vector", "_by_hand", "_ops"}
+    {
+        "_copies",
+        "_seen",
+        "_plans",
+        "_state",
+        "_keys",
+        "_resting",
+        "_rule",
+        "_units",
+        "_active",
+        "_vector",
+        "_by_hand",
+        "_ops",
+    }
 )
 _UPDATES: dict[Any, DerivedOp] = {}
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
@@ -88,6 +104,7 @@ class _Plan:
     """The work of a step, found once: operator, handles, and which parameters take part."""
 
     __slots__ = (
+        "copies",
         "fresh_indices",
         "grads",
         "leaves",
@@ -117,6 +134,7 @@ class _Plan:
         state: list[Any],
         vector: StepVector | None,
         waiting: list[Parameter],
+        copies: list[list[Any]],
     ) -> None:
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
@@ -132,8 +150,29 @@ class _Plan:
         self.state = state
         self.vector = vector
         self.targets = [*self.weights, *state, *([vector.handle] if vector is not None else [])]
+        # What further devices have: weights and states.
+        self.copies = [([p._every()[k] for p in units.params], states) for k, states in enumerate(copies, 1)]
+        if copies:
+            self.variables = [_variable_of(p) for p in units.params]
+            self.targets = [t for each in [(self.weights, state), *self.copies] for half in each for t in half]
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
+
+    def every_weight(self) -> list[Any]:
+        """The weights of all devices, device by device."""
+        return [*self.weights, *[w for weights, _ in self.copies for w in weights]]
+
+    def lane_grads(self) -> list[list[Any]]:
+        """The gradients by device, zeros where there is no new one; of the parameters of which any is new."""
+        fresh = self.update.fresh
+        return [
+            [
+                w.variable.grad if w.variable.fresh else new_handle(Zeros(w.shape, w.dtype, w._placed()))
+                for w, f in zip(weights, fresh, strict=True)
+                if f
+            ]
+            for weights in [self.weights, *[weights for weights, _ in self.copies]]
+        ]
 
     def fits(self, tx: Any) -> bool:
         """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
@@ -156,7 +195,9 @@ def _gradients(variable: Any) -> tuple[Any, ...]:
 
 def _marks(params: list[Parameter]) -> list[Any]:
     """Return the variables that the parameters' gradients go to."""
-    return [None if (h := p._handle) is None else h.variable for p in params]
+    return [None if (h := p._handle) is None else h.variable for p in params] + [
+        h.variable for p in params if p._replicas is not None for h in p._replicas.values()
+    ]
 
 
 class Trainer(Checked):
@@ -172,9 +213,12 @@ class Trainer(Checked):
         Settings for an optimizer given by name.
     kvstore : str or object
         A store of a class of your own (see `gluonx.compat.kvstore`), which is given all gradients before the update.
-        MXNet's own are taken for ported code; one process has nothing to exchange.
+        MXNet's own are taken for ported code: whatever the name, gradients of parameters on several devices are summed
+        by the program of the step.
     update_on_kvstore : bool, optional
-        Whether that store updates the weights too; by default where it is capable of it.
+        Whether a store of your own updates the weights too; by default where it is capable of it. For parameters on
+        several devices: False makes their gradients the sums, so that they can be clipped between `allreduce_grads` and
+        `update`; else each keeps its own.
     compression_params
         Taken for ported code.
     keep_grads : bool
@@ -216,6 +260,7 @@ class Trainer(Checked):
         self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **settings)
         self._keep_grads = keep_grads
         self._kvstore = kvstore
+        self._sums_in_place = update_on_kvstore is False
         self._store = _store_of(kvstore)
         self._on_store = self._store is not None and (
             bool(self._store.is_capable("optimizer")) if update_on_kvstore is None else bool(update_on_kvstore)
@@ -235,6 +280,8 @@ class Trainer(Checked):
         self._units = Units([])  # which arrays the pieces of self._rule are in
         self._active: list[int] = []
         self._vector = StepVector()
+        self._copies: list[list[Any]] = []  # states of further devices, where parameters have several
+        self._seen: list[Any] = []  # the weights of the last step there
         self._by_hand = self._optimizer._is_imperative()
         self._ops: dict[Any, DerivedOp] = {}
 
@@ -247,7 +294,7 @@ class Trainer(Checked):
     def _restore(self, kept: dict[str, Any]) -> None:
         states = kept.pop("states")
         # Pickles of gluonx 0.1.0 know of no stores.
-        self.__dict__.update({"_store": None, "_on_store": False, "_in_store": set(), **kept})
+        self.__dict__.update({"_store": None, "_on_store": False, "_in_store": set(), "_sums_in_place": False, **kept})
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._begin(states)
 
@@ -355,7 +402,10 @@ class Trainer(Checked):
             return self._update_in_store(batch_size, ignore_stale_grad)
         if self._store is not None:
             self._exchange(ignore_stale_grad)
-        return self._update(batch_size, ignore_stale_grad, value)
+        elif self._sums_in_place:
+            self._sum_in_place(ignore_stale_grad)
+            return self._update(batch_size, ignore_stale_grad, value)
+        return self._update(batch_size, ignore_stale_grad, value, sums=self._store is None)
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -366,36 +416,53 @@ class Trainer(Checked):
 
     @door
     def allreduce_grads(self) -> None:
-        """Gives the gradients to the kvstore, if it is one of the user's; one process has nothing to exchange."""
+        """Make the gradients on each device the sum over all; a kvstore of the user's is given them."""
         if self._on_store:
             raise ValueError("allreduce_grads() cannot be called where the kvstore updates the weights: call step()")
         if self._store is not None:
             self._exchange(True)
+        else:
+            self._sum_in_place(True)
+
+    def _sum_in_place(self, ignore_stale: bool) -> None:
+        """Put the sums of gradients over several devices in their places."""
+        if not any(p._replicas is not None for p in self._params):
+            return
+        if self._by_hand:
+            grads = [self._params[i]._every() for i in self._trained(ignore_stale)[0]]
+            lanes = [[h.grad for h in each] for each in zip(*grads, strict=True)]
+        else:
+            plan = self._plan(ignore_stale)
+            lanes = [] if plan is None else plan.lane_grads()
+        if len(lanes) > 1:
+            for grad, total in zip([g for lane in lanes for g in lane], _summed(lanes), strict=True):
+                grad._put(total)
 
     def _in_turn(self, ignore_stale: bool) -> Iterator[tuple[int, Any]]:
         """Each parameter with a new gradient that the store knows: its number and its array."""
         todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
         for i in todo:
-            weight = (self._params[i]._home or self._params[i]).data()
+            weights = self._params[i]._whole._every()
             if i not in self._in_store:
-                self._store.broadcast(i, weight, [weight])
+                self._store.broadcast(i, weights[0], weights)
                 self._in_store.add(i)
-            yield i, weight
+            yield i, weights
 
     def _exchange(self, ignore_stale: bool) -> None:
-        for i, weight in self._in_turn(ignore_stale):
-            self._store.pushpull(i, [weight.grad], out=[weight.grad], priority=-i)
+        for i, weights in self._in_turn(ignore_stale):
+            grads = [w.grad for w in weights]
+            self._store.pushpull(i, grads, out=grads, priority=-i)
 
     def _update_in_store(self, batch_size: float, ignore_stale: bool) -> None:
         """Has the store update the weights by the optimizer."""
         self._optimizer.rescale_grad = self._scale / _positive(batch_size)
         if not self._in_store:
             self._store.set_optimizer(self._optimizer)
-        for i, weight in self._in_turn(ignore_stale):
-            self._store.pushpull(i, [weight.grad], out=[weight], priority=-i)
+        for i, weights in self._in_turn(ignore_stale):
+            self._store.pushpull(i, [w.grad for w in weights], out=weights, priority=-i)
             _variable_of(self._params[i]).fresh = False
 
-    def _update(self, batch_size: float, ignore_stale: bool, value: Any = None) -> None:
+    def _update(self, batch_size: float, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
         size = _positive(batch_size)
         optimizer = self._optimizer
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
@@ -404,7 +471,11 @@ class Trainer(Checked):
         try:
             optimizer.rescale_grad = self._scale / size
             if self._by_hand:
+                if sums:
+                    self._sum_in_place(ignore_stale)
                 self._step_imperatively(ignore_stale)
+            elif plan is not None and plan.copies:
+                self._step_on_several(plan, value, sums)
             elif plan is not None:
                 self._step_in_one(plan, value)
         except BaseException:
@@ -433,6 +504,55 @@ class Trainer(Checked):
             self._vector.stepped()
         _spend(plan)
 
+    def _step_on_several(self, plan: _Plan, value: Any, sums: bool) -> None:
+        """The step of parameters on several devices: gradients are summed over them, and each updates its replicas."""
+        optimizer = self._optimizer
+        if self._scaler is not None or value is not None:
+            what = "amp.init_trainer" if self._scaler is not None else "step(value=...)"
+            raise ArgumentError(
+                f"{what} is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
+            )
+        self._check_replicas(plan)
+        lanes = plan.lane_grads()
+        grads = [g for lane in lanes for g in lane]
+        if sums:
+            grads = _summed(lanes)
+        else:
+            engine.even_out(plan.every_weight())
+        optimizer._update_count(plan.fresh_indices)
+        vector = self._vector.renewed(optimizer.step_numbers(self._active))
+        each, args, owned = len(plan.grads), [], []
+        for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
+            first = len(args)
+            args += [*weights, *grads[k * each : (k + 1) * each], *state]
+            owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
+        args.append(vector)
+        if optimizer.draws:
+            args += engine.random_inputs(current_state())
+        release = None if self._keep_grads else lambda: _give_up([g for lane in lanes for g in lane])
+        del grads
+        engine.commit_step(plan.op, args, plan.targets, owned, release)
+        _spend(plan)
+        self._seen = [ref(w.value) for w in plan.every_weight()]
+
+    def _check_replicas(self, plan: _Plan) -> None:
+        """Raise where somebody wrote to one replica alone since the last step, and so made it another net."""
+        every = plan.every_weight()
+        if len(self._seen) == len(every) and all(w.value is seen() for w, seen in zip(every, self._seen, strict=True)):
+            return
+        n = len(plan.weights)
+        for param, first, *rest in zip(
+            plan.units.params, *[every[k : k + n] for k in range(0, len(every), n)], strict=True
+        ):
+            value = first.asnumpy()
+            for device, other in zip(param.list_device()[1:], rest, strict=True):
+                if not np.array_equal(value, other.asnumpy(), equal_nan=value.dtype.kind in "fc"):
+                    raise GluonxError(
+                        f"Parameter '{param._path}' is not the same on {param.list_device()[0]} and {device}, so the "
+                        "devices would train different nets: somebody wrote to one of list_data(). Write by "
+                        "set_data(), which writes to all."
+                    )
+
     def _close(self, batch_size: float, closure: Any) -> Any:
         """A step by a function that gives the loss."""
         size, optimizer = _positive(batch_size), self._optimizer
@@ -442,6 +562,8 @@ class Trainer(Checked):
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
+        if plan.copies:
+            raise ValueError("a step with a closure is not for parameters on several devices; use a mesh")
         if plan.units.by_row():
             raise ValueError(
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
@@ -481,18 +603,20 @@ class Trainer(Checked):
         if not ignore_stale:
             stale = plan.units.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
+        fresh = tuple([v.fresh if type(v) is not _Replicated else v.any_fresh for v in plan.variables])
         if not any(fresh):
             return None
         found = self._plans.get(fresh)
         if found is None:
-            found = self._plans[fresh] = self._make_plan(fresh, ignore_stale)
+            found = self._plans[fresh] = self._make_plan(None if all(fresh) else fresh, ignore_stale)
             found.variables = plan.variables
         return found
 
     def _make_plan(self, fresh: tuple[bool, ...] | None, ignore_stale: bool = False) -> _Plan:
         self._active, waiting = self._trained(ignore_stale)
         units = Units([self._params[i] for i in self._active])
-        weights = [p.data() for p in units.params]
+        weights = [p._handle for p in units.params]
+        lanes = _lanes_of(units)
         tx = self._optimizer.rule(self._active)
         rule = units.flat_rule(self._optimizer, weights, self._active)
         keys = units.leaf_keys(rule, [self._names[i] for i in self._active])
@@ -503,22 +627,37 @@ class Trainer(Checked):
             homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
             self._state = self._state_handles(packed, leaves, homes)
             self._keys = keys
+            self._copies = []
+        if len(self._copies) != len(lanes) - 1:
+            now = [s.asnumpy() for s in self._state]
+            self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
         self._vector.place = _common_place(weights)
-        advances = self._scaler is None and self._vector.place is not _MIXED
-        op, state = self._update_op(packed, update, weights, units.key, advances), self._state
+        advances = self._scaler is None and self._vector.place is not _MIXED and len(lanes) == 1
+        op, state = self._update_op(packed, update, weights, units.key, advances, len(lanes)), self._state
         if self._scaler is not None:
             op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
             if isinstance(self._vector.place, NamedSharding):
                 for array in self._scaler.arrays:
                     array._put(placed(array, self._vector.place))
         return _Plan(
-            tx, op, update, self._params, self._active, units, state, self._vector if advances else None, waiting
+            tx,
+            op,
+            update,
+            self._params,
+            self._active,
+            units,
+            state,
+            self._vector if advances else None,
+            waiting,
+            self._copies,
         )
 
-    def _update_op(self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool) -> DerivedOp:
-        """The update as an operator, which gives the next step's vector too if it `advances`.
+    def _update_op(
+        self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, lanes: int
+    ) -> DerivedOp:
+        """The update as an operator, which gives the next step's vector too if it `advances`; on so many devices.
 
         The same update gives the same operator, also in another Trainer: nothing recompiles.
         """
@@ -533,6 +672,7 @@ class Trainer(Checked):
             rule.groups,
             units,
             advances,
+            lanes,
         )
         if optimizer.by_index or not optimizer.is_complete():
             key = (id(self), *key)  # what a user's class depends on is not known
@@ -546,6 +686,9 @@ class Trainer(Checked):
             update = Advancing(update) if advances else update
             op = home[key] = DerivedOp("update", Keyed(update) if optimizer.draws else update)
             op.steady = home is _UPDATES
+            if lanes > 1:
+                op = home[key] = engine.joint(lanes, op, 3 if optimizer.draws else 1)
+                op.random = False
         return op
 
     def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
@@ -573,21 +716,22 @@ class Trainer(Checked):
         optimizer = self._optimizer
         todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
         if self._scaler is not None and todo:
-            factor = self._scaler.passes([self._params[i].data().grad for i in todo])
+            factor = self._scaler.passes([self._params[i]._handle.grad for i in todo])
             if factor is None:
                 return
             optimizer.rescale_grad *= factor
         known = dict(self._imperative)
         params = [self._params[i]._whole for i in todo]
-        touched = [p.data() for p in params] + list(_handles(list(known.values())))
+        touched = [h for p in params for h in p._every()] + list(_handles(list(known.values())))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
             optimizer._update_count(todo)
             for i in todo:
-                weight = self._params[i].data()
-                if i not in self._imperative:
-                    self._imperative[i] = optimizer.create_state_multi_precision(i, weight)
-                optimizer.update_multi_precision([i], [weight], [weight.grad], [self._imperative[i]])
+                for k, weight in enumerate(self._params[i]._every()):
+                    key: Any = (i, k) if k else i
+                    if key not in self._imperative:
+                        self._imperative[key] = optimizer.create_state_multi_precision(i, weight)
+                    optimizer.update_multi_precision([i], [weight], [weight.grad], [self._imperative[key]])
             engine.flush("trainer.step")
         except BaseException:
             for handle, *value in values:
@@ -679,6 +823,8 @@ class Trainer(Checked):
         [[1.0, 1.0]]
         """
         handles, given = self._trained_handles(), [to_jax(p) for p in params]
+        if self._copies:
+            raise ArgumentError("using() is not for parameters on several devices; lay the net out on a mesh")
         shapes = [h.shape for h in handles]
         if [p.shape for p in given] != shapes:
             raise ShapeError(f"using() was given arrays of {[p.shape for p in given]} for parameters of {shapes}")
@@ -694,7 +840,7 @@ class Trainer(Checked):
     def _trained_handles(self) -> list[Any]:
         """The arrays that the rule sees: of the parameters that are trained."""
         self._plan_for_states()
-        return [self._params[i].data() for i in self._active]
+        return [self._params[i]._handle for i in self._active]
 
     def hyperparams(self) -> dict[str, float]:
         """Return the numbers that ``optax.inject_hyperparams`` keeps in the state, by name.
@@ -736,8 +882,10 @@ class Trainer(Checked):
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
         packed = self._rule.pack(leaves)
-        new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
-        deque(map(setattr, self._state, repeat("value"), new), maxlen=0)
+        states = [*self._state, *[s for each in self._copies for s in each]]
+        packed = [*packed] * (1 + len(self._copies))
+        new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
+        deque(map(setattr, states, repeat("value"), new), maxlen=0)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
         """The leaves of the state on the host, and where hyperparameters are among them."""
@@ -826,7 +974,10 @@ class Trainer(Checked):
         leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
         packed = self._rule.pack(leaves)
         values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
-        deque(map(setattr, self._state, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
+        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _lanes_of(units)[1:]]
+        states = [*self._state, *[s for each in self._copies for s in each]]
+        values += [a for each in copies for a in each]
+        deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
         self._resting = rest
         self._take_counts(meta)
 
@@ -944,8 +1095,63 @@ class _Probe:
         return self.value is not None and self._now() is not self.value()
 
 
+class _Replicated:
+    """The variables of a parameter on several devices as one."""
+
+    __slots__ = ("variables",)
+
+    def __init__(self, variables: list[Any]) -> None:
+        self.variables = variables
+
+    @property
+    def fresh(self) -> bool:
+        """Whether there is a new gradient on each; setting it sets all."""
+        return all(v.fresh for v in self.variables)
+
+    @fresh.setter
+    def fresh(self, fresh: bool) -> None:
+        for v in self.variables:
+            v.fresh = fresh
+
+    @property
+    def any_fresh(self) -> bool:
+        """Whether there is a new gradient on any."""
+        return any(v.fresh for v in self.variables)
+
+
 def _variable_of(param: Parameter) -> Any:
-    return param._whole.data().variable
+    handles = param._whole._every()
+    return handles[0].variable if len(handles) == 1 else _Replicated([h.variable for h in handles])
+
+
+def _lanes_of(units: Units) -> list[Any]:
+    """The devices that all parameters have; GluonxError where they have different ones, of which one has several."""
+    places = {tuple(p.list_device()): p for p in units.params}
+    several = [p for devices, p in places.items() if len(devices) > 1]
+    if not several:
+        return [None]
+    if len(places) > 1:
+        one, two = list(places.values())[:2]
+        raise DeviceError(
+            f"a Trainer needs all parameters on the same devices, but '{one._path}' is on {one.list_device()} and "
+            f"'{two._path}' on {two.list_device()}; net.reset_device({several[0].list_device()}) moves all"
+        )
+    if units.by_row():
+        raise DeviceError(
+            f"parameter '{several[0]._path}' is on several devices, where gradients by rows (grad_stype='row_sparse') "
+            "are not summed; make it grad_stype='default'"
+        )
+    return several[0].list_device()
+
+
+def _summed(lanes: list[list[Any]]) -> list[Any]:
+    """The sums of gradients over devices, on each of them: one flat list, device by device."""
+    return list(engine.invoke_joint(_sum_op(len(lanes)), [g for lane in lanes for g in lane]))
+
+
+@functools.cache
+def _sum_op(lanes: int) -> Any:
+    return engine.joint(lanes)
 
 
 def _positive(batch_size: Any) -> float:

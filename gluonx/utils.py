@@ -31,6 +31,7 @@ from gluonx import np as gnp
 from gluonx._frames import warn
 from gluonx.block.tools import HookHandle as HookHandle
 from gluonx.deferred import invoke
+from gluonx.device import Replicas
 from gluonx.errors import FormatError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops import BoundOp, Op
@@ -109,7 +110,7 @@ def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even
     data : ndarray or anything that ``np.array`` takes
         The batch.
     ctx_list : list of Device
-        The devices.
+        The devices. A block takes each slice by its replica there, if it was initialized with such a list.
     batch_axis, even_split
         As for :func:`split_data`.
 
@@ -127,7 +128,14 @@ def split_and_load(data: Any, ctx_list: Sequence[Any], batch_axis: int = 0, even
         raise ValueError("split_and_load needs at least one device")
     data = data if isinstance(data, ndarray) else gnp.array(data, device=ctx_list[0])
     slices = split_data(data, len(ctx_list), batch_axis, even_split)
-    return [part.to_device(device) for part, device in zip(slices, ctx_list)]
+    parts = [part.to_device(device) for part, device in zip(slices, ctx_list)]
+    if len(set(ctx_list)) > 1:
+        Replicas.on = True
+    if len(parts) > 1:  # no slices any more: each device is to begin its work with an array, as the others do
+        parts = [
+            part if type(part) is type(data) and not part.derived else data._belonging(part._read()) for part in parts
+        ]
+    return parts
 
 
 def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> float | ndarray:

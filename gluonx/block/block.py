@@ -41,6 +41,7 @@ from gluonx.block.tools import (
     LineByLine,
     Registry,
     Snapshot,
+    device_of_call,
     foreign_call,
     hooks_run,
     listed,
@@ -52,6 +53,7 @@ from gluonx.block.tools import (
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state
 from gluonx.deferred.remat import policy_of
+from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
 from gluonx.files import Place
@@ -209,6 +211,9 @@ class Block(Checked):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward``, between the hooks if there are any."""
+        if Replicas.on and (device := device_of_call(args)) is not None:
+            with device:
+                return self(*args, **kwargs)
         try:
             if self._plain:
                 return self.forward(*args, **kwargs)
@@ -468,8 +473,8 @@ class Block(Checked):
         ----------
         init : Initializer or str, optional
             For the parameters that have no initializer of their own; ``Uniform(0.07)`` by default.
-        device : Device, optional
-            Where the parameters live; the current device by default. ``ctx`` is its older name.
+        device : Device or list of Device, optional
+            Where the parameters live, or a replica of each; the current device by default. ``ctx`` is its older name.
         verbose : bool
             Whether to print what is initialized, and how.
         force_reinit : bool
@@ -507,6 +512,7 @@ class Block(Checked):
                 f"initialize({default!r}) says how {listed(ignored)} begin, but these have initializers of their own, "
                 "which are heeded. Give override=True to have yours."
             )
+        self._unfuse_for(ctx if device is None else device)
         try:
             for param in todo:
                 param.initialize(
@@ -532,13 +538,21 @@ class Block(Checked):
             param.zero_grad()
 
     def reset_device(self, device: Any) -> None:
-        """Move all parameters to another device."""
+        """Move all parameters to another device, or have a replica of each on several."""
+        self._unfuse_for(device)
         for param in self._unique_params():
             param.reset_device(device)
 
     def reset_ctx(self, ctx: Any) -> None:
         """The older name of :meth:`reset_device`."""
         self.reset_device(ctx)
+
+    def _unfuse_for(self, device: Any) -> None:
+        """Take apart what is fused, or is to be, where the parameters get several devices."""
+        if isinstance(device, (list, tuple)) and len(set(device)) > 1:
+            for _, block in self._walk():
+                if any(fusion.pieces_of_block(block)):
+                    block.unfuse()
 
     @door
     def shard(self, *rules: sharding.Strategy | Mapping[str, Spec]) -> sharding.Report:

@@ -46,8 +46,9 @@ def save_parameters(
     params = block.collect_params(fused=False)
     if deduplicate:
         params = {name: p for p, name in _first_names(params).items()}
-    handles = {name: param._require_ready() for name, param in params.items()}
-    arrays = {name: handle.asnumpy() for name, handle in handles.items()}
+    for param in params.values():
+        param._require_ready()
+    arrays = {name: param._reduced() for name, param in params.items()}
     usual = block._block_names.file_format()
     if format is None:
         format = "safetensors" if serialize.name_of(filename).endswith(".safetensors") else usual

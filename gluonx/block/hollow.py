@@ -118,6 +118,6 @@ def put(param: Parameter, value: Any) -> None:
     before = current_state()  # perhaps that of a trace, for shapes; the value is there at once
     set_state(at_once())
     try:
-        param._adopt(new_handle(array), device_of(next(iter(array.devices()))))
+        param._adopt(new_handle(array), [device_of(next(iter(array.devices())))])
     finally:
         set_state(before)

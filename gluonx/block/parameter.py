@@ -8,7 +8,9 @@ A :class:`Parameter` is in one of three states.
   placeholder, an assignment to ``shape``, ``set_data``, or a file that is loaded.
 - *ready*: the handle holds a value.
 
-The invariant: a parameter has ONE array handle, made by the first ``initialize`` and never replaced. Writing
+The invariant: a parameter has ONE array handle for each of its devices, made by the first ``initialize`` and never
+replaced; nearly always that is one. (Several, ``initialize(ctx=[gpu(0), gpu(1)])``, hold *replicas*: a Trainer sums
+their gradients and keeps them equal. Without an argument, ``data()`` is that of the current device.) Writing
 (``set_data``, ``cast``, ``load_parameters``, an optimizer's step) puts another value into that handle, so everybody who
 holds it (a layer, a trainer, a traced program) sees the write. ``data()`` is therefore one attribute look-up.
 
@@ -28,11 +30,21 @@ from jax.sharding import NamedSharding
 
 from gluonx import initializer
 from gluonx._frames import cast, door, warn
-from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, one_device, placement, structure
+from gluonx.block.structure import (
+    Shape,
+    Text,
+    as_shape,
+    device_list,
+    is_complete,
+    merge,
+    one_device,
+    placement,
+    structure,
+)
 from gluonx.deferred import where
 from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
-from gluonx.device import Device
+from gluonx.device import Device, Replicas, current_device
 from gluonx.dtype import canonical, is_inexact
 from gluonx.errors import (
     ArgumentError,
@@ -95,6 +107,7 @@ class Parameter:
     """
 
     _layout: Layout | None = None  # from a shape to where on a mesh an array of it lies
+    _replicas: dict[Device, Any] | None = None  # the handles by device, where there are several; the first is _handle
     _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
@@ -228,8 +241,8 @@ class Parameter:
         ----------
         init : Initializer or str, optional
             Goes before the parameter's own ``init``.
-        device : Device or list of one Device, optional
-            Where the array lives; the current device by default. ``ctx`` is its older name.
+        device : Device or list of Device, optional
+            Where the array lives, or a replica on each; the current device by default. ``ctx`` is its older name.
         default_init : Initializer or str, optional
             What to take where neither `init` nor the parameter's own says anything: ``Uniform(0.07)`` if None.
         force_reinit : bool
@@ -240,26 +253,72 @@ class Parameter:
         ShapeError
             If the shape is unknown and the parameter does not allow that.
         DeviceError
-            If several devices are given, or one that does not exist.
+            If one of the devices does not exist, or several are given while a mesh is in use.
         """
         if self._is_ready and not force_reinit:
             warn(Text.KEPT.format(path=self._path))
             return
         self._check_initializable()
-        place = one_device(ctx if device is None else device, self._path)
-        place.jax_device  # noqa: B018 - raises here, before anything has changed, if this machine has no such device
+        places = self._checked_devices(ctx if device is None else device)
+        place = places[0]
         chosen = init if init is not None else self.init if self.init is not None else default_init
         chosen = initializer.create(initializer.Uniform() if chosen is None else chosen)
         self._stream = prng.next_stream()
         if not is_complete(self._shape):
             self._device, self._awaiting = place, chosen
+            self._replicate(places)
             self._make_handle()
             return
         value = self._initial_value(chosen)
         if self._home is not None and place != self._device:
             self._home.reset_device(place)
         self._device, self._awaiting = place, None
+        self._replicate(places)
         self._fill(value, chosen)
+
+    def _checked_devices(self, device: Any) -> list[Device]:
+        """The devices that a user gave; raises, before anything has changed, if this machine has no such device."""
+        places = device_list(device, self._path)
+        for place in places:
+            place.jax_device  # noqa: B018 - raises
+        if len(places) > 1 and (self._layout is not None or current_mesh() is not None):
+            raise DeviceError(
+                f"Parameter '{self._path}': a mesh is in use, and {len(places)} devices were given: {places}. Leave "
+                "the devices out, for the mesh says where parameters lie, or call parallel.use(None) before."
+            )
+        if len(places) > 1 and self._home is not None:
+            raise DeviceError(
+                f"Parameter '{self._path}' is a piece of '{self._home._path}', which is on one device. Call unfuse() "
+                "on the block before it gets several."
+            )
+        return places
+
+    def _replicate(self, places: list[Device]) -> None:
+        """Have a handle for each of these devices, of which the first is the parameter's own."""
+        Replicas.version += 1
+        if len(places) == 1:
+            self._replicas = None
+            return
+        Replicas.on = True
+        old = self._replicas or {}
+        self._replicas = {place: old.get(place) or ndarray._unknown(self) for place in places}
+        self._replicas[places[0]] = self._make_handle()
+
+    def _every(self) -> list[Any]:
+        """The handles of all devices."""
+        return [self._handle] if self._replicas is None else list(self._replicas.values())
+
+    def _places(self) -> list[Any]:
+        """Where each of them lies."""
+        return [self._place(d) for d in ([self._device] if self._replicas is None else self._replicas)]
+
+    def _reduced(self) -> np.ndarray:
+        """The value on the host, for files: the mean of replicas that differ, as running statistics do."""
+        value = self._require_ready().asnumpy()
+        rest = [h.asnumpy() for h in self._every()[1:]]
+        if all(np.array_equal(value, other) for other in rest):
+            return value
+        return np.mean(np.stack([value, *rest]).astype(np.float64), 0).astype(value.dtype)
 
     def _check_initializable(self) -> None:
         if not is_complete(self._shape) and not self._allow_deferred_init:
@@ -312,6 +371,11 @@ class Parameter:
         self._set_layout(layout_of(sharding, f"parameter '{self._path}'"))
 
     def _set_layout(self, layout: Layout | None) -> None:
+        if self._replicas is not None:
+            raise DeviceError(
+                f"Parameter '{self._path}' has a replica on each of {list(self._replicas)}; to lay it out on a mesh "
+                "instead, call reset_device() with one device before."
+            )
         if self._home is not None:
             raise DeviceError(
                 f"Parameter '{self._path}' is a piece of '{self._home._path}' and lies where that does. "
@@ -327,6 +391,8 @@ class Parameter:
     def _place(self, device: Device | None, shape: Shape | None = None) -> Any:
         """Where the array goes: on the mesh that it was laid out on or that is in use, else on a device."""
         found = placement(device)
+        if self._replicas is not None:
+            return device
         if self._layout is None and found is None and (mesh := current_mesh()) is not None:
             whole = replicated(mesh)
             self._layout = lambda _: whole
@@ -346,20 +412,25 @@ class Parameter:
         handle = self._make_handle()
         own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
         handle._assign_host(value, self._place(self._device), copy=None if own else True)
+        if self._replicas is not None:
+            for other, place in zip(self._every()[1:], self._places()[1:], strict=True):
+                other._assign_host(value, place)
         self._attach()
 
     def _forget(self) -> None:
         """Back to the uninitialized state; for an initialization that failed before anybody saw its handle."""
-        self._handle = self._awaiting = self._device = None
+        self._handle = self._awaiting = self._device = self._replicas = None
 
     def _attach(self) -> None:
         if self._home is not None:
             self._home._reattach(self)
-        elif self._grad_req == "null" or not is_inexact(self._dtype):
-            self._handle._drop_grad()
-        else:
-            self._handle.attach_grad(self._grad_req, self._grad_stype)
-            self._handle.variable.owner = self._path
+            return
+        for handle in self._every():
+            if self._grad_req == "null" or not is_inexact(self._dtype):
+                handle._drop_grad()
+            else:
+                handle.attach_grad(self._grad_req, self._grad_stype)
+                handle.variable.owner = self._path
 
     def _admits(self, shape: Sequence[int]) -> bool:
         """Return whether an array of this shape could be the value."""
@@ -399,21 +470,26 @@ class Parameter:
 
     # ---------------------------------------------------------------- loading
 
-    def _place_for(self, device: Any) -> Device:
-        """Return the device of a loaded value: the parameter's, else `device`."""
+    def _place_for(self, device: Any) -> list[Device]:
+        """Return the devices of a loaded value: the parameter's, else those that `device` says."""
         if self._device is None:
-            return one_device(device, self._path)
-        if device is not None:
-            self._check_device(device)
-        return self._device
+            return self._checked_devices(device)
+        mine = self.list_device()
+        if device is not None and (wanted := device_list(device, self._path)) != mine:
+            if len(mine) == 1:
+                self._check_device(device)
+            raise DeviceError(
+                f"Parameter '{self._path}' lives on {mine}, not on {wanted}; move it by net.reset_device()."
+            )
+        return mine
 
-    def _staged(self, value: np.ndarray, dtype: np.dtype, place: Device) -> Any:
+    def _staged(self, value: np.ndarray, dtype: np.dtype, places: list[Device]) -> Any:
         """A handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
         fresh = ndarray._unknown(self)
-        fresh._assign_host(value.astype(dtype, copy=False), self._place(place, value.shape))
+        fresh._assign_host(value.astype(dtype, copy=False), self._place(places[0], value.shape))
         return fresh
 
-    def _adopt(self, fresh: Any, place: Device) -> None:
+    def _adopt(self, fresh: Any, places: list[Device]) -> None:
         """Take over the value of a handle that nobody else uses."""
         if self._home is not None:
             self._home.cast(fresh.dtype)
@@ -421,8 +497,11 @@ class Parameter:
         handle = self._make_handle()
         if fresh.dtype != self._dtype:
             structure.version += 1
-        self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, place, None
+        self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, places[0], None
+        self._replicate(places)
         handle._put(fresh)
+        for other, place in zip(self._every()[1:], self._places()[1:], strict=True):
+            other._assign_host(fresh.asnumpy(), place)
         if not keeps_grad:
             self._attach()
 
@@ -434,7 +513,8 @@ class Parameter:
         Parameters
         ----------
         device : Device, optional
-            Checked against the parameter's device if given. ``ctx`` is its older name.
+            Which replica, where there are several: the current device's by default, which in a block is that of its
+            first input. Checked against the parameter's device otherwise. ``ctx`` is its older name.
 
         Returns
         -------
@@ -452,14 +532,30 @@ class Parameter:
         handle = self._handle
         if device is None:
             device = ctx
-        if handle is not None and (device is None or device == self._device):
+        if handle is not None and self._replicas is None and (device is None or device == self._device):
             return handle
+        if self._replicas is not None:
+            return self._replica(device)
         if handle is None:
             if getattr(current_state().trace, "of_shapes", False):
                 return self._stand_in()
             raise self._uninitialized_error()
         self._check_device(device)
         return handle
+
+    def _replica(self, device: Any) -> Any:
+        """The handle for a device, the current one if None; in a trace, which runs on any of them, the first."""
+        assert self._replicas is not None, "asked of parameters on several devices"
+        if current_state().trace is not None:
+            return self._handle
+        found = self._replicas.get(one_device(device, self._path))
+        if found is None:
+            where_now = f"not on {device}" if device is not None else f"and the current device is {current_device()}"
+            raise DeviceError(
+                f"Parameter '{self._path}' lives on {list(self._replicas)}, {where_now}. Say which is meant, as in "
+                f"data({next(iter(self._replicas))}), or take list_data(); in a block it is that of the first input."
+            )
+        return found
 
     def _stand_in(self) -> Any:
         """An array for a parameter that nobody has initialized, where shapes alone are looked for."""
@@ -483,8 +579,9 @@ class Parameter:
         return self._handle
 
     def list_data(self) -> list[Any]:
-        """The array, in a list of one."""
-        return [self._require_ready()]
+        """The array, in a list: one for each device."""
+        self._require_ready()
+        return self._every()
 
     @door
     def set_data(self, data: Any) -> None:
@@ -523,18 +620,24 @@ class Parameter:
 
     def _write(self, data: Any) -> None:
         """Assign a copy of `data`, outside of any tape."""
-        handle, before = self._handle, current_state()
-        handle._check_write()
+        before = current_state()
+        handles = [self._handle] if before.trace is not None else self._every()
+        for handle in handles:
+            handle._check_write()
         if isinstance(data, np.ndarray) and before.trace is None:
-            handle._assign_host(
-                data if data.dtype == self._dtype else cast(data, self._dtype), self._place(self._device)
-            )
+            data = data if data.dtype == self._dtype else cast(data, self._dtype)
+            for handle, place in zip(handles, self._places(), strict=True):
+                handle._assign_host(data, place)
             return
         set_state(state_with(recording=False))
         try:
             if data.dtype != self._dtype:
                 data = data.astype(self._dtype)
-            handle._assign_copy(data if before.trace is not None else self._brought(data))
+            if self._replicas is not None and before.trace is None:
+                for handle, place in zip(handles, self._replicas, strict=True):
+                    handle._assign_copy((data if isinstance(data, ndarray) else new_handle(data)).to_device(place))
+                return
+            self._handle._assign_copy(data if before.trace is not None else self._brought(data))
         finally:
             set_state(before)
 
@@ -566,23 +669,25 @@ class Parameter:
             If ``grad_req`` is ``'null'``.
         """
         handle = self._require_ready()
+        if self._replicas is not None:
+            handle = self._replica(ctx if device is None else device)
         grad = handle.grad
         if grad is None:
             why = "its grad_req is 'null'" if self._grad_req == "null" else f"it is of dtype {self._dtype}"
             raise GluonxError(Text.NO_GRAD.format(path=self._path, why=why))
-        if device is not None or ctx is not None:
+        if self._replicas is None and (device is not None or ctx is not None):
             self._check_device(ctx if device is None else device)
         return grad
 
     @property
     def _data(self) -> list[Any] | None:
         """The array in a list, or None: what programs for MXNet look at to see whether there is a value."""
-        return [self._handle] if self._is_ready else None
+        return self._every() if self._is_ready else None
 
     @property
     def _grad(self) -> list[Any] | None:
         """The gradient in a list, or None."""
-        return [self._handle.grad] if self._is_ready and self._handle.grad is not None else None
+        return [h.grad for h in self._every()] if self._is_ready and self._handle.grad is not None else None
 
     @property
     def _uuid(self) -> str:
@@ -590,45 +695,49 @@ class Parameter:
         return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
 
     def list_grad(self) -> list[Any]:
-        """The gradient, in a list of one."""
-        return [self.grad()]
+        """The gradient, in a list: one for each device."""
+        return [self.grad()] if self._replicas is None else [self.grad(device) for device in self._replicas]
 
     def zero_grad(self) -> None:
         """Set the gradient to zero, where there is one."""
         if self._is_ready:
-            self._handle.zero_grad()
+            for handle in self._every():
+                handle.zero_grad()
 
     # ---------------------------------------------------------------- device and dtype
 
     def list_device(self) -> list[Device]:
-        """The device, in a list of one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
+        """The devices, mostly one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
         if self._handle is None or self._device is None:
             raise self._uninitialized_error()
-        return [Device(self._device)]
+        return [Device(self._device)] if self._replicas is None else [Device(d) for d in self._replicas]
 
     list_ctx = list_device
 
     def reset_device(self, device: Any) -> None:
-        """Move the array to another device; its gradient is zero again.
+        """Move the array to another device, or have a replica on each of several; its gradient is zero again.
+
+        Replicas that differ, as running statistics do, become one by their mean.
 
         Raises
         ------
         UninitializedError
             Before ``initialize``.
         DeviceError
-            If several devices are given, or one that does not exist.
+            If one of the devices does not exist.
         """
         if self._handle is None:
             raise self._uninitialized_error(NotInitializedYet)
-        place = one_device(device, self._path)
-        place.jax_device  # noqa: B018 - raises if there is no such device
+        places = self._checked_devices(device)
         if self._home is not None:
-            return self._home.reset_device(place)
-        if self._is_ready and (place != self._device or self._layout is not None):
-            value = self._handle.asnumpy()
-            self._device, self._layout = place, None
+            return self._home.reset_device(places[0])
+        changes = places != self.list_device() or self._layout is not None
+        value = self._reduced() if changes and self._is_ready else None
+        self._device = places[0]
+        self._replicate(places)
+        if value is not None:
+            self._layout = None
             self._fill(value)
-        self._device = place
 
     def reset_ctx(self, ctx: Any) -> None:
         """The older name of :meth:`reset_device`."""
@@ -642,9 +751,10 @@ class Parameter:
         if self._home is not None:
             return self._home.cast(dtype)
         if self._is_ready:
-            fresh = self._handle.detach().astype(dtype)
+            fresh = [handle.detach().astype(dtype) for handle in self._every()]
             self._dtype = dtype
-            self._handle._put(fresh)
+            for handle, value in zip(self._every(), fresh, strict=True):
+                handle._put(value)
             self._attach()
         self._dtype = dtype
         structure.version += 1
@@ -696,12 +806,20 @@ class Parameter:
         state.pop("_layout", None)  # devices are this process's
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
-        return {**state, "_host": handle.asnumpy() if self._is_ready else None}
+        if self._replicas is not None:
+            state["_replicas"] = self.list_device()
+        return {
+            **state,
+            "_host": (self._reduced() if self._home is None else handle.asnumpy()) if self._is_ready else None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         value = state.pop("_host")
+        places = state.pop("_replicas", None)
         self.__dict__.update(state, _handle=None)
+        if places is not None:
+            self._replicate(places)
         if value is not None:
             self._fill(value)
         elif self._awaiting is not None:

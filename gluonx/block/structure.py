@@ -10,12 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import jax
 import numpy as np
 
-from gluonx.device import Device, current_device, device_of, resolve
+from gluonx.device import Device, current_device, device_of, place_device, resolve
 from gluonx.errors import DeviceError
 
-__all__ = ["Shape", "Text", "as_shape", "is_complete", "merge", "one_device", "placement", "structure"]
+__all__ = [
+    "Shape",
+    "Text",
+    "as_shape",
+    "device_list",
+    "is_complete",
+    "merge",
+    "one_device",
+    "placement",
+    "structure",
+]
 
 Shape = tuple[int, ...]
 
@@ -81,24 +92,29 @@ def is_complete(shape: Shape | None) -> bool:
     return shape is not None and -1 not in shape
 
 
+def device_list(device: Any, path: str) -> list[Device]:
+    """The devices meant by what a user gave: one, a list of them, or None for the current one; each once."""
+    if not isinstance(device, (list, tuple)):
+        return [one_device(device, path)]
+    if not device:
+        raise DeviceError(f"Parameter '{path}' needs a device, but an empty list of them was given.")
+    return list(dict.fromkeys(one_device(d, path) for d in device))
+
+
 def one_device(device: Any, path: str) -> Device:
     """The device meant by what a user gave: a device, a list that names one, or None for the current one."""
     if device is None:
         return current_device()
     if isinstance(device, (list, tuple)):
-        distinct = list(dict.fromkeys(one_device(d, path) for d in device))
+        distinct = device_list(device, path)
         if len(distinct) != 1:
-            raise DeviceError(
-                f"Parameter '{path}' lives on one device, but {len(distinct)} were given: {distinct}. "
-                "Arrange them as a mesh: parallel.use(parallel.mesh(data=-1)), net.initialize() without devices, and "
-                "parallel.split(batch) in place of split_and_load; see docs/parallel.md."
-            )
+            raise DeviceError(f"Parameter '{path}': one device is asked for here, but {distinct} were given.")
         return distinct[0]
     if isinstance(device, Device):
         return Device(device)  # not the caller's: that one may be in use as a context
     found = resolve(device)
     assert found is not None, "resolve() gives a device for everything but None"
-    return device_of(found)
+    return place_device(found) if isinstance(found, jax.sharding.Sharding) else device_of(found)
 
 
 def placement(device: Device | None) -> Device | None:

@@ -16,14 +16,16 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import structure
 from gluonx.deferred import where
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
-from gluonx.deferred.core import State, current_state, set_state
+from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.device import Device, current_device
 
 __all__ = [
     "HookHandle",
     "LineByLine",
     "Registry",
     "Snapshot",
+    "device_of_call",
     "foreign_call",
     "hooks_run",
     "listed",
@@ -139,6 +141,17 @@ def foreign_call(args: Any, kwargs: Any) -> Callable[[Any, tuple[Any, ...]], Any
         return None
     found = next((leaf for leaf in _leaves(args) if hasattr(type(leaf), "__call_block__")), None)
     return None if found is None else found.__call_block__
+
+
+def device_of_call(args: tuple[Any, ...]) -> Device | None:
+    """Return the device of a call's first array where that is not the current one, which says what replica is meant."""
+    if current_state().trace is not None:
+        return None
+    first = next((leaf for arg in args for leaf in _leaves(arg) if isinstance(leaf, Handle)), None)
+    if first is None or isinstance(first.value, Tracer) or (first.aval is not None and first.aval.spread):
+        return None
+    device = first.device  # type: ignore[attr-defined]
+    return None if device == current_device() else device
 
 
 def _leaves(value: Any) -> Iterator[Any]:

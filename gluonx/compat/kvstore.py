@@ -1,8 +1,8 @@
-"""``mx.kv``: values by key, which are summed and maybe updated as they are pushed; within one process.
+"""``mx.kv``: values by key, which are summed and maybe updated as they are pushed.
 
-A training needs none of this: the `gluonx.Trainer` exchanges nothing, since arrays over several devices are laid out
-by ``jax.sharding``. A store of a class of the user's, registered by `KVStoreBase.register`, takes part in it:
-``Trainer(..., kvstore="mystore")`` gives it all gradients.
+A training needs none of this: the program of a `gluonx.Trainer`'s step sums gradients over devices. Stores whose names
+begin with ``dist`` sum over the processes of ``jax.distributed`` too. A store of a class of the user's, registered by
+`KVStoreBase.register`, takes part in a training: ``Trainer(..., kvstore="mystore")`` gives it all gradients.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from os import PathLike
 from typing import Any, ClassVar
 
 from gluonx import optimizer as opt
+from gluonx.compat import processes
 from gluonx.errors import GluonxError
 from gluonx.files import atomic_write
 from gluonx.sparse.functions import retain, rows_of
 
-__all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
+__all__ = ["DistributedKVStore", "KVStore", "KVStoreBase", "TestStore", "create"]
 
 _LOCAL = ("local", "device", "nccl", "local_allreduce_cpu", "local_allreduce_device", "local_update_cpu")
-_ELSEWHERE = ("dist", "p3", "horovod", "byteps")
+_OVER_PROCESSES = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device", "p3", "horovod", "byteps")
+_NO_ASYNC = (
+    "kvstore {name!r}: workers that train on weights of different ages are not here, since all processes run the same "
+    "step. Use 'dist_sync', with a learning rate for the batch of all of them."
+)
 
 
 class KVStoreBase:
@@ -180,7 +185,7 @@ class KVStore(KVStoreBase):
             If a key has no value yet.
         """
         for one, values in _pairs(key, value):
-            stored, total = self._stored(one), _together(values)
+            stored, total = self._stored(one), self._total(values)
             if total.shape != stored.shape:
                 raise ValueError(f"key {one!r} holds an array of shape {stored.shape}, but {total.shape} was pushed")
             if self._updater is None:
@@ -288,8 +293,54 @@ class KVStore(KVStoreBase):
         with open(fname, "rb") as file:
             updater.set_states(file.read())
 
+    def _total(self, values: Any) -> Any:
+        return _together(values)
+
     def _barrier(self) -> None:
         """Wait for all processes, of which there is one."""
+
+
+class DistributedKVStore(KVStore):
+    """Values by key that all processes of ``jax.distributed`` agree on; made by `create`.
+
+    What is pushed is summed over all, and first values are those of process 0.
+    """
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return processes.rank()
+
+    @property
+    def num_workers(self) -> int:
+        """The number of processes."""
+        return processes.size()
+
+    def init(self, key: Any, value: Any) -> None:
+        """Give keys the values of process 0."""
+        super().init(key, value)
+        for one, _ in _pairs(key, value) if processes.size() > 1 else ():
+            self._values[one] = processes.broadcast(self._values[one])
+
+    def _total(self, values: Any) -> Any:
+        total = _together(values)
+        return total if processes.size() == 1 else processes.summed(total)
+
+    def _barrier(self) -> None:
+        """Wait for all processes."""
+        processes.wait_for_all()
+
+
+class ProcessSum(KVStoreBase):
+    """What a Trainer is given for a name of a store over processes: gradients are summed over all of them."""
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Give the value of the first process to all."""
+        _write(processes.broadcast(_together([value])), out)
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum values over devices and processes."""
+        _write(processes.summed(_together(value)), value if out is None else out)
 
 
 def _pairs(key: Any, value: Any) -> list[tuple[Any, Any]]:
@@ -309,14 +360,15 @@ def create(name: str = "local") -> Any:
     ----------
     name : str
         ``'local'``, ``'device'``, ``'nccl'`` or another of MXNet's names for stores within a process, which all do the
-        same; or that of a class registered by `KVStoreBase.register`. Case does not matter.
+        same; ``'dist_sync'``, ``'dist_device_sync'``, ``'horovod'`` or ``'byteps'``, over the processes of
+        ``jax.distributed``; or that of a class registered by `KVStoreBase.register`. Case does not matter.
 
     Raises
     ------
     TypeError
         If `name` is no text.
     GluonxError
-        For a store over several processes.
+        For ``'dist_async'`` and its like.
     ValueError
         For another name.
     """
@@ -327,18 +379,24 @@ def create(name: str = "local") -> Any:
         return KVStoreBase.kv_registry[key]()
     if key in _LOCAL:
         return KVStore(key)
-    if key.startswith(_ELSEWHERE):
-        raise GluonxError(
-            f"kvstore {name!r} is one over several processes, which is not here: call jax.distributed.initialize() and "
-            "lay arrays out by jax.sharding, or register a store of your own by KVStoreBase.register"
-        )
-    known = ", ".join([*_LOCAL, *sorted(KVStoreBase.kv_registry)])
+    if key in _OVER_PROCESSES:
+        return DistributedKVStore(key)
+    if key.startswith("dist"):
+        raise GluonxError(_NO_ASYNC.format(name=name))
+    known = ", ".join([*_LOCAL, *_OVER_PROCESSES, *sorted(KVStoreBase.kv_registry)])
     raise ValueError(f"there is no kvstore {name!r}; known: {known}")
 
 
 def store_of(kvstore: Any) -> Any:
-    """Return the store of a user's class that a Trainer was given, by name or as an object; None for MXNet's own."""
+    """Return the store that a Trainer was given, by name or as an object, where it has something to do.
+
+    MXNet's own have nothing to do within a process; those over processes sum over them.
+    """
     if isinstance(kvstore, str):
         made = KVStoreBase.kv_registry.get(kvstore.lower())
-        return None if made is None else made()
-    return None if isinstance(kvstore, KVStore) else kvstore
+        if made is not None:
+            return made()
+        kvstore = create(kvstore) if kvstore.lower().startswith(("dist", "p3", "horovod", "byteps")) else None
+    if isinstance(kvstore, DistributedKVStore) and processes.size() > 1:
+        return ProcessSum()
+    return None if kvstore is None or isinstance(kvstore, KVStore) else kvstore

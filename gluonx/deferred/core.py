@@ -33,6 +33,7 @@ from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding
 
 from gluonx import forked
+from gluonx.device import is_folded
 from gluonx.dtype import WIDE, is_inexact, on_device
 from gluonx.sharding import check_automatic, is_spread
 
@@ -72,16 +73,31 @@ class Aval:
 
     ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow. ``wide`` tells of a 64-bit
     dtype, ``spread`` of a value on several devices. The sharding of a pending value of that kind is not known yet, XLA
-    finds it; it stands as whole on every device until then, unless something has pinned it (`pinned`).
+    finds it; it stands as whole on every device until then, unless something has pinned it (`pinned`). ``home`` is the
+    one device of JAX that the value lies on where that is not the default one.
     """
 
-    __slots__ = ("dtype", "inexact", "nbytes", "ndim", "shape", "sharding", "size", "spread", "struct", "taped", "wide")
+    __slots__ = (
+        "dtype",
+        "home",
+        "inexact",
+        "nbytes",
+        "ndim",
+        "shape",
+        "sharding",
+        "size",
+        "spread",
+        "struct",
+        "taped",
+        "wide",
+    )
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> None:
         self.shape = shape
         self.dtype = dtype
         self.sharding = sharding
         self.spread = is_spread(sharding)
+        self.home: Any = None if sharding is None or self.spread else _home_of(sharding)
         self.ndim = len(shape)
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.nbytes = self.size * dtype.itemsize
@@ -92,6 +108,11 @@ class Aval:
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def _home_of(sharding: Any) -> Any:
+    (device,) = sharding.device_set
+    return None if device == jax.local_devices()[0] else device
 
 
 class _TapedAval:
@@ -130,7 +151,8 @@ def _placement(sharding: Any) -> Any:
         devices = sharding.device_set
         if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
             check_automatic(sharding.mesh)
-        placed = None if len(devices) == 1 and next(iter(devices)) == jax.local_devices()[0] else sharding
+        plain = len(devices) == 1 and next(iter(devices)) == jax.local_devices()[0] and not is_folded(sharding)
+        placed = None if plain else sharding
         _default_shardings[sharding] = placed
         return placed
 
@@ -338,7 +360,8 @@ class Node:
 
     ``parts`` are places: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the n-th
     scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
-    holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch.
+    holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch, and
+    ``spans`` whether values of it lie on several devices, one by one (:mod:`gluonx.deferred.lanes`).
     """
 
     __slots__ = (
@@ -362,6 +385,7 @@ class Node:
         "programs",
         "single",
         "size",
+        "spans",
         "taped",
         "visits",
         "where",
@@ -387,7 +411,7 @@ class Node:
         self.where = ""
         if parent is None:
             self.depth = self.size = self.n_leaves = self.n_floats = self.n_ints = self.nbytes = 0
-            self.has_backward = self.wide = False
+            self.has_backward = self.wide = self.spans = False
         else:
             self.depth = parent.depth + 1
             self.size = parent.size + len(outs)
@@ -395,9 +419,21 @@ class Node:
             self.n_leaves, self.n_floats, self.n_ints = parent.n_leaves, parent.n_floats, parent.n_ints
             self.has_backward = parent.has_backward
             self.wide = parent.wide or any(a.wide for a in outs)
+            self.spans = parent.spans or _spans(parent, outs)
 
     def __repr__(self) -> str:
         return f"{self.op} -> {', '.join(map(repr, self.outs))}"
+
+
+def _spans(parent: Node, outs: tuple[Aval, ...]) -> bool:
+    """Return whether these outputs lie on several devices, or on another than those of `parent`."""
+    homes = {a.home for a in outs if not a.spread}
+    if len(homes) == 1 and parent.parent is not None:
+        before: Node | None = parent
+        while before is not None and not before.outs:  # a backward may have none
+            before = before.parent
+        homes |= {a.home for a in before.outs if not a.spread} if before is not None else set()
+    return len(homes) > 1
 
 
 ROOT = Node(None, None, (), ())

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ __all__ = [
     "PLAIN",
     "SPECIAL",
     "DerivedOp",
+    "Joint",
     "Pin",
     "cuts_tape",
     "needs_64_bits",
@@ -116,6 +118,62 @@ class Pin(DerivedOp):
 
 
 pin = functools.cache(Pin)
+
+
+class Joint(DerivedOp):
+    """An operator on several devices at once: `lanes` times the same inputs, one after the other, then some for all.
+
+    It applies `inner` to the inputs of each lane and those for all; without, it is the sum over the lanes, given to
+    each. Out come, lane by lane, values that lie where the lane's first input does. The function of it works where all
+    lanes share a device; :mod:`gluonx.deferred.lanes` runs it on several.
+    """
+
+    __slots__ = ("inner", "lanes", "parts", "shared")
+
+    def __init__(self, lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> None:
+        super().__init__("sum over devices" if inner is None else inner.name, self._apart, interpreted=False)
+        self.lanes, self.inner, self.shared = lanes, inner, shared
+        self.parts: dict[tuple[int, Any], DerivedOp] = {}
+        self.wide = inner is not None and inner.wide
+        self.steady = inner is None or inner.steady
+
+    def lane(self, number: int, count: int) -> range:
+        """The places of the inputs of a lane among `count` of all."""
+        each = (count - self.shared) // self.lanes
+        return range(number * each, (number + 1) * each)
+
+    def places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
+        """Return the sharding of each of the `count` outputs."""
+        firsts = [inputs[self.lane(k, len(inputs))[0]].sharding for k in range(self.lanes)]
+        return [place for place in firsts for _ in range(count // self.lanes)]
+
+    def _apart(self, *args: Any) -> tuple[Any, ...]:
+        return self.part(self.lanes, None).fn(*args)
+
+    def part(self, lanes: int, axis: str | None) -> DerivedOp:
+        """The operator on so many of the lanes, which share a device; the others are along `axis` of a mesh."""
+        found = self.parts.get((lanes, axis))
+        if found is None:
+            fn = functools.partial(_summed, lanes, axis) if self.inner is None else self._lane_by_lane(lanes)
+            found = self.parts[lanes, axis] = DerivedOp(self.name, fn, wide=self.wide, interpreted=False)
+        return found
+
+    def _lane_by_lane(self, lanes: int) -> Callable[..., Any]:
+        assert self.inner is not None, "a sum goes over all lanes at once"
+        run, shared = self.inner.fn, self.shared
+
+        def fn(*args: Any) -> tuple[Any, ...]:
+            each = (len(args) - shared) // lanes
+            common = args[len(args) - shared :]
+            return tuple([out for k in range(lanes) for out in run(*args[k * each : (k + 1) * each], *common)])
+
+        return fn
+
+
+def _summed(lanes: int, axis: str | None, *args: Any) -> tuple[Any, ...]:
+    each = len(args) // lanes
+    sums = [functools.reduce(operator.add, args[j::each]) for j in range(each)]
+    return (*(sums if axis is None else jax.lax.psum(sums, axis)),) * lanes
 
 
 def cuts_tape(op: Any) -> bool:
@@ -238,8 +296,9 @@ def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]
         with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)):
             out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
-        placed = _placement_of(op, inputs)
-        outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), placed) for o in ((out,) if single else out)])
+        found = (out,) if single else out
+        places = op.places(inputs, len(found)) if type(op) is Joint else [_placement_of(op, inputs)] * len(found)
+        outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
 

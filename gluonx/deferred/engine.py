@@ -33,9 +33,10 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, cuts_tape, prepare, run_alone
+from gluonx.deferred.derived import PLAIN, DerivedOp, Joint, cuts_tape, prepare, run_alone
 from gluonx.deferred.graph import (
     Blocked,
+    Graph,
     TracerMet,
     current_graph,
     drop_closed,
@@ -56,9 +57,12 @@ __all__ = [
     "STOP",
     "as_handle",
     "commit_step",
+    "even_out",
     "flush",
     "flush_known",
     "invoke",
+    "invoke_joint",
+    "joint",
     "on_record_entry",
     "on_record_error",
     "require",
@@ -396,6 +400,8 @@ def commit_step(
                 raise
             if child.donors is None:
                 child.donors = _ownership(child.parts, set(owned), together)
+                if type(op) is Joint:
+                    child.donors = (child.donors[0], (), ())  # what lies on several devices is not put together
                 child.outs = tuple(map(_kept_place, targets, child.outs))
             graph.cursor = child
             if release is not None:
@@ -408,6 +414,36 @@ def commit_step(
         if final.broken is not None:
             raise ValueError(final.broken)
         return
+
+
+def even_out(handles: list[Handle]) -> None:
+    """Compute what is pending before a joint operator on `handles`, unless their devices all record the same."""
+    graph = current_graph()
+    if graph.cursor.parent is None or len({h.aval.home for h in handles if h.aval is not None}) < 2:
+        return
+    if not graph.cursor.spans or not flushing.is_even(graph):
+        flush("devices that do not record the same")
+
+
+def invoke_joint(op: Joint, args: Any) -> Any:
+    """Record a joint operator: also where nothing is pending, as a part of the step that comes."""
+    even_out(args)
+    state = current_state()
+    return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
+
+
+def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
+    """A joint operator, which also runs at once, on arrays of several devices."""
+
+    def run(*values: Any) -> tuple[Any, ...]:
+        graph = Graph()
+        outs = graph.record(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        flushing.flush(graph, "an operator over several devices")
+        return tuple([settle(out) for out in outs])
+
+    op = Joint(lanes, inner, shared)
+    op.eager = run
+    return op
 
 
 def _kept_place(target: Handle, out: Aval) -> Aval:

@@ -30,10 +30,11 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import host, repeats, where
+from gluonx.deferred import host, lanes, repeats, where
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
+from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments, is_alone
-from gluonx.deferred.program import Plan, Program, packable, scalars_of, walk_back
+from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
@@ -143,6 +144,8 @@ _warned_full: set[where.Line] = set()
 
 
 def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+    if node.spans:
+        return _compute_lanes(graph, node, places, why, final)
     alive = tuple([p.slot for p in places])
     donors = final.donors if final is not None else ()
     key = (alive, donors, final is not None)
@@ -173,6 +176,59 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
         args, replaced = program.arguments(graph)
     _run_program(graph, program, args, replaced, places, alive, final)
     LAST["node"], LAST["why"], LAST["how"], LAST["program"] = node, why, "compiled", program
+
+
+def _compute_lanes(graph: Any, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.lanes`)."""
+    alive = tuple([p.slot for p in places])
+    tape_slots = _tape_slots(graph, alive)
+    key = ("lanes", alive, final is not None)
+    node.visits += 1
+    program = node.programs.get(key)
+    if program is None:
+        with uncollected():
+            program = node.programs[key] = _lanes_of(graph, node, alive, tape_slots, final)
+    if isinstance(program, lanes.Program):
+        _run_lanes(graph, program, places, final)
+        LAST.update(node=node, why=why, how="compiled", program=None, line=None, new=None)
+    elif program:
+        for own in lanes.fall_apart(graph, program, places):
+            flush(own, why)
+    else:
+        _run_interpreted(graph, node, places, alive, tape_slots, final, False)
+        LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
+
+
+def _lanes_of(graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None) -> Any:
+    """One program for all lanes, the lanes where each is to be computed by itself, or an empty list if neither goes."""
+    found = lanes.parted(graph)
+    if found is None:
+        return []
+    if lanes.alike(found, graph) and not tape_slots:
+        finals = range(node.size - len(node.outs), node.size) if final is not None else ()
+        counters.programs_compiled += 1
+        return lanes.Program(graph, found, (*finals, *alive), final.donors if final is not None else ())
+    return [] if any(type(n.op) is Joint for n in graph.path()) else found
+
+
+def is_even(graph: Any) -> bool:
+    """Return whether what is pending on several devices is the same on each, and nothing of it stays on the tape."""
+    node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
+    known = node.programs.get(("even", alive))
+    if known is None:
+        found = None if _tape_slots(graph, alive) else lanes.parted(graph)
+        known = node.programs["even", alive] = (found is not None and lanes.alike(found, graph),)
+    return known[0]
+
+
+def _run_lanes(graph: Any, program: lanes.Program, places: list[Any], final: Commit | None) -> None:
+    node, targets = graph.cursor, [] if final is None else final.targets
+    first = node.size - len(node.outs)
+    slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
+    with _uninterrupted(), keeping_64_bits(program.wide):
+        values = program(graph)
+        graph.closed = True
+        deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
 
 
 def _structs(spares: list[Any]) -> list[Any]:
@@ -418,9 +474,7 @@ def _run_program(
     program.runs += 1
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
-    if program.out_avals is not None:
-        for sink, aval in zip(sinks, program.out_avals, strict=False):
-            sink.aval = aval
+    _set_avals(program, sinks)
 
 
 def _new_places(program: Program, replaced: list[Vector], final: Commit | None) -> tuple[list[Handle], list[Packed]]:
@@ -469,6 +523,23 @@ def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
     true = [aval_of(s.value) for s in sinks[: len(program.outputs)]]
     recorded = [program.plan.aval(s) for s in program.outputs]
     return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
+
+
+def _set_avals(program: Program, sinks: list[Any]) -> None:
+    """Tell handles where XLA has placed their values, where it was not known before."""
+    if program.folded:
+        _place_again(program, sinks)
+    elif program.out_avals is not None:
+        for sink, aval in zip(sinks, program.out_avals, strict=False):
+            sink.aval = aval
+
+
+def _place_again(program: Program, sinks: list[Any]) -> None:
+    """Put results on the folded devices that they were recorded on, where JAX did not (see `gluonx.device`)."""
+    for sink, slot in zip(sinks, program.outputs, strict=False):
+        place = program.plan.aval(slot).sharding or default_place()
+        if sink.value.sharding != place:
+            sink.value = on_device(sink.value, place)
 
 
 @contextmanager

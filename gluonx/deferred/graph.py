@@ -362,6 +362,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
                 if not graph.closed:
                     flushing.flush(graph, why)
                     drop_closed()
+                    graph = value.graph  # that of its device, where the graph was one of several
                 with graph.lock:  # another thread may be about to put the value here
                     array = value.value
                     if array is None:

@@ -16,8 +16,8 @@ import numpy as np
 from gluonx._frames import cast, telling
 from gluonx.deferred import where
 from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of, counters
-from gluonx.deferred.derived import cuts_tape, needs_64_bits, out_avals
-from gluonx.device import device_of
+from gluonx.deferred.derived import Joint, cuts_tape, needs_64_bits, out_avals
+from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 from gluonx.ops.registry import Factor
@@ -235,6 +235,8 @@ def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
 
     Arrays on the default device follow the others, as in JAX; a parameter does not.
     """
+    if type(op) is Joint:
+        return
     found: dict[Any, str] = {}
     for a, aval in zip(args, avals, strict=True):
         if not isinstance(aval, Aval):
@@ -247,8 +249,8 @@ def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
             place = tuple(sorted(d.id for d in aval.sharding.device_set))
             found.setdefault(place, f"{_named(owner)} on a mesh of {len(place)} devices")
         else:
-            (device,) = aval.sharding.device_set
-            found.setdefault(device, f"{_named(owner)} on {device_of(device)}")
+            device = place_device(aval.sharding)
+            found.setdefault(device, f"{_named(owner)} on {device}")
     if len(found) > 1:
         block = where.block_path()
         on_mesh = any(isinstance(a, Aval) and a.spread for a in avals)

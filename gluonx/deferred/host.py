@@ -44,6 +44,7 @@ from gluonx.deferred.core import (
     new_handle,
 )
 from gluonx.deferred.derived import PLAIN, needs_64_bits, program_of
+from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms
 
@@ -83,7 +84,7 @@ def is_on() -> bool:
     near = Switch.near
     if near is None:
         near = Switch.near = jax.local_devices()[0].platform == "cpu"
-    return Switch.on and near
+    return Switch.on and near and not Replicas.on
 
 
 class _Known:

@@ -19,7 +19,7 @@ from gluonx.deferred.graph import settle
 from gluonx.deferred.program import pinned
 from gluonx.dtype import on_device
 
-__all__ = ["constrained", "kept", "placed"]
+__all__ = ["at_home", "constrained", "kept", "placed"]
 
 
 def placed(handle: Handle, place: Any) -> Any:
@@ -53,6 +53,17 @@ def kept(old: Handle, new: Handle) -> Handle:
     if place is None or (value.aval.sharding == place and _is_pinned(value)):
         return new
     return constrained(new, place)
+
+
+def at_home(old: Handle, new: Handle) -> Handle:
+    """Return `new`, which is to replace the value of `old`: one of no device in particular goes where that is."""
+    value, before = new.value, old.value
+    if current_state().trace is not None or type(value) is Pending or not isinstance(before, (jax.Array, Pending)):
+        return new
+    place = old.aval.sharding if old.aval is not None else None if type(before) is Pending else aval_of(before).sharding
+    if place is None or isinstance(value, Tracer) or aval_of(array := settle(new)).sharding is not None:
+        return new
+    return new_handle(on_device(array, place))
 
 
 def _is_pinned(value: Pending) -> bool:

@@ -31,8 +31,19 @@ from gluonx.deferred import host, where
 from gluonx.deferred.core import Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
+from gluonx.device import is_folded
 
-__all__ = ["PACK_ELEMENTS", "GradInfo", "Plan", "Program", "packable", "pinned", "scalars_of", "walk_back"]
+__all__ = [
+    "PACK_ELEMENTS",
+    "GradInfo",
+    "Plan",
+    "Program",
+    "default_place",
+    "packable",
+    "pinned",
+    "scalars_of",
+    "walk_back",
+]
 
 PACK_ELEMENTS = 4096
 
@@ -294,6 +305,11 @@ def _reach(plan: Plan, slot: int) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(leaves), frozenset([node.depth for node in nodes])
 
 
+def default_place() -> Any:
+    """The sharding of arrays on the default device."""
+    return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+
+
 class Pullbacks(NamedTuple):
     """Operators that take cotangents of a segment's outputs back.
 
@@ -365,6 +381,9 @@ class Program:
         replaced = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
         given_away = (*self.donated, *replaced, *range(first, first + len(spares)))
         places = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
+        self.folded = any(is_folded(a.sharding) for n in path for a in n.outs)  # whether devices share one of JAX's
+        if self.folded and places:
+            places = [self.plan.aval(s).sharding or default_place() for s in outputs]
         placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
         self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares), **placed)
 

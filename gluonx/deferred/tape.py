@@ -32,6 +32,7 @@ from gluonx.deferred.engine import STOP, as_handle, invoke, run_now
 from gluonx.deferred.graph import Blocked, current_graph, settle
 from gluonx.deferred.program import PACK_ELEMENTS, GradInfo, walk_back
 from gluonx.deferred.segments import Out
+from gluonx.device import Replicas
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
@@ -328,6 +329,11 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
 def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
     """Gradients into the variables' gradient handles."""
     hs, given = heads_of(heads, head_grads)
+    if Replicas.on and len(hs) > 1 and len(homes := dict.fromkeys([h.device for h in hs])) > 1:  # type: ignore[attr-defined]
+        for home in homes:  # what devices compute has nothing in common
+            some = [i for i, h in enumerate(hs) if h.device == home]  # type: ignore[attr-defined]
+            backward([hs[i] for i in some], [given[i] for i in some], retain)
+        return
     before = current_state()
     if before.recording:
         set_state(state_with(recording=False))

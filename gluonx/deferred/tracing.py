@@ -11,6 +11,7 @@ jaxpr is closed over nothing that can change, and the handles outside never hold
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
@@ -40,6 +41,7 @@ from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.shapes import Unknown
+from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
@@ -239,6 +241,7 @@ class Traced:
     """
 
     __slots__ = (
+        "_elsewhere",
         "_gradient",
         "attributes",
         "changed",
@@ -263,6 +266,7 @@ class Traced:
         head = KEY if box["random"] else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
         self._gradient: tuple[str | None] | None = None
+        self._elsewhere: dict[Any, tuple[int, Traced]] = {}
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
         self.on_tape: list[int] = box["on_tape"]  # those of `changed` that were written to while recording
         self.attributes: list[Attribute] = box["stored"]
@@ -291,6 +295,24 @@ class Traced:
                 handles[place].variable.index = rest.pop()  # type: ignore[union-attr]
             self._hand_out(flat, rest)
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
+
+    def here(self, params: Callable[[], list[Any]]) -> Traced:
+        """The same with the replicas on the current device in place of those that were traced; `params` of the block.
+
+        It is the same operator, so that what the devices record reads alike.
+        """
+        device = current_device()
+        version, found = self._elsewhere.get(device, (-1, self))
+        if version != Replicas.version or self.attributes:
+            replicas = [(p._handle, p.data()) for p in params() if p._replicas is not None]
+            handles = {id(first): own for first, own in replicas}
+            homes = {id(first.variable): own.variable for first, own in replicas}
+            found = copy.copy(self)
+            found.handles = [handles.get(id(h), h) for h in self.handles]
+            found.writes = [handles.get(id(h), h) for h in self.writes]
+            found.taps = [(place, homes.get(id(home), home), shape) for place, home, shape in self.taps]
+            self._elsewhere[device] = Replicas.version, found
+        return found
 
     def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
         """Hand what comes after the results to those that it is for."""
@@ -584,11 +606,13 @@ class TracedCall:
                     return self.block._run_forward(*args)
                 settle(a)
                 aval = a.aval = aval_of(a.value)
-            key.append(aval)
+            key.append(aval if not Replicas.on else _anywhere(aval))
         lookup = tuple(key)
         entry = self._find(lookup)
         if entry is None:
             entry = self._build(lookup, list(args), lambda *h: self.block._run_forward(*h))
+        if Replicas.on:
+            entry = entry.here(self.block._unique_params)
         return entry(list(args))
 
     def _find(self, key: Any) -> Traced | None:
@@ -645,6 +669,8 @@ class TracedCall:
                 self.last_inputs = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
             elif kwargs:
                 self.last_inputs = None  # an export cannot give keywords
+        if Replicas.on:
+            entry = entry.here(self.block._unique_params)
         return entry(flat)
 
     def _refuse(self, state: State) -> None:
@@ -694,6 +720,13 @@ class TracedCall:
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",
             )
+
+
+def _anywhere(aval: Any) -> Any:
+    """The aval of the same value on the default device: a trace serves every replica."""
+    if not isinstance(aval, core.Aval) or aval.spread or aval.sharding is None:
+        return aval
+    return core.intern_aval(aval.shape, aval.dtype)
 
 
 def _read_alike(one: Traced, two: Traced) -> bool:

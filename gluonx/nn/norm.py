@@ -17,7 +17,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import DerivedOp, invoke
 from gluonx.dtype import canonical
-from gluonx.errors import ShapeError
+from gluonx.errors import DeviceError, ShapeError
 from gluonx.ops import get
 from gluonx.sharding import parts_of_batch
 
@@ -154,6 +154,8 @@ class BatchNorm(_Norm):
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
         if is_training() and not self._frozen:
+            if self._synchronized and self.running_mean._replicas is not None:
+                raise DeviceError(_NOT_IN_TURN.format(devices=self.running_mean.list_device()))
             parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
             y, new_mean, new_var = invoke(self._train if parts == 1 else _in_parts(self._train, parts), args)
             mean._assign(new_mean)
@@ -165,6 +167,13 @@ class BatchNorm(_Norm):
     def cast(self, dtype: Any) -> None:
         """Change the dtype of the parameters; a half type leaves them in float32, as statistics need it."""
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
+
+
+_NOT_IN_TURN = (
+    "SyncBatchNorm takes the statistics of the whole batch, but its parameters are replicas on {devices}, which get "
+    "their parts of it one after the other. Lay the net out on a mesh instead: parallel.use(parallel.mesh(data=-1)), "
+    "net.initialize() without devices, and parallel.split(batch) in place of split_and_load."
+)
 
 
 @functools.cache
@@ -184,8 +193,9 @@ def _in_parts(op: Any, parts: int) -> DerivedOp:
 class SyncBatchNorm(BatchNorm):
     """Batch normalization over all devices.
 
-    A net over several devices is one program here, and its batch is one batch, so this is `BatchNorm`, but that
-    ``parallel.use(mesh, statistics="local")`` does not concern it.
+    A net on a mesh is one program here, and its batch is one batch, so this is `BatchNorm`, but that
+    ``parallel.use(mesh, statistics="local")`` does not concern it. Replicas on a list of devices are refused in
+    training: they get their parts of a batch one after the other.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
-from gluonx.deferred.placing import kept
+from gluonx.deferred.placing import at_home, kept
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
@@ -232,12 +232,12 @@ class ndarray(Arithmetic, Handle):
         if type(value) is HostArray:
             return _device.device_of(jax.local_devices()[0])
         if isinstance(value, Zeros) and value.sharding is not None:
-            return _device.device_of(next(iter(value.sharding.device_set)))
+            return _device.place_device(value.sharding)
         if isinstance(value, jax.Array) and not isinstance(value, Tracer):
-            return _device.device_of(next(iter(value.devices())))
+            return _device.place_device(value.sharding)
         aval = self.aval
         if aval is not None and aval.sharding is not None:
-            return _device.device_of(next(iter(aval.sharding.device_set)))
+            return _device.place_device(aval.sharding)
         return _device.current_device()
 
     ctx = context = device
@@ -431,7 +431,7 @@ class ndarray(Arithmetic, Handle):
         if type(self.value) is HostArray and target == jax.local_devices()[0]:
             return self
         value = settle(self)
-        if value.devices() == {target}:
+        if value.sharding == target or (value.devices() == {target} and not _device.is_folded(value.sharding)):
             return self
         if current_state().recording and source_of(self) is not None:
             raise DeviceError(
@@ -576,8 +576,11 @@ class ndarray(Arithmetic, Handle):
         state = current_state()
         if state.trace is not None and state.trace.rebind(self, new):
             return
-        if self.aval is not None and self.aval.spread:
+        aval = self.aval
+        if aval is not None and aval.spread:
             new = kept(self, new)
+        elif _device.Replicas.on or (aval is not None and aval.sharding is not None):
+            new = at_home(self, new)
         value, old = new.value, self.value
         if isinstance(value, Tracer) and not isinstance(old, Tracer):
             raise TracedValueError(_WRITE_UNDER_JIT)

@@ -263,8 +263,8 @@ def test_a_parameter_asked_for_on_another_device():
         rig.net.features[0].weight.data(gluonx.cpu(1))
 
     survives(False, fault, DeviceError, "'Net.features.0.weight' lives on cpu(0), not on cpu(1)", "x.to_device(cpu(0))")
-    with pytest.raises(DeviceError, match=r"cpu\(9\) asked for, but this machine has 8 device"):
-        np.ones((2,), device=gluonx.cpu(9))
+    with pytest.raises(DeviceError, match=r"gpu\(9\) asked for, but this machine has 0 device"):
+        np.ones((2,), device=gluonx.gpu(9))
 
 
 @BOTH

@@ -548,8 +548,8 @@ class FusedParameter(Parameter):
         super()._set_layout(layout)
         self._tell_pieces()
 
-    def _adopt(self, fresh: Any, place: Any) -> None:
-        super()._adopt(fresh, place)
+    def _adopt(self, fresh: Any, places: Any) -> None:
+        super()._adopt(fresh, places)
         self._tell_pieces()
 
     def _tell_pieces(self) -> None:

@@ -60,6 +60,15 @@ _OF_ONE_VERSION = {
 }
 
 
+# What programs for MXNet import beside it: ours in its place. A package without a module is empty.
+_BESIDE = {
+    "horovod": "",
+    "horovod.mxnet": "gluonx.compat.horovod",
+    "byteps": "",
+    "byteps.mxnet": "gluonx.compat.horovod",
+}
+
+
 class _Module(ModuleType):
     """A module of MXNet. What it holds is looked up when asked for, and then kept."""
 
@@ -204,6 +213,8 @@ class _Finder(MetaPathFinder, Loader):
     """Finds ``mxnet`` and what lies in it."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname in _BESIDE:
+            return ModuleSpec(fullname, self, is_package=True)
         if fullname != "mxnet" and not fullname.startswith("mxnet."):
             return None
         if fullname in known_modules() or _real(fullname) is not None:
@@ -211,6 +222,9 @@ class _Finder(MetaPathFinder, Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name in _BESIDE:
+            real = _BESIDE[spec.name]
+            return _Same(spec.name, importlib.import_module(real)) if real else ModuleType(spec.name)
         if spec.name in _OF_ONE_VERSION:
             modes.Version.saw(_OF_ONE_VERSION[spec.name])
         if spec.name in SAME:
@@ -283,7 +297,7 @@ def install_as_mxnet(version: int | None = None) -> None:
         raise ValueError(f"install_as_mxnet: version is 1, 2 or None, got {version!r}.")
     if _finder is not None:
         return
-    others = {name: module for name, module in sys.modules.items() if name == "mxnet" or name.startswith("mxnet.")}
+    others = {name: module for name, module in sys.modules.items() if _is_mxnets(name)}
     for name in others:
         del sys.modules[name]
     _saved = (modes.begin(version), others)
@@ -293,13 +307,17 @@ def install_as_mxnet(version: int | None = None) -> None:
     set_up_workers(_IN_WORKERS, version)
 
 
+def _is_mxnets(name: str) -> bool:
+    return name.partition(".")[0] in ("mxnet", "horovod", "byteps")
+
+
 def uninstall() -> None:
     """Undo `install_as_mxnet`; a real mxnet that was imported before is there again."""
     global _finder, _saved
     if _finder is None or _saved is None:
         return
     sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n == "mxnet" or n.startswith("mxnet.")]:
+    for name in [n for n in sys.modules if _is_mxnets(n)]:
         del sys.modules[name]
     forget_in_workers(_IN_WORKERS)
     before, others = _saved

@@ -1,0 +1,323 @@
+"""Several devices, each with arrays of its own: what a loop over ``ctx=[gpu(0), gpu(1)]`` records.
+
+All of it is recorded into one graph. When that is computed, its path is parted into *lanes*, one for each device: the
+nodes whose values lie there, as a path of their own. Lanes meet only in :class:`~gluonx.deferred.derived.Joint`
+operators, the sum of gradients and a Trainer's update.
+
+- *Lanes that read alike* (the same operators on the same shapes, in one order) become ONE program: that of the first
+  lane under ``jax.shard_map``, over a mesh of the devices. The arrays of the lanes are taken as shards of one, which
+  moves nothing, and a sum over lanes is a ``psum``.
+- Else the graph falls apart into one graph for each lane, and these are computed one after the other by the ordinary
+  way. So it does where gradients will still flow through what is asked for, such as a loss that is printed before its
+  backward: a segment of the tape belongs to one device.
+- What cannot be parted (a value of one device that another took, without a copy) runs operator by operator.
+
+Devices that share one of JAX's (see `gluonx.device`) need none of this: their work is one ordinary program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from gluonx.deferred.core import ROOT, Node, aval_of, counters, intern_aval
+from gluonx.deferred.derived import Joint
+from gluonx.deferred.holders import held_arguments
+from gluonx.deferred.program import GradInfo, Plan
+from gluonx.deferred.vectors import resolved
+from gluonx.device import is_folded
+from gluonx.dtype import on_device
+
+__all__ = ["Lane", "Program", "alike", "fall_apart", "parted"]
+
+_AXIS = "lane"
+
+
+class _Crossed(Exception):
+    """A value of one device goes into another's."""
+
+
+class Lane:
+    """What a graph computes on one device, as a path of its own in the trie.
+
+    ``slots`` maps the graph's slots to the lane's; ``leaves``, ``floats`` and ``ints`` say which of the graph's leaves
+    and scalars the lane's are, in its order.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.nodes: list[Node] = []
+        self.depths: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
+        self.leaves: list[int] = []
+        self.floats: list[int] = []
+        self.ints: list[int] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(self, node: Node, start: int, op: Any, parts: Sequence[Any], outs: Sequence[int], graph: Any) -> None:
+        """Append a node with these inputs and outputs, numbered as in the whole graph, which begin at `start`."""
+        parent = self.nodes[-1] if self.nodes else ROOT
+        counts = [parent.n_leaves, parent.n_floats, parent.n_ints]
+        key: list[Any] = [op, node.taped]
+        own: list[Any] = []
+        for part in parts:
+            if isinstance(part, int) and part < 0 and -1 - part not in self._numbers:
+                counts[0] += 1
+                key.append(_leaf_key(graph, -1 - part))
+            elif isinstance(part, tuple):
+                counts[2 if part[0].integral else 1] += 1
+                key.append(part[0])
+            else:
+                key.append(None if part is None else self.place(part))
+            own.append(self.place(part))
+        found = parent.children.get(tuple(key))
+        if found is None:
+            found = Node(parent, op, tuple(own), tuple([node.outs[i] for i in outs]))
+            found.n_leaves, found.n_floats, found.n_ints = counts
+            found.single, found.taped, found.diff = node.single, node.taped, node.diff
+            found.live = tuple([node.live[i] for i in outs]) if node.live else ()
+            found.line, found.where = node.line, node.where
+            found.wide = found.wide or node.wide
+            if node.grad is not None:
+                found.grad, found.has_backward = self._translated(node.grad), True
+            parent.children[tuple(key)] = found
+        for i, out in enumerate(outs):
+            self.slots[start + out] = found.size - len(found.outs) + i
+        self.depths[node.depth] = found.depth
+        self.nodes.append(found)
+
+    def place(self, part: Any) -> Any:
+        """A place of the whole graph as one of the lane."""
+        if part is None:
+            return None
+        if isinstance(part, tuple):
+            slot, number = part
+            numbers = self.ints if slot.integral else self.floats
+            numbers.append(number)
+            return slot, len(numbers) - 1
+        if part >= 0:
+            if part not in self.slots:
+                raise _Crossed
+            return self.slots[part]
+        known = self._numbers.setdefault(-1 - part, len(self.leaves))
+        if known == len(self.leaves):
+            self.leaves.append(-1 - part)
+        return -1 - known
+
+    def _translated(self, grad: GradInfo) -> GradInfo:
+        if any(depth not in self.depths for depth in grad.region):
+            raise _Crossed
+        heads, given, targets = (tuple(map(self.place, s)) for s in (grad.heads, grad.head_grads, grad.targets))
+        region = frozenset([self.depths[d] for d in grad.region])
+        return GradInfo(heads, given, targets, region, grad.retain, grad.large)
+
+    @property
+    def kind(self) -> Any:
+        """What has to be equal for lanes to read alike."""
+        return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
+
+
+def _grad_kind(grad: GradInfo | None) -> Any:
+    return None if grad is None else (grad.heads, grad.head_grads, grad.targets, grad.region, grad.retain)
+
+
+def _leaf_key(graph: Any, leaf: int) -> Any:
+    aval = _aval(graph.leaves[leaf])
+    return aval.taped if graph.sources[leaf] is not None and aval.inexact else aval
+
+
+def _aval(leaf: Any) -> Any:
+    return intern_aval(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
+
+
+def parted(graph: Any) -> list[Lane] | None:
+    """The lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
+    path = graph.path()
+    starts = [n.size - len(n.outs) for n in path]
+    homes = _homes(graph, path, starts)
+    lanes: dict[Any, Lane] = {}
+    try:
+        for node, start, home in zip(path, starts, homes, strict=True):
+            if type(node.op) is not Joint:
+                lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
+                lane.add(node, start, node.op, node.parts, range(len(node.outs)), graph)
+                continue
+            op, n = node.op, len(node.parts)
+            common = list(node.parts[n - op.shared :]) if op.shared else []
+            each = len(node.outs) // op.lanes
+            of_home: dict[Any, list[int]] = {}
+            for k in range(op.lanes):
+                of_home.setdefault(node.outs[k * each].home, []).append(k)
+            for home, numbers in of_home.items():
+                lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
+                parts = [node.parts[i] for k in numbers for i in op.lane(k, n)] + common
+                outs = [k * each + i for k in numbers for i in range(each)]
+                lane.add(node, start, op.part(len(numbers), _AXIS), parts, outs, graph)
+    except _Crossed:
+        return None
+    return list(lanes.values()) if len(lanes) > 1 else None
+
+
+def _homes(graph: Any, path: list[Node], starts: list[int]) -> list[Any]:
+    """The device of each node. What lies on the default one, and only another takes, goes with that."""
+    owners = graph.owners
+    homes: list[Any] = []
+    for node in path:
+        if node.outs:
+            homes.append(node.outs[0].home)
+        else:
+            homes.append(homes[owners[node.parts[0]][0].depth - 1] if node.parts else None)
+    takers: list[set[Any]] = [set() for _ in path]
+    for i in range(len(path) - 1, -1, -1):
+        node = path[i]
+        if homes[i] is None and len(takers[i]) == 1 and type(node.op) is not Joint:
+            (homes[i],) = takers[i]
+        for part in node.parts if type(node.op) is not Joint else ():
+            if isinstance(part, int) and part >= 0:
+                takers[owners[part][0].depth - 1].add(homes[i])
+        if type(node.op) is Joint:
+            op, n = node.op, len(node.parts)
+            each = len(node.outs) // op.lanes
+            for k in range(op.lanes):
+                for j in op.lane(k, n):
+                    if isinstance(part := node.parts[j], int) and part >= 0:
+                        takers[owners[part][0].depth - 1].add(node.outs[k * each].home)
+    return homes
+
+
+def alike(lanes: list[Lane], graph: Any) -> bool:
+    """Return whether lanes are the same program on different arrays."""
+    first = lanes[0]
+    kind, leaves = first.kind, _leaf_kinds(first, graph)
+    return all(lane.kind == kind and _leaf_kinds(lane, graph) == leaves for lane in lanes[1:])
+
+
+def _leaf_kinds(lane: Lane, graph: Any) -> list[Any]:
+    return [_aval(graph.leaves[i]).struct for i in lane.leaves]
+
+
+class Program:
+    """One program for lanes that read alike; ``wanted`` are slots of the whole graph."""
+
+    def __init__(self, graph: Any, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> None:
+        self.lanes = lanes
+        self.node = last = lanes[0].nodes[-1]
+        self.wide = any(lane.nodes[-1].wide for lane in lanes)
+        self.where = {
+            slot: (k, lane.slots[slot]) for k, lane in enumerate(lanes) for slot in wanted if slot in lane.slots
+        }
+        places = {slot: graph.owners[slot][0].outs[graph.owners[slot][1]].sharding for slot in wanted}
+        self.folded = {slot: place for slot, place in places.items() if is_folded(place)}
+        self.slots = sorted({slot for _, slot in self.where.values()})
+        self.plan = Plan(lanes[0].nodes, self.slots)
+        self.donors = donors
+        self.mesh = Mesh(np.array([lane.device for lane in lanes]), (_AXIS,), axis_types=(AxisType.Auto,))
+        given = set(donors)
+        columns = [[lane.leaves[j] for lane in lanes] for j in range(last.n_leaves)]
+        self.columns = columns
+        self.common = [len(set(column)) == 1 for column in columns]
+        donated = [
+            j for j, column in enumerate(columns) if given.issuperset(column) and len(set(column)) == len(column)
+        ]
+        apart, whole = NamedSharding(self.mesh, PartitionSpec(_AXIS)), NamedSharding(self.mesh, PartitionSpec())
+        structs = [_aval(graph.leaves[column[0]]).struct for column in columns]
+        # What has no axis to be put together along stands as whole, and each device has its own.
+        self.places = [whole if c or not s.shape else apart for c, s in zip(self.common, structs, strict=True)]
+        self.scalars = apart
+        outs = [PartitionSpec(_AXIS) if self.plan.aval(s).shape else PartitionSpec() for s in self.slots]
+        scalars = (last.n_floats > 0) + (last.n_ints > 0)
+        run = jax.shard_map(
+            self._run,
+            mesh=self.mesh,
+            in_specs=(*[p.spec for p in self.places], *[PartitionSpec(_AXIS)] * scalars),
+            out_specs=tuple(outs),
+            check_vma=False,
+        )
+
+        def gluonx_lanes(*args: Any) -> Any:
+            return run(*args)
+
+        self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated))
+        self.runs = 0
+
+    def _run(self, *args: Any) -> tuple[Any, ...]:
+        n, rest = self.node.n_leaves, list(args[self.node.n_leaves :])
+        floats = rest.pop(0)[0] if self.node.n_floats else None
+        ints = rest.pop(0)[0] if self.node.n_ints else None
+        values = self.plan.run(list(args[:n]), floats, ints)
+        return tuple([values[s] for s in self.slots])
+
+    def __call__(self, graph: Any) -> dict[int, Any]:
+        """Values by slot of the whole graph."""
+        arrays = list(map(resolved, graph.leaves))
+        for i in held_arguments(arrays, graph.leaves, self.donors, range(len(arrays))):
+            arrays[i] = graph.leaves[i] = jax.numpy.copy(arrays[i])
+            counters.copies += 1
+        args = [
+            on_device(arrays[column[0]], place) if common else self._together([arrays[i] for i in column], place)
+            for column, common, place in zip(self.columns, self.common, self.places, strict=True)
+        ]
+        del arrays
+        for numbers, of_graph, dtype in (("floats", graph.floats, np.float64), ("ints", graph.ints, np.int64)):
+            if getattr(self.node, f"n_{numbers}"):
+                table = np.array([[of_graph[i] for i in getattr(lane, numbers)] for lane in self.lanes], dtype)
+                args.append(on_device(_fitting(table), self.scalars))
+        counters.dispatches += 1
+        outs = self.call(*args)
+        self.runs += 1
+        shards = [{s.device: s.data for s in out.addressable_shards} for out in outs]
+        at = {slot: i for i, slot in enumerate(self.slots)}
+        values = {slot: shards[at[own]][self.lanes[k].device] for slot, (k, own) in self.where.items()}
+        for slot, place in self.folded.items():
+            values[slot] = jax.device_put(values[slot], place)
+        return values
+
+    def _together(self, arrays: list[Any], place: NamedSharding) -> Any:
+        """The arrays of the lanes as shards of one."""
+        arrays = [
+            a if isinstance(a, jax.Array) and a.devices() == {lane.device} else on_device(a, lane.device)
+            for a, lane in zip(arrays, self.lanes, strict=True)
+        ]
+        shape = tuple(arrays[0].shape)
+        if shape:
+            shape = (shape[0] * len(arrays), *shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, place, arrays)
+
+
+def _fitting(table: np.ndarray) -> np.ndarray:
+    """Scalars in the dtype in which an ordinary program gets them."""
+    if table.dtype.kind == "f":
+        return table.astype(np.float32)
+    return table.astype(np.int32) if table.size == 0 or np.abs(table).max() < 2**31 else table
+
+
+def fall_apart(graph: Any, lanes: list[Lane], places: list[Any]) -> list[Any]:
+    """Give each lane a graph of its own, with the values that somebody holds; return these graphs."""
+    graphs: list[Any] = []
+    for lane in lanes:
+        own = type(graph)()
+        own.cursor = lane.nodes[-1]
+        own.leaves = [graph.leaves[i] for i in lane.leaves]
+        own.sources = [graph.sources[i] for i in lane.leaves]
+        own.floats = [graph.floats[i] for i in lane.floats]
+        own.ints = [graph.ints[i] for i in lane.ints]
+        own.spares = {lane.slots[s]: spare for s, spare in graph.spares.items() if s in lane.slots}
+        own.marks = {lane.slots[s]: marks for s, marks in graph.marks.items() if s in lane.slots}
+        own.journal = list(graph.journal)  # each puts back what it finds its own places in
+        graphs.append(own)
+    homes = {slot: k for k, lane in enumerate(lanes) for slot in lane.slots}
+    required = {id(place): message for place, message in graph.required}
+    for place in places:
+        k = homes[place.slot]
+        place.graph, place.slot = graphs[k], lanes[k].slots[place.slot]
+        graphs[k].refs.append(ref(place))
+        if id(place) in required:
+            graphs[k].required.append((place, required[id(place)]))
+    graph.required, graph.marks, graph.journal = [], {}, []
+    graph.closed = True
+    return graphs
