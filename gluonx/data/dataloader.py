@@ -153,29 +153,6 @@ class DataLoader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def state_dict(self, within_epoch: bool = False) -> dict[str, Any]:
-        """What an epoch leaves to the next: the indices that a batch sampler with ``last_batch='rollover'`` kept.
-
-        Parameters
-        ----------
-        within_epoch : bool
-            Whether the epoch that has begun shall begin again, instead of the next one.
-
-        Examples
-        --------
-        >>> loader = DataLoader(range(5), batch_size=2, last_batch="rollover")
-        >>> len(list(loader)), loader.state_dict()
-        (2, {'left': [4]})
-        """
-        batches = self._batch_sampler
-        return batches.state_dict(within_epoch) if isinstance(batches, BatchSampler) else {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Let the next epoch begin with what `state_dict` gave."""
-        if state and isinstance(self._batch_sampler, BatchSampler):
-            self._ahead = None
-            self._batch_sampler.load_state_dict(state)
-
     def close(self) -> None:
         """End the workers now. The loader may be iterated over again; that starts new ones."""
         self._ahead = None
@@ -184,25 +161,49 @@ class DataLoader:
             pool.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place in the epoch that is being iterated over, in types of JSON, for a checkpoint."""
+        """Return the place in the epoch that is being iterated over, in types of JSON, for a checkpoint.
+
+        With ``last_batch='rollover'`` what that epoch, or the next one, begins with is part of it.
+
+        Examples
+        --------
+        >>> loader = DataLoader(range(5), batch_size=2, last_batch="rollover")
+        >>> len(list(loader)), loader.state_dict()
+        (2, {'epoch': None, 'left': [4]})
+        """
         place = self._place
-        return {"epoch": None} if place is None or place.ended else {"epoch": place.began, "given": place.given}
+        if place is None or place.ended:
+            left = self.rolled_over() if self._ahead is None else self._ahead.place.left
+            return {"epoch": None, **left}
+        return {"epoch": place.began, "given": place.given, **place.left}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Have the next epoch be the one that `state` is of, without the batches that were handed out.
 
         It has the order and the augmentations that it had; the random streams of everything else stay as they are.
         """
-        self._ahead = None
+        self.roll_over(state)
         self._resumed = None if state["epoch"] is None else (state["epoch"], int(state["given"]))
+
+    def rolled_over(self, within_epoch: bool = False) -> dict[str, list[Any]]:
+        """Return what ``last_batch='rollover'`` left to the next epoch, or to the one that has begun; {} for nothing."""
+        batches = self._batch_sampler
+        state = batches.state_dict(within_epoch) if isinstance(batches, BatchSampler) else {}
+        return state if state.get("left") else {}
+
+    def roll_over(self, state: Mapping[str, Any]) -> None:
+        """Have the next epoch begin with what `rolled_over` gave."""
+        self._ahead = None
+        if isinstance(self._batch_sampler, BatchSampler):
+            self._batch_sampler.load_state_dict({"left": state.get("left", [])})
 
     def _tasks(self) -> tuple[Iterator[tuple[Task, Share | None]], _Place]:
         """The batches of an epoch that begins now: of each, what this process reads."""
         if self._resumed is None:
-            place = _Place(get_state())
+            place = _Place(get_state(), self.rolled_over())
             return _shared(self._batch_sampler, enumerate(self._batch_sampler), _epoch_seed()), place
         (began, given), self._resumed = self._resumed, None
-        now = get_state()
+        now, place = get_state(), _Place(began, self.rolled_over())
         try:
             set_state(began)
             seed, batches = _epoch_seed(), enumerate(self._batch_sampler)
@@ -210,7 +211,6 @@ class DataLoader:
                 next(batches, None)
         finally:
             set_state(now)
-        place = _Place(began)
         place.given = given
         return _shared(self._batch_sampler, batches, seed), place
 
@@ -327,10 +327,11 @@ class _Epoch:
 class _Place:
     """How far an epoch has come."""
 
-    __slots__ = ("began", "ended", "given")
+    __slots__ = ("began", "ended", "given", "left")
 
-    def __init__(self, began: dict[str, Any]) -> None:
+    def __init__(self, began: dict[str, Any], left: dict[str, list[Any]]) -> None:
         self.began = began  # the random state
+        self.left = left  # what was rolled over to it
         self.given = 0  # batches that were handed out
         self.ended = False
 

@@ -399,9 +399,7 @@ def commit_step(
                 graph.rollback()
                 raise
             if child.donors is None:
-                child.donors = _ownership(child.parts, set(owned), together)
-                if type(op) is Joint:
-                    child.donors = (child.donors[0], (), ())  # what lies on several devices is not put together
+                child.donors = _ownership(op, child.parts, set(owned), together)
                 child.outs = tuple(map(_kept_place, targets, child.outs))
             graph.cursor = child
             if release is not None:
@@ -452,9 +450,11 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
-def _ownership(parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
+def _ownership(op: Any, parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
     """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf."""
     leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
+    if type(op) is Joint:
+        return tuple(leaves.values()), (), ()  # what lies on several devices is not put together
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
     replaced = [(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]

@@ -277,7 +277,7 @@ def _description(estimator: Any) -> dict[str, Any]:
 
 def _state_of_loader(loader: Any, within_epoch: bool) -> dict[str, Any]:
     """Return what a loader of ours keeps for another epoch; of any other nothing is known."""
-    return loader.state_dict(within_epoch) if isinstance(loader, DataLoader) else {}
+    return loader.rolled_over(within_epoch) if isinstance(loader, DataLoader) else {}
 
 
 def _progress_of(kept: dict[str, Any], path: str) -> Progress:
@@ -312,7 +312,7 @@ def _go_on(estimator: Any, progress: Progress, kept: dict[str, Any] | None) -> N
     if kept["loss_scale"] is not None and estimator.trainer._scaler is not None:
         estimator.trainer._scaler.load_state_dict(kept["loss_scale"])
     if isinstance(estimator.train_loader, DataLoader):
-        estimator.train_loader.load_state_dict(kept.get("loader", {}))
+        estimator.train_loader.roll_over(kept.get("loader", {}))
     states = [(name, state) for name, state in kept["handlers"]]
     for handler in estimator.event_handlers:
         mine = next((entry for entry in states if entry[0] == type(handler).__name__), None)

@@ -23,7 +23,15 @@ import prometheus_client
 from mlserver import MLModel, ModelSettings
 from mlserver.errors import InferenceError, MLServerError
 from mlserver.metrics import REGISTRY
-from mlserver.types import InferenceRequest, InferenceResponse, MetadataTensor, RequestInput, ResponseOutput
+from mlserver.types import (
+    Datatype,
+    InferenceRequest,
+    InferenceResponse,
+    MetadataTensor,
+    RequestInput,
+    ResponseOutput,
+    TensorData,
+)
 from mlserver.utils import get_model_uri
 from prometheus_client import Histogram
 
@@ -126,7 +134,12 @@ class Runtime(MLModel):
                 raise MLServerError(f"'{path}': {spec.name!r} is {spec}, a type that the protocol does not have")
         if not any(isinstance(size, str) for spec in artifact.signature.inputs for size in spec.shape):
             served = Served(artifact.signature, artifact.run, stacks=False)
-            served.run([np.zeros(spec.shape, jnp.dtype(spec.dtype)) for spec in artifact.signature.inputs])
+            served.run(
+                [
+                    np.zeros(spec.shape, jnp.dtype(spec.dtype))  # pyright: ignore[reportCallIssue, reportArgumentType] - no size is open
+                    for spec in artifact.signature.inputs
+                ]
+            )
             return served
         predictor = Predictor(artifact, artifact.params, self._buckets or _buckets(artifact, self._largest))
         if all(isinstance(size, int) for spec in artifact.signature.inputs for size in spec.shape[1:]):
@@ -199,14 +212,16 @@ def _metric() -> Histogram:
         made = Histogram(_METRIC, "Samples in a batch", ["model_name", "model_version"], registry=None, buckets=sizes)
         REGISTRY.register(made)
         prometheus_client.REGISTRY.register(made)  # the one that MLServer shows
-    return REGISTRY[_METRIC]
+    return REGISTRY[_METRIC]  # pyright: ignore[reportReturnType]
 
 
 def _metadata(specs: Sequence[InputSpec]) -> list[MetadataTensor]:
     """Names, types and sizes, with -1 for what is open."""
     return [
         MetadataTensor(
-            name=spec.name, datatype=_CODES[spec.dtype], shape=[d if isinstance(d, int) else -1 for d in spec.shape]
+            name=spec.name,
+            datatype=Datatype(_CODES[spec.dtype]),
+            shape=[d if isinstance(d, int) else -1 for d in spec.shape],
         )
         for spec in specs
     ]
@@ -260,5 +275,8 @@ def _response(spec: InputSpec, array: np.ndarray) -> ResponseOutput:
     if spec.dtype == "bfloat16":
         array = array.astype("float32")
     return ResponseOutput(
-        name=spec.name, datatype=_CODES[spec.dtype], shape=list(array.shape), data=array.ravel().tolist()
+        name=spec.name,
+        datatype=Datatype(_CODES[spec.dtype]),
+        shape=list(array.shape),
+        data=TensorData(array.ravel().tolist()),
     )

@@ -74,8 +74,11 @@ def written_elsewhere(place: Any, mode: str) -> Iterator[IO[Any]]:
     file = buffer if binary else io.TextIOWrapper(buffer, encoding="utf-8", write_through=True)
     yield file
     content = buffer.getvalue()
+    if isinstance(place, io.TextIOBase):
+        place.write(content.decode())
+        return
     if hasattr(place, "write"):
-        place.write(content if not isinstance(place, io.TextIOBase) else content.decode())
+        place.write(content)
         return
     files, path = _file_system(os.fspath(place))
     with files.transaction, files.open(path, "wb") as remote:

@@ -110,10 +110,8 @@ def _for_classes(block: Any, classes: int) -> Any:
     if isinstance(block, nn.HybridSequential):
         return chain(*[_for_classes(child, classes) for child in block])
     if isinstance(block, nn.Dense):
-        bias = block.bias is not None
-        return type(block)(
-            classes, use_bias=bias, weight_initializer=block.weight.init, in_units=max(0, block.weight.shape[1])
-        )
+        bias, (_, in_units) = block.bias is not None, block.weight.shape or (0, 0)
+        return type(block)(classes, use_bias=bias, weight_initializer=block.weight.init, in_units=max(0, in_units))
     if isinstance(block, nn.Conv2D):
         settings = block._kwargs
         return type(block)(

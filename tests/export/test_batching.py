@@ -123,9 +123,9 @@ def test_a_body_arrives_whole_and_unpacked():
     ("body", "headers", "status", "told"),
     [
         (b"x" * 1001, [], 413, "more than 1000 bytes"),
-        (gzip.compress(b"x" * 10_000_000), [GZIP], 413, "more than 1000 bytes"),
-        (gzip.compress(b"x" * 100_000), [GZIP], 413, "unpacked"),
-        (gzip.compress(b"x" * 900)[:-9], [GZIP], 400, "without an end"),
+        (gzip.compress(b"x" * 10_000_000, mtime=0), [GZIP], 413, "more than 1000 bytes"),
+        (gzip.compress(b"x" * 100_000, mtime=0), [GZIP], 413, "unpacked"),
+        (gzip.compress(b"x" * 900, mtime=0)[:-9], [GZIP], 400, "without an end"),
         (b"no gzip at all", [GZIP], 400, "no gzip data"),
         (b"x", [GZIP, GZIP], 415, "gzip"),
         (b"x", [(b"content-encoding", b"br")], 415, "gzip"),
