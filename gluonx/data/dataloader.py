@@ -186,7 +186,7 @@ class DataLoader:
         self._resumed = None if state["epoch"] is None else (state["epoch"], int(state["given"]))
 
     def rolled_over(self, within_epoch: bool = False) -> dict[str, list[Any]]:
-        """Return what ``last_batch='rollover'`` left to the next epoch, or to the one that has begun; {} for nothing."""
+        """Return what ``last_batch='rollover'`` left to the next epoch, or to the one that has begun; {} if nothing."""
         batches = self._batch_sampler
         state = batches.state_dict(within_epoch) if isinstance(batches, BatchSampler) else {}
         return state if state.get("left") else {}
