@@ -432,7 +432,7 @@ def save_artifact(
         if not debug_info:
             plain, fast = _bare(plain), _bare(fast)
         programs[f"bucket-{size}.stablehlo"] = plain.mlir_module_serialized
-        programs[f"bucket-{size}.jaxexport"] = fast.serialize()
+        programs[f"bucket-{size}.jaxexport"] = bytes(fast.serialize())
     options: dict[str, Any] = {"created": datetime.datetime.now(datetime.UTC).isoformat()} if debug_info else {}
     options |= {"vjp_order": vjp_order, "constraints": list(constraints), "state": sorted(state)}
     options["metadata"] = _texts(metadata)
