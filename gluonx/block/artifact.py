@@ -93,9 +93,9 @@ class LoadedBlock(HybridBlock):
 
         Without `buckets` it takes those that the net was exported with, or 1, 2, 4 and so on up to 32.
         """
-        sizes: Sequence[int] = (self.artifact.model.get("buckets") or BUCKETS) if buckets is None else buckets
+        own: Sequence[int] = self.artifact.model.get("buckets") or BUCKETS
         params = {name: self._reg_params[name].data()._read() for name in self.__dict__["_names"]}
-        made = Predictor(self.artifact, params, sizes)
+        made = Predictor(self.artifact, params, own if buckets is None else buckets)
         if warm_up:
             made.warm_up()
         return made

@@ -134,12 +134,7 @@ class Runtime(MLModel):
                 raise MLServerError(f"'{path}': {spec.name!r} is {spec}, a type that the protocol does not have")
         if not any(isinstance(size, str) for spec in artifact.signature.inputs for size in spec.shape):
             served = Served(artifact.signature, artifact.run, stacks=False)
-            served.run(
-                [
-                    np.zeros(spec.shape, jnp.dtype(spec.dtype))  # pyright: ignore[reportCallIssue, reportArgumentType] - no size is open
-                    for spec in artifact.signature.inputs
-                ]
-            )
+            served.run([np.zeros(list(map(int, s.shape)), jnp.dtype(s.dtype)) for s in artifact.signature.inputs])
             return served
         predictor = Predictor(artifact, artifact.params, self._buckets or _buckets(artifact, self._largest))
         if all(isinstance(size, int) for spec in artifact.signature.inputs for size in spec.shape[1:]):

@@ -19,7 +19,14 @@ from gluonx.export import stablehlo
 from gluonx.export.stablehlo import InputSpec, save_artifact
 from lib import ROOT, TESTS
 
-RELEASES = sorted(p for p in (TESTS / "data" / "artifacts").iterdir() if p.is_dir())
+
+def of_later_jax(folder):
+    """Whether a later minor version of jax wrote it: those are promised for three weeks only."""
+    minor = folder.name.partition("-jax")[2]
+    return bool(minor) and tuple(map(int, minor.split("."))) > jax.__version_info__[:2]
+
+
+RELEASES = sorted(p for p in (TESTS / "data" / "artifacts").iterdir() if p.is_dir() and not of_later_jax(p))
 
 
 def images(count=2):

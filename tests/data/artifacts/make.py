@@ -2,7 +2,7 @@
 
 The folder is named by the version and never written again; tests/test_load_artifact.py loads all of them for ever.
 ``python tests/data/artifacts/make.py jax`` adds one of this minor version of jax, such as 0.1.0-jax0.12, with a program
-for a batch of two; whichever jax runs the tests must read those of all.
+for a batch of two; whichever jax runs the tests must read those of its own and of earlier ones.
 """
 
 import pathlib
