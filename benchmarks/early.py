@@ -3,8 +3,7 @@
     python -m benchmarks.early
 
 Each side is a fresh process without a compilation cache, and they take turns. Processor time of the first, second and
-third step (the third compiles the whole where the first two went in pieces), and the wall time of a later one. The last
-row reads its loss before the backward, on twelve shapes; its time is that of all.
+third step (the third compiles the whole where the first two went in pieces), and the wall time of a later one.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from typing import Any
 import numpy as onp
 
 __all__ = ["ROWS", "main"]
-
-SHAPES = 12
 
 
 def _dense(count: int, units: int) -> Any:
@@ -68,16 +65,11 @@ def _resnet50() -> tuple[Any, Any, Callable[..., Any]]:
     return get_model("resnet50_v1", classes=10), onp.ones((2, 3, 64, 64), "f"), _square
 
 
-def _read() -> tuple[Any, Any, Callable[..., Any]]:
-    return _dense(3, 32), onp.ones((4, 32), "f"), _square
-
-
 ROWS: dict[str, Callable[[], tuple[Any, Any, Callable[..., Any]]]] = {
     "100 Dense": _dense100,
     "transformer, 12 layers": _transformer12,
     "recurrent net, 300 steps": _rnn300,
     "ResNet-50": _resnet50,
-    f"loss read before backward, {SHAPES} shapes": _read,
 }
 
 
@@ -91,14 +83,11 @@ def _side(row: str, whole: bool) -> dict[str, float]:
         repeats.layers["bytes"] = -1
     net, batch, loss_of = ROWS[row]()
     net.initialize()
-    net.infer_shape(np.array(batch)) if row == "ResNet-50" else None
     trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 1e-3})
 
-    def step(x: Any, read: bool = False) -> None:
+    def step(x: Any) -> None:
         with autograd.record():
             loss = loss_of(net, x)
-            if read:
-                float(loss)
         loss.backward()
         trainer.step(1)
         gluonx.waitall()
@@ -108,9 +97,6 @@ def _side(row: str, whole: bool) -> dict[str, float]:
         run()
         return clock() - begin
 
-    if row.startswith("loss read"):
-        shapes = [np.array(onp.concatenate([batch] * (i + 1))) for i in range(SHAPES)]
-        return {"first": spent(lambda: [step(x, True) for x in shapes] and None)}
     x = np.array(batch)
     found = {name: spent(lambda: step(x)) for name in ("first", "second", "third")}
     step(x)
@@ -137,18 +123,16 @@ def main() -> None:
     if args.side:
         print(json.dumps(_side(args.side, args.whole)))
         return
-    print(
-        "| seconds | first step | second | third | later, ms | first, whole | later, whole, ms | ratio of later ones |"
-    )
+    print("| seconds | first step | second | third | later, ms | first, whole | later, whole, ms | later, ratio |")
     print("| --- " * 8 + "|")
     for row in args.rows:
         rounds = [(_run(row, False), _run(row, True)) for _ in range(args.rounds)]
         pieces, whole = zip(*rounds, strict=True)
 
         def shown(side: Any, name: str, scale: float = 1) -> str:
-            return f"{scale * statistics.median(r[name] for r in side):.2f}" if name in side[0] else ""
+            return f"{scale * statistics.median(r[name] for r in side):.2f}"
 
-        ratio = [a["later"] / b["later"] for a, b in rounds if "later" in a]
+        ratio = [a["later"] / b["later"] for a, b in rounds]
         cells = [shown(pieces, "first"), shown(pieces, "second"), shown(pieces, "third"), shown(pieces, "later", 1e3)]
         cells += [shown(whole, "first"), shown(whole, "later", 1e3), f"{statistics.median(ratio):.2f}" if ratio else ""]
         print(f"| {row} | " + " | ".join(cells) + " |", flush=True)

@@ -348,7 +348,7 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
                 )
             )
 
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide)
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
     return found
 
 

@@ -4,8 +4,7 @@ Two tiers. *Interpreted* runs operator by operator through executables that are 
 that is new and holds no backward. *Compiled* runs the trace as one program; it serves a trace that comes the second
 time, or that holds a backward, for a training step is going to come again. A place in user code that keeps compiling
 traces which never come again is told so once, and from then on new traces from there are interpreted until they come
-a second time. So are the first runs of a long trace that repeats a few operators, and on a CPU the first run of a
-forward that is read before its backward (:mod:`gluonx.deferred.repeats`).
+a second time. So are the first runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`).
 
 What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
 handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
@@ -154,7 +153,7 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        pieces = repeats.runs_in_pieces(graph, bool(tape_slots), final is not None)
+        pieces = repeats.runs_in_pieces(graph, final is not None)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)

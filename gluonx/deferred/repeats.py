@@ -6,9 +6,8 @@ operator and of pull-back is compiled once. A trace that comes more often is com
 training loop ends up with one program a step, unless XLA would take minutes for it.
 
 On a CPU so do shorter traces that train, such as nets of six equal layers and more: a hundred dense layers take XLA
-seven times as long as one of them, its gradient and the update. And so does the first run of a forward that is read
-before its backward, for there may be none: NumPy computes it (:mod:`gluonx.deferred.host`), and nothing is compiled.
-Only where values are small, for a run by operators holds all that a backward needs, and two sets of weights.
+seven times as long as one of them, its gradient and the update. Only
+where values are small, for a run by operators holds all that a backward needs, and two sets of weights.
 
 Where gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
 operator, as in naive mode, so that a later backward compiles its kinds and not its length, too.
@@ -32,31 +31,23 @@ __all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_piec
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
 # from `whole` nodes on: XLA takes minutes for such a program (an LSTM cell called 300 times was given up after five).
 limits = {"nodes": 400, "times": 24, "runs": 2, "whole": 4000}
-# The same of one that trains, on a CPU. ``bytes`` bounds the values of what such a process interprets to save time.
+# The same of one that trains, on a CPU, where its values take no more than so many bytes.
 layers = {"nodes": 100, "times": 6, "bytes": 256 << 20}
 
 
-def runs_in_pieces(graph: Any, taped: bool, steps: bool) -> bool:
-    """Return whether a graph runs operator by operator, where that is not for its being new and without gradients.
+def runs_in_pieces(graph: Any, steps: bool) -> bool:
+    """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole.
 
-    Parameters
-    ----------
-    graph : Graph
-    taped : bool
-        Whether gradients still flow through what users hold of it.
-    steps : bool
-        Whether it ends in the step of a Trainer.
+    ``steps`` tells that it ends in the step of a Trainer.
     """
     node: Node = graph.cursor
     early = node.visits <= limits["runs"]
     if node.depth >= limits["nodes"] and (early or node.depth >= limits["whole"]):
         if is_repetitive(graph, limits["times"]):
             return True
-    if not (early and host.is_on() and node.nbytes <= layers["bytes"] and _is_here(graph)):
-        return False
-    if steps or node.has_backward:
-        return node.depth >= layers["nodes"] and is_repetitive(graph, layers["times"])
-    return taped and node.visits == 1
+    small = node.depth >= layers["nodes"] and node.nbytes <= layers["bytes"]
+    trains = steps or node.has_backward
+    return early and trains and small and host.is_on() and _is_here(graph) and is_repetitive(graph, layers["times"])
 
 
 def _is_here(graph: Any) -> bool:
