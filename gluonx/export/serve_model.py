@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import sys
 import zlib
@@ -188,10 +189,8 @@ def main(args: Sequence[str] | None = None) -> None:
         If a folder is no artifact's, or MLServer is not installed.
     """
     options = _parser().parse_args(args)
-    try:
-        import mlserver  # noqa: F401
-    except ImportError:
-        raise SystemExit(_MISSING) from None
+    if importlib.util.find_spec("mlserver") is None:
+        raise SystemExit(_MISSING)
     for given in options.model:
         folder = Path(given.rpartition("=")[2])
         if not (folder / "model.json").is_file():

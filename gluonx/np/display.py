@@ -36,8 +36,10 @@ def at_hand(array: ndarray) -> np.ndarray | str:
     number = None
     if type(value) is Packed:
         number, vector = value.number, value.vector
-        value = vector.value if vector.arrays is None else vector.arrays[number]
-        number = number if vector.arrays is None else None
+        cut_from, arrays = vector.found
+        is_cut = bool(arrays) and cut_from is vector.value
+        value = arrays[number] if is_cut else vector.value
+        number = None if is_cut else number
         layout = vector.layout
     if type(value) is HostArray:
         return value.array

@@ -232,6 +232,7 @@ class ZoneoutCell(ModifierCell):
         base_cell: RecurrentCell,
         zoneout_outputs: float = 0.0,
         zoneout_states: float = 0.0,
+        *,
         consistent: bool = False,
     ) -> None:
         if isinstance(base_cell, RecurrentCell) and not base_cell._steps():
