@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import importlib.util
 import json
 import threading
 
@@ -136,7 +137,7 @@ def test_a_body_that_is_too_large_or_broken_is_refused(body, headers, status, to
     assert (got, found) == ([], status) and told in error
 
 
+@pytest.mark.skipif(importlib.util.find_spec("mlserver") is None, reason="the extra 'serve' is not installed")
 def test_the_command_refuses_what_is_no_artifact(tmp_path):
-    pytest.importorskip("mlserver", reason="the extra 'serve' is not installed")
     with pytest.raises(SystemExit, match=r"is not an artifact: it has no model\.json"):
         main([str(tmp_path)])
