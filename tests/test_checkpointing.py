@@ -10,12 +10,13 @@ from gluonx import Trainer, autograd, checkpoint, gluon, lr_scheduler, nn, np, p
 from gluonx.errors import ArgumentError, FormatError, MismatchError, UninitializedError
 from lib.meshes import on
 
-pytestmark = pytest.mark.usefixtures("collected")
-
 # Orbax leaves reads that failed to its closed event loop.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("collected"),
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 
 class Training:
