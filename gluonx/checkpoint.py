@@ -233,7 +233,7 @@ class Checkpoints:
         return {kind: _by_name(part) for kind, part in read.items()}
 
     def _place_of_state(self, name: str, meta: Any, own: Mapping[str, Any], params: Mapping[str, Any]) -> Any:
-        """Where a state goes: with the weight that it is of, if it has its shape."""
+        """Return the placement of a state: that of its weight, if it has the same shape."""
         param = own.get(name.rpartition("/")[0])
         if param is None and self.trainer is not None:
             param = self.trainer._param_of_state(name)
@@ -273,7 +273,7 @@ def _initialized(net: Block) -> dict[str, Any]:
 
 
 def _differences(what: str, own: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    """What does not fit, as one text; empty if all does."""
+    """Tell the differences in one text; empty if there are none."""
     missing, extra = sorted(set(own) - set(there)), sorted(set(there) - set(own))
     found = [f"it lacks the {what}s {missing[:_SOME]}"] if missing else []
     found += [f"it has {what}s {extra[:_SOME]} that are not here"] if extra else []

@@ -45,7 +45,7 @@ _current: contextvars.ContextVar[Device | None] = contextvars.ContextVar("gluonx
 
 
 class Replicas:
-    """Whether this process has parameters on several devices, or splits batches over them; and how often that changed.
+    """Switch that is on once this process has parameters on several devices; `version` counts how often that changed.
 
     Calls of blocks and of what was traced look at nothing else while it is not `on`. While it is, NumPy computes
     nothing for the first device that XLA computes for the others, since the last bits differ: replicas are to stay
@@ -105,7 +105,7 @@ class Device:
 
     @property
     def place(self) -> Any:
-        """What ``jax.device_put`` takes to put an array here: the ``jax.Device``, or a folded one's sharding."""
+        """The place that ``jax.device_put`` takes for an array here: the ``jax.Device``, or a folded one's sharding."""
         found = self.jax_device
         if found.platform != "cpu" or self.device_id < len(jax.local_devices(backend="cpu")):
             return found

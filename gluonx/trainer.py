@@ -1105,7 +1105,7 @@ class _Replicated:
 
     @property
     def fresh(self) -> bool:
-        """Whether there is a new gradient on each; setting it sets all."""
+        """True if there is a new gradient on each device; setting it sets all."""
         return all(v.fresh for v in self.variables)
 
     @fresh.setter
@@ -1115,7 +1115,7 @@ class _Replicated:
 
     @property
     def any_fresh(self) -> bool:
-        """Whether there is a new gradient on any."""
+        """True if there is a new gradient on any device."""
         return any(v.fresh for v in self.variables)
 
 
@@ -1125,7 +1125,7 @@ def _variable_of(param: Parameter) -> Any:
 
 
 def _lanes_of(units: Units) -> list[Any]:
-    """The devices that all parameters have; GluonxError where they have different ones, of which one has several."""
+    """The devices that all parameters have; DeviceError where they have different ones, of which one has several."""
     places = {tuple(p.list_device()): p for p in units.params}
     several = [p for devices, p in places.items() if len(devices) > 1]
     if not several:

@@ -332,15 +332,17 @@ class Block(Checked):
         """
         chosen = self._named_blocks(names)
         found: dict[str, list[Any]] = {name: [] for name in chosen}
-        hooks = []
+        hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in chosen.values()]
         try:
             for name, block in chosen.items():
-                block.__dict__.setdefault("_told_of_hooks", True)  # that it runs line by line is what was asked for
+                block.__dict__["_told_of_hooks"] = True  # that it runs line by line is what was asked for
                 hooks.append(block.register_forward_hook(lambda _, __, out, name=name: found[name].append(out)))
             output = self(*inputs, **kwargs)
         finally:
             for hook in hooks:
                 hook.detach()
+            for block, before in told:
+                block.__dict__["_told_of_hooks"] = before
         silent = [name for name, outs in found.items() if not outs]
         if silent:
             raise ArgumentError(f"{type(self).__name__} did not call {listed(silent)} in its forward.")
@@ -512,12 +514,11 @@ class Block(Checked):
                 f"initialize({default!r}) says how {listed(ignored)} begin, but these have initializers of their own, "
                 "which are heeded. Give override=True to have yours."
             )
-        self._unfuse_for(ctx if device is None else device)
+        place = ctx if device is None else device
+        self._unfuse_for(place)
         try:
             for param in todo:
-                param.initialize(
-                    said.get(param) if override else None, ctx if device is None else device, default, force_reinit
-                )
+                param.initialize(said.get(param) if override else None, place, default, force_reinit)
                 if verbose:
                     print(f"{param._path}: {param.init or default!r}, shape {param.shape}")
         except BaseException:

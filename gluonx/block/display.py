@@ -74,7 +74,7 @@ def _tree(name: str, block: Block, seen: set[int], unfolded: bool) -> str:
 
 
 def _rendered(value: Any) -> str | None:
-    """What treescope makes of a value, where it is installed and wanted."""
+    """Render a value by treescope, where it is installed and wanted."""
     if os.environ.get("GLUONX_DISPLAY", "").lower() == "plain":
         return None
     if importlib.util.find_spec("treescope") is None:

@@ -309,7 +309,7 @@ class Parameter:
         return [self._handle] if self._replicas is None else list(self._replicas.values())
 
     def _places(self) -> list[Any]:
-        """Where each of them lies."""
+        """Return the placement of each handle, in the order of `_every`."""
         return [self._place(d) for d in ([self._device] if self._replicas is None else self._replicas)]
 
     def _reduced(self) -> np.ndarray:

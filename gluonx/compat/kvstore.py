@@ -332,7 +332,7 @@ class DistributedKVStore(KVStore):
 
 
 class ProcessSum(KVStoreBase):
-    """What a Trainer is given for a name of a store over processes: gradients are summed over all of them."""
+    """The store of a Trainer that was given the name of one over processes: it sums gradients over all of them."""
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Give the value of the first process to all."""

@@ -184,7 +184,7 @@ class BatchSampler(Sampler):
             self._left = batch
 
     def state_dict(self, within_pass: bool = False) -> dict[str, list[Any]]:
-        """What was rolled over: for the next pass, or for this one to begin again."""
+        """Return the indices rolled over: to the next pass, or to this one, for it to begin again."""
         left = self._taken if within_pass else self._left
         return {"left": [index.__index__() if hasattr(index, "__index__") else index for index in left]}
 

@@ -73,7 +73,7 @@ limits = {
 
 
 class Switch:
-    """Whether operators may run on the host, where the default device is a CPU (`near`; None: not looked yet)."""
+    """Switch of the host tier; `near` tells if the default device is a CPU (None: not looked yet)."""
 
     on = os.environ.get("GLUONX_HOST", "") != "0"
     near: bool | None = None

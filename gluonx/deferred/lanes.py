@@ -43,7 +43,7 @@ class _Crossed(Exception):
 
 
 class Lane:
-    """What a graph computes on one device, as a path of its own in the trie.
+    """The part of a graph on one device, as a path of its own in the trie.
 
     ``slots`` maps the graph's slots to the lane's; ``leaves``, ``floats`` and ``ints`` say which of the graph's leaves
     and scalars the lane's are, in its order.
@@ -118,7 +118,7 @@ class Lane:
 
     @property
     def kind(self) -> Any:
-        """What has to be equal for lanes to read alike."""
+        """Key of the lanes that read alike: equal where they do."""
         return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
 
 

@@ -41,7 +41,7 @@ class Line:
 
 
 def _cell(file: str) -> str:
-    """What IPython calls the code of this file, ``Cell In[3]``, where it is a cell of the running session."""
+    """Return IPython's name for the code of this file, ``Cell In[3]``, where it is a cell of the running session."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     name = shell.compile.format_code_name(file) if shell is not None else None

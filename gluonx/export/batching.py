@@ -31,7 +31,7 @@ class _Waiting:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What must be equal for two requests to be stacked."""
+        """Key of the requests that can be stacked: equal where they can."""
         return tuple([(a.shape[1:], a.dtype) for a in self.arrays])
 
 

@@ -63,7 +63,7 @@ _METRIC = "gluonx_batch_samples"
 
 @dataclasses.dataclass
 class Served:
-    """What a runtime runs.
+    """The model that a runtime runs.
 
     Attributes
     ----------

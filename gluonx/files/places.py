@@ -1,4 +1,4 @@
-"""Where a file is: a path, a file object that is open, or an address such as ``s3://bucket/net.params``.
+"""Places of files: a path, a file object that is open, or an address such as ``s3://bucket/net.params``.
 
 Paths are opened by whoever reads or writes them, and mapped into memory where that pays. File objects and addresses
 come and go as one piece of bytes: read to the end before anything is looked at, written when all of it is there.
@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")  # of two letters at least
 
 
 def name_of(place: Any) -> str:
-    """What a place is called in messages, whose ending may tell a format."""
+    """Name a place for messages; the ending may tell a format."""
     if hasattr(place, "read") or hasattr(place, "write"):
         name = getattr(place, "name", None)
         return name if isinstance(name, str) else "<file object>"
@@ -68,7 +68,7 @@ def at_hand(source: Any) -> Any:
 def written_elsewhere(place: Any, mode: str) -> Iterator[IO[Any]]:
     """Open a buffer whose content goes to a file object or to an address when it is complete, and only then."""
     binary = "b" in mode
-    if hasattr(place, "write") and isinstance(place, io.TextIOBase) and binary:
+    if isinstance(place, io.TextIOBase) and binary:
         raise TypeError(f"the file object {place!r} takes text, not bytes: open it in mode 'wb'")
     buffer = io.BytesIO()
     file = buffer if binary else io.TextIOWrapper(buffer, encoding="utf-8", write_through=True)

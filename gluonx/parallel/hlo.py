@@ -1,4 +1,4 @@
-"""What a compiled program computes and sends, read from its text, in which loops say how often they run."""
+"""Operations and collectives of a compiled program, read from its text, in which loops say how often they run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,]*)\]")
 
 @dataclass
 class Read:
-    """What one run of a program does, on one device."""
+    """Cost of one run of a program, on one device."""
 
     flops: float = 0.0
     flops_once: float = 0.0

@@ -115,7 +115,7 @@ def _ending_before_the_compiler() -> Generator[None]:
 
 @dataclass
 class Plan:
-    """What a step needs; bytes are of one chip.
+    """Needs of a training step; bytes are of one chip.
 
     ``repr`` is a table, :meth:`json` the same for programs.
     """
@@ -381,7 +381,7 @@ _LOOPS = (
 
 
 def _advice(made: Plan, is_split: bool) -> list[str]:
-    """What to change where it does not fit."""
+    """Advice for a step that does not fit."""
     if made.fits:
         return []
     found = []

@@ -40,7 +40,7 @@ def digest(text: str) -> str:
 
 @dataclass
 class _Call:
-    """What was said at the n-th call, by rank."""
+    """Statements of the processes at the n-th call, by rank."""
 
     deadline: float
     said: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Server:
         How many processes there are.
     timeout : float
         Seconds that those who have spoken wait for the others.
-    hosts : str
+    host : str
         The interface to listen on; all of them by default.
     """
 

@@ -284,6 +284,10 @@ def test_15411_intermediate_outputs(hybrid, recwarn):
         net.intermediates(x, names=["7"])
     assert not recwarn.list
     assert not net[0]._post_hooks
+    if hybrid:
+        net[0].register_forward_hook(lambda *_: None)
+        with pytest.warns(UserWarning, match="has a Dense with hooks"):  # of a hook of one's own it is still told
+            net(x)
 
 
 def test_15411_a_block_that_is_called_twice_or_never():

@@ -268,3 +268,21 @@ def test_negative_numbers_of_workers_mean_none():
 def test_arguments_that_only_mxnet_needs():
     loader = DataLoader(y, 7, pin_memory=True, pin_device_id=1, try_nopython=True)
     assert len(list(loader)) == 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_epoch_that_began_with_samples_rolled_over_is_resumed(workers):
+    def loader():
+        settings = {"batch_size": 3, "shuffle": True, "last_batch": "rollover"}
+        return DataLoader(list(range(11)), **settings, num_workers=workers, thread_pool=True)
+
+    first = loader()
+    list(first)  # leaves two samples
+    epoch = iter(first)
+    next(epoch), next(epoch)
+    kept = first.state_dict()
+    second = loader()
+    second.load_state_dict(kept)
+    assert len(kept["left"]) == 2
+    assert [b.tolist() for b in second] == [b.tolist() for b in epoch]
+    assert second.state_dict() == first.state_dict()

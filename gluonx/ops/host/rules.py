@@ -40,7 +40,7 @@ class Spec:
 
     @property
     def is_known(self) -> bool:
-        """Whether all lengths are numbers."""
+        """True if all lengths are numbers."""
         return all(isinstance(n, (int, np.integer)) for n in self.shape)
 
     def __repr__(self) -> str:
