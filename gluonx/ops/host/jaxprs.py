@@ -446,7 +446,10 @@ def _while(call: Call) -> Callable[..., Any]:
 def _scan(call: Call) -> Callable[..., Any]:
     params = call.params
     body, length = Block(params["jaxpr"]), params["length"]
-    given, carried = params["num_consts"], params["num_carry"]
+    if "ft_in" in params:  # from jax 0.12 on: trees of constants, carry and rows
+        given, carried = map(len, params["ft_in"].unpack()[:2])
+    else:
+        given, carried = params["num_consts"], params["num_carry"]
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
     stacks = [(out.shape, out.dtype) for out in call.outs[carried:]]
     call.cost, single = length * body.cost, len(call.outs) == 1
