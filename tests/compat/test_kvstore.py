@@ -1,5 +1,6 @@
 """``mx.kv`` within one process, and stores of the user's in a Trainer. Numbers are those of MXNet 2.0."""
 
+import numpy as onp
 import pytest
 
 import gluonx as mx
@@ -197,7 +198,8 @@ def test_a_store_that_updates():
     trainer, weights = trained(Mine())
     assert trainer._on_store
     _, plain = trained("device")
-    assert str(weights) == str(plain)
+    for got, wanted in zip(weights, plain, strict=True):  # of two programs, each of which rounds in its way
+        onp.testing.assert_allclose(got, wanted, rtol=1e-5)
     with pytest.raises(ValueError, match="call step"):
         trainer.update(1)
     with pytest.raises(ValueError, match="call step"):

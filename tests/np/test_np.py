@@ -219,7 +219,8 @@ CASES: dict[str, list] = {
 CASES["alltrue"], CASES["sometrue"], CASES["product"] = CASES["all"], CASES["any"], CASES["prod"]
 CASES["round_"], CASES["row_stack"], CASES["trapz"] = CASES["round"], CASES["vstack"], CASES["trapezoid"]
 CASES["in1d"], CASES["msort"] = [((I, J), {})], [((X,), {})]
-OLD_NAMES = {
+OLD_NAMES = {  # of functions that NumPy has dropped, or drops
+    "fix": onp.trunc,
     "alltrue": onp.all,
     "in1d": lambda a, b: onp.isin(a.ravel(), b),
     "msort": lambda a: onp.sort(a, 0),

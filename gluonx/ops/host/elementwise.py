@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, is_inexact, rule, widened
@@ -94,6 +95,10 @@ def _cbrt(x: Any) -> Any:
     return np.cbrt(x)
 
 
+def _one_minus_square(x: Any) -> Any:
+    return (1 + x) * (1 - x)
+
+
 _WIDE: dict[str, Any] = {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -115,6 +120,7 @@ _WIDE: dict[str, Any] = {
     "cbrt": _cbrt,
     "rsqrt": _rsqrt,
     "logistic": _logistic,
+    "one_minus_square": _one_minus_square,  # the derivative of tanh, from jax 0.12 on
     "atan2": np.arctan2,
 }
 
@@ -437,8 +443,11 @@ def _polygamma(order: Any, x: Any) -> Any:
     return np.where(order == 0, _digamma(x), series)
 
 
+_DIGAMMA_OF_ZERO = np.nan if jax.__version_info__ < (0, 11) else -np.inf  # as XLA has it
+
+
 def _digamma(x: Any) -> Any:
-    return np.where(x == 0, np.nan, _special("psi")(x))
+    return np.where(x == 0, _DIGAMMA_OF_ZERO, _special("psi")(x))
 
 
 def _lgamma(x: Any) -> Any:

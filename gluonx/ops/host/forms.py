@@ -682,6 +682,11 @@ def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return (bits.view(_SINGLE) - _ONE).reshape(shape)
 
 
+def _fused(scale: Any, x: Any, start: Any) -> Any:
+    """``start + scale * x`` of float32, rounded once: as XLA's programs for CPUs compute it."""
+    return (start.astype(np.float64) + scale.astype(np.float64) * x).astype(_SINGLE)
+
+
 def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
     """Return whether a draw is one of float32 by numbers."""
     partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
@@ -699,7 +704,7 @@ def _uniform(words: Any, index: Any, low: Any = _ZERO, high: Any = _ONE, *, size
     if not _is_drawn(size, dtype, low, high):
         return NotImplemented
     low, high = low.astype(_SINGLE), high.astype(_SINGLE)
-    return low + (high - low) * _unit(words, index, _size(size))
+    return _fused(high - low, _unit(words, index, _size(size)), low)
 
 
 @form("random_normal", _drawn)
@@ -709,7 +714,7 @@ def _normal(words: Any, index: Any, loc: Any = _ZERO, scale: Any = _ONE, *, size
     least = np.nextafter(_SINGLE.type(-1), _SINGLE.type(0))
     ends = np.maximum(least, _unit(words, index, _size(size)) * (_ONE - least) + least)
     normal = elementwise.inverse_error(ends) * _SINGLE.type(math.sqrt(2))
-    return loc.astype(_SINGLE) + scale.astype(_SINGLE) * normal
+    return _fused(scale.astype(_SINGLE), normal, loc.astype(_SINGLE))
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------

@@ -215,6 +215,9 @@ class _Flat:
             if inner is None:
                 raise Unsupported(f"{name}: no parameter {_CALLS[name]}")
             return self.called(inner, ins)
+        if name == "call_hi_primitive":  # of jax 0.12: an operation that says itself what it is made of
+            made = params["_prim"]
+            return self.called(jax.make_jaxpr(made.expand)(*made.in_avals), ins)
         if name == "platform_index":
             return [self.place(_spec(eqn.outvars[0].aval), _platform(params["platforms"]))]
         if name == "cond" and ins[0] in self.known:
