@@ -674,7 +674,7 @@ class Trainer(Checked):
             advances,
             lanes,
         )
-        if optimizer.by_index or not optimizer.is_complete():
+        if optimizer.by_index or not optimizer.is_declared():
             key = (id(self), *key)  # what a user's class depends on is not known
             home = self._ops
         else:

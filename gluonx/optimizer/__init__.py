@@ -4,7 +4,16 @@ from gluonx.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
 from gluonx.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
 from gluonx.optimizer.layerwise import LAMB, LANS, LARS
 from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum, Test
-from gluonx.optimizer.optimizer import OptaxOptimizer, Optimizer, Updater, create, from_optax, get_updater, register
+from gluonx.optimizer.optimizer import (
+    OptaxOptimizer,
+    Optimizer,
+    Updater,
+    create,
+    declared,
+    from_optax,
+    get_updater,
+    register,
+)
 from gluonx.optimizer.rules import FlatRule
 
 __all__ = [
@@ -33,6 +42,7 @@ __all__ = [
     "Test",
     "Updater",
     "create",
+    "declared",
     "from_optax",
     "get_updater",
     "register",

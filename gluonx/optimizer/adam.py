@@ -8,23 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import Optimizer, complete, register
-from gluonx.optimizer.rules import Step, clipped, decayed, preprocess, zeros_like_weight
+from gluonx.optimizer.optimizer import Optimizer, declared, register
+from gluonx.optimizer.rules import clipped, decayed, preprocess, zeros_like_weight
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
 
 class _Moments(Optimizer):
-    """Optimizers with the two averages ``mean`` and ``var`` and the settings of them."""
+    """Optimizers with the two averages ``mean`` and ``var``."""
 
     state_names = ("mean", "var")
-    setting_names = ("beta1", "beta2", "epsilon")
-
-    def __init__(self, learning_rate: float | None, beta1: float, beta2: float, epsilon: float, **kwargs: Any) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
 
 
 def _corrected(at: Any, beta1: float, beta2: float) -> Any:
@@ -32,8 +25,8 @@ def _corrected(at: Any, beta1: float, beta2: float) -> Any:
     return at.lr * (jnp.sqrt(bias_correction(beta2, at.t)) / bias_correction(beta1, at.t))
 
 
-@complete
 @register
+@declared
 class Adam(_Moments):
     """Adam. The weight decay joins the gradient, after clipping; epsilon is added to the root.
 
@@ -51,36 +44,28 @@ class Adam(_Moments):
         See `Optimizer`.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        lazy_update: bool = False,
-        use_fused_step: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
-        self.lazy_update = lazy_update
+    learning_rate: float | None = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    lazy_update: bool = False
+    use_fused_step: bool = True
 
     def _updates_lazily(self) -> bool:
         return self.lazy_update
 
-    def _formula(self) -> Step:
-        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            grad = preprocess(weight, grad, at.wd, clip)
-            mean = average(leaves[0], grad, beta1)
-            var = average(leaves[1], jnp.square(grad), beta2)
-            return -_corrected(at, beta1, beta2) * mean / (jnp.sqrt(var) + epsilon), (mean, var)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Divide the average gradient by the root of the average square."""
+        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        grad = preprocess(weight, grad, at.wd, clip)
+        mean = average(leaves[0], grad, beta1)
+        var = average(leaves[1], jnp.square(grad), beta2)
+        return -_corrected(at, beta1, beta2) * mean / (jnp.sqrt(var) + epsilon), (mean, var)
 
 
-@complete
 @register
+@declared
 class AdamW(_Moments):
     """Adam with decoupled weight decay: ``w -= lr * (mean / (sqrt(var) + epsilon) + wd * w)``.
 
@@ -98,38 +83,28 @@ class AdamW(_Moments):
         See `Optimizer`. With ``use_fused_step=False`` the decay is taken from the weight after its Adam step.
     """
 
-    setting_names = (*_Moments.setting_names, "correct_bias")
+    learning_rate: float | None = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    correct_bias: bool = True
+    use_fused_step: bool = True
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-6,
-        correct_bias: bool = True,
-        use_fused_step: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
-        self.correct_bias = correct_bias
-
-    def _formula(self) -> Step:
-        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
-        correct_bias, decay_first = self.correct_bias, self.use_fused_step
-
-        def step(weight, grad, leaves, at):
-            grad = clipped(grad, clip)
-            mean = average(leaves[0], grad, beta1)
-            var = average(leaves[1], jnp.square(grad), beta2)
-            lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
-            change = -lr * mean / (jnp.sqrt(var) + epsilon)
-            return decayed(change, at.wd, weight if decay_first else weight + change, -lr), (mean, var)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Take Adam's step, with the decay beside it."""
+        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        correct_bias, decay_first = settings.correct_bias, settings.use_fused_step
+        grad = clipped(grad, clip)
+        mean = average(leaves[0], grad, beta1)
+        var = average(leaves[1], jnp.square(grad), beta2)
+        lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
+        change = -lr * mean / (jnp.sqrt(var) + epsilon)
+        return decayed(change, at.wd, weight if decay_first else weight + change, -lr), (mean, var)
 
 
-@complete
 @register
+@declared
 class AdaBelief(_Moments):
     """Adam whose second average is that of the squared distance of the gradient from its mean.
 
@@ -147,37 +122,27 @@ class AdaBelief(_Moments):
         See `Optimizer`. The weight decay joins the gradient before clipping.
     """
 
-    setting_names = (*_Moments.setting_names, "correct_bias")
+    learning_rate: float | None = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    correct_bias: bool = True
+    use_fused_step: bool = True
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-6,
-        correct_bias: bool = True,
-        use_fused_step: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
-        self.correct_bias = correct_bias
-
-    def _formula(self) -> Step:
-        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
-        correct_bias = self.correct_bias
-
-        def step(weight, grad, leaves, at):
-            grad = clipped(decayed(grad, at.wd, weight), clip)
-            mean = average(leaves[0], grad, beta1)
-            var = average(leaves[1], jnp.square(grad - mean), beta2) + epsilon
-            lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
-            return -lr * mean / (jnp.sqrt(var) + epsilon), (mean, var)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Take Adam's step, by the distance from the average."""
+        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        correct_bias = settings.correct_bias
+        grad = clipped(decayed(grad, at.wd, weight), clip)
+        mean = average(leaves[0], grad, beta1)
+        var = average(leaves[1], jnp.square(grad - mean), beta2) + epsilon
+        lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
+        return -lr * mean / (jnp.sqrt(var) + epsilon), (mean, var)
 
 
-@complete
 @register
+@declared
 class Adamax(_Moments):
     """Adam with a decaying maximum in place of the second average.
 
@@ -193,31 +158,24 @@ class Adamax(_Moments):
         See `Optimizer`.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.002,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        use_fused_step: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
+    learning_rate: float | None = 0.002
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    use_fused_step: bool = False
 
-    def _formula(self) -> Step:
-        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            grad = preprocess(weight, grad, at.wd, clip)
-            mean = average(leaves[0], grad, beta1)
-            var = jnp.maximum(beta2 * leaves[1], jnp.abs(grad))
-            return -(at.lr / bias_correction(beta1, at.t)) * mean / (var + epsilon), (mean, var)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Divide the average gradient by a maximum that decays."""
+        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        grad = preprocess(weight, grad, at.wd, clip)
+        mean = average(leaves[0], grad, beta1)
+        var = jnp.maximum(beta2 * leaves[1], jnp.abs(grad))
+        return -(at.lr / bias_correction(beta1, at.t)) * mean / (var + epsilon), (mean, var)
 
 
-@complete
 @register
+@declared
 class Nadam(_Moments):
     """Adam with Nesterov momentum and a momentum schedule.
 
@@ -240,40 +198,32 @@ class Nadam(_Moments):
 
     by_element = False  # one schedule a parameter
     state_names = ("mean", "var", "schedule")
-    setting_names = (*_Moments.setting_names, "schedule_decay")
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        schedule_decay: float = 0.004,
-        use_fused_step: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_fused_step=use_fused_step, **kwargs)
-        self.schedule_decay = schedule_decay
+    learning_rate: float | None = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    schedule_decay: float = 0.004
+    use_fused_step: bool = False
 
     def _states(self) -> dict[str, Any]:
         like = zeros_like_weight()
         return {"mean": like, "var": like, "schedule": lambda weight: np.ones((), np.float32)}
 
-    def _formula(self) -> Step:
-        beta1, beta2, epsilon, clip = self.beta1, self.beta2, self.epsilon, self.clip_gradient
-        decay = self.schedule_decay
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Take Adam's step from where the momentum leads."""
+        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        decay = settings.schedule_decay
 
         def momentum(t):
             return beta1 * (1.0 - 0.5 * jnp.exp2(np.log2(0.96) * decay * t))
 
-        def step(weight, grad, leaves, at):
-            grad = preprocess(weight, grad, at.wd, clip)
-            now, after = momentum(at.t), momentum(at.t + 1.0)
-            schedule = leaves[2] * now
-            mean = average(leaves[0], grad, beta1)
-            var = average(leaves[1], jnp.square(grad), beta2)
-            ahead = after * mean / (1.0 - schedule * after) + (1.0 - now) * grad / (1.0 - schedule)
-            root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
-            return -at.lr * ahead / root, (mean, var, schedule)
-
-        return step
+        grad = preprocess(weight, grad, at.wd, clip)
+        now, after = momentum(at.t), momentum(at.t + 1.0)
+        schedule = leaves[2] * now
+        mean = average(leaves[0], grad, beta1)
+        var = average(leaves[1], jnp.square(grad), beta2)
+        ahead = after * mean / (1.0 - schedule * after) + (1.0 - now) * grad / (1.0 - schedule)
+        root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
+        return -at.lr * ahead / root, (mean, var, schedule)

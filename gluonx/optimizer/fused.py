@@ -239,7 +239,7 @@ class Units:
             ]
 
     def _by_element(self, optimizer: Optimizer) -> bool:
-        return optimizer.by_element and optimizer.is_complete()
+        return optimizer.by_element and optimizer.is_declared()
 
 
 def _others_train(param: Any, numbers: Sequence[int | None]) -> bool:

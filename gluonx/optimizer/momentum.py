@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from gluonx.optimizer.optimizer import Optimizer, complete, register
-from gluonx.optimizer.rules import Step, preprocess, zeros_like_weight
+from gluonx.optimizer.optimizer import Optimizer, declared, register
+from gluonx.optimizer.rules import preprocess, zeros_like_weight
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
@@ -16,7 +16,6 @@ __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
 class _Momentum(Optimizer):
     """Optimizers whose one state, the momentum, exists unless its factor is 0."""
 
-    setting_names = ("momentum",)
     momentum: float
 
     def _states(self) -> dict[str, Any]:
@@ -28,8 +27,8 @@ class _Momentum(Optimizer):
         return tuple(self._states())
 
 
-@complete
 @register
+@declared
 class SGD(_Momentum):
     """Stochastic gradient descent with momentum: ``m = momentum * m - lr * (g + wd * w)``, ``w += m``.
 
@@ -45,43 +44,28 @@ class SGD(_Momentum):
         See `Optimizer`.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.1,
-        momentum: float = 0.0,
-        lazy_update: bool = False,
-        multi_precision: bool = False,
-        use_fused_step: bool = True,
-        aggregate_num: int = 1,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            multi_precision=multi_precision,
-            use_fused_step=use_fused_step,
-            aggregate_num=aggregate_num,
-            **kwargs,
-        )
-        self.momentum = momentum
-        self.lazy_update = lazy_update
+    learning_rate: float | None = 0.1
+    momentum: float = 0.0
+    lazy_update: bool = False
+    multi_precision: bool = False
+    use_fused_step: bool = True
+    aggregate_num: int = 1
 
     def _updates_lazily(self) -> bool:
         return self.lazy_update
 
-    def _formula(self) -> Step:
-        momentum, clip = self.momentum, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            change = -at.lr * preprocess(weight, grad, at.wd, clip)
-            if leaves:
-                change = momentum * leaves[0] + change
-            return change, (change,) * len(leaves)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Average the descent with what is left of the last change."""
+        momentum, clip = settings.momentum, settings.clip_gradient
+        change = -at.lr * preprocess(weight, grad, at.wd, clip)
+        if leaves:
+            change = momentum * leaves[0] + change
+        return change, (change,) * len(leaves)
 
 
-@complete
 @register
+@declared
 class NAG(_Momentum):
     """Nesterov's accelerated gradient: SGD that looks one momentum step ahead.
 
@@ -95,34 +79,24 @@ class NAG(_Momentum):
         See `Optimizer`.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.1,
-        momentum: float = 0.9,
-        multi_precision: bool = False,
-        use_fused_step: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            learning_rate=learning_rate, multi_precision=multi_precision, use_fused_step=use_fused_step, **kwargs
-        )
-        self.momentum = momentum
+    learning_rate: float | None = 0.1
+    momentum: float = 0.9
+    multi_precision: bool = False
+    use_fused_step: bool = True
 
-    def _formula(self) -> Step:
-        momentum, clip = self.momentum, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            descent = -at.lr * preprocess(weight, grad, at.wd, clip)
-            if not leaves:
-                return descent, ()
-            velocity = momentum * leaves[0] + descent
-            return momentum * velocity + descent, (velocity,)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Go on by the new velocity before it is reached."""
+        momentum, clip = settings.momentum, settings.clip_gradient
+        descent = -at.lr * preprocess(weight, grad, at.wd, clip)
+        if not leaves:
+            return descent, ()
+        velocity = momentum * leaves[0] + descent
+        return momentum * velocity + descent, (velocity,)
 
 
-@complete
 @register
+@declared
 class Signum(_Momentum):
     """Step by the sign of the (averaged) gradient.
 
@@ -138,35 +112,24 @@ class Signum(_Momentum):
         See `Optimizer`.
     """
 
-    setting_names = ("momentum", "wd_lh")
+    learning_rate: float | None = 0.01
+    momentum: float = 0.9
+    wd_lh: float = 0.0
+    use_fused_step: bool = True
 
-    def __init__(
-        self,
-        learning_rate: float | None = 0.01,
-        momentum: float = 0.9,
-        wd_lh: float = 0.0,
-        use_fused_step: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
-        self.momentum = momentum
-        self.wd_lh = wd_lh
-
-    def _formula(self) -> Step:
-        momentum, wd_lh, clip = self.momentum, self.wd_lh, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            if not leaves:
-                return -at.lr * ((at.wd + wd_lh) * weight + jnp.sign(grad)), ()
-            grad = preprocess(weight, grad, at.wd, clip)
-            mean = momentum * leaves[0] - (1.0 - momentum) * grad
-            return at.lr * (jnp.sign(mean) - wd_lh * weight), (mean,)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Take the sign of the gradient, or of its average."""
+        momentum, wd_lh, clip = settings.momentum, settings.wd_lh, settings.clip_gradient
+        if not leaves:
+            return -at.lr * ((at.wd + wd_lh) * weight + jnp.sign(grad)), ()
+        grad = preprocess(weight, grad, at.wd, clip)
+        mean = momentum * leaves[0] - (1.0 - momentum) * grad
+        return at.lr * (jnp.sign(mean) - wd_lh * weight), (mean,)
 
 
-@complete
 @register
+@declared
 class DCASGD(_Momentum):
     """Delay-compensated SGD, for gradients that belong to older weights.
 
@@ -182,39 +145,28 @@ class DCASGD(_Momentum):
         See `Optimizer`.
     """
 
-    setting_names = ("momentum", "lamda")
-
-    def __init__(
-        self,
-        learning_rate: float | None = 0.1,
-        momentum: float = 0.0,
-        lamda: float = 0.04,
-        use_fused_step: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
-        self.momentum = momentum
-        self.lamda = lamda
+    learning_rate: float | None = 0.1
+    momentum: float = 0.0
+    lamda: float = 0.04
+    use_fused_step: bool = False
 
     def _states(self) -> dict[str, Any]:
         return {**super()._states(), "previous_weight": lambda weight: jnp.array(weight, copy=True)}
 
-    def _formula(self) -> Step:
-        momentum, lamda, clip = self.momentum, self.lamda, self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            *velocity, previous = leaves
-            grad = preprocess(weight, grad, at.wd, clip)
-            change = -at.lr * (grad + lamda * grad * grad * (weight - previous))
-            if velocity:
-                change = momentum * velocity[0] + change
-            return change, (*[change] * len(velocity), weight)
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Correct the gradient by how far the weight has moved since."""
+        momentum, lamda, clip = settings.momentum, settings.lamda, settings.clip_gradient
+        *velocity, previous = leaves
+        grad = preprocess(weight, grad, at.wd, clip)
+        change = -at.lr * (grad + lamda * grad * grad * (weight - previous))
+        if velocity:
+            change = momentum * velocity[0] + change
+        return change, (*[change] * len(velocity), weight)
 
 
-@complete
 @register
+@declared
 class Test(Optimizer):
     """Plain gradient descent, for tests of what surrounds an optimizer: no momentum, no clipping.
 
@@ -227,15 +179,14 @@ class Test(Optimizer):
     def _states(self) -> dict[str, Any]:
         return {"zeros": zeros_like_weight()}
 
-    def _formula(self) -> Step:
-        def step(weight, grad, leaves, at):
-            return -at.lr * (grad + at.wd * weight), leaves
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Follow the gradient."""
+        return -at.lr * (grad + at.wd * weight), leaves
 
-        return step
 
-
-@complete
 @register
+@declared
 class SGLD(Optimizer):
     """Stochastic gradient Langevin dynamics: half a gradient step, and normal noise of variance ``lr``.
 
@@ -253,14 +204,12 @@ class SGLD(Optimizer):
     by_element = False  # one stream of noise a parameter
     draws = True
 
-    def __init__(self, learning_rate: float | None = 0.1, use_fused_step: bool = False, **kwargs: Any) -> None:
-        super().__init__(learning_rate=learning_rate, use_fused_step=use_fused_step, **kwargs)
+    learning_rate: float | None = 0.1
+    use_fused_step: bool = False
 
-    def _formula(self) -> Step:
-        clip = self.clip_gradient
-
-        def step(weight, grad, leaves, at):
-            noise = jnp.sqrt(at.lr) * jax.random.normal(at.key, weight.shape, weight.dtype)
-            return noise - 0.5 * at.lr * preprocess(weight, grad, at.wd, clip), leaves
-
-        return step
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Go half a step down and add noise."""
+        clip = settings.clip_gradient
+        noise = jnp.sqrt(at.lr) * jax.random.normal(at.key, weight.shape, weight.dtype)
+        return noise - 0.5 * at.lr * preprocess(weight, grad, at.wd, clip), leaves

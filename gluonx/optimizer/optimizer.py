@@ -5,13 +5,15 @@ the numbers of a step (`Optimizer.hyper`): the learning rate after scheduler and
 gradient scale and how often each parameter was updated. Whoever trains keeps weights and states: the Trainer in one
 compiled program, an `Updater` one parameter at a time.
 
-A class of the family gives the names of its states, the names of its settings and the formula, all as data:
-`state_names`, `setting_names` and `_formula`. A user's optimizer may instead override `create_state` and `step` with
-imperative code on ndarrays, as in MXNet; then `rule` is None and the Trainer runs `step`.
+A class of the family is data: its fields are its settings (`declared`), `state_names` are its states, and its `formula`
+is a function of both and of a gradient. A formula sees no more than the settings, which are what programs are known by:
+none can be forgotten there. A user's optimizer may instead override `create_state` and `step` with imperative code on
+ndarrays, as in MXNet; then `rule` is None and the Trainer runs `step`.
 """
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import io
@@ -19,7 +21,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +32,15 @@ from gluonx.arguments import refuse
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
-from gluonx.optimizer.rules import FlatRule, Step, StepNumbers, per_parameter, with_master_weights, zeros_like_weight
+from gluonx.optimizer.rules import (
+    At,
+    FlatRule,
+    Step,
+    StepNumbers,
+    per_parameter,
+    with_master_weights,
+    zeros_like_weight,
+)
 
 if TYPE_CHECKING:
     import optax
@@ -41,8 +51,8 @@ __all__ = [
     "OptaxOptimizer",
     "Optimizer",
     "Updater",
-    "complete",
     "create",
+    "declared",
     "from_optax",
     "get_updater",
     "make_state",
@@ -72,17 +82,93 @@ def _settings(cls: type) -> list[str]:
     return list(found)
 
 
-def complete(cls: Class) -> Class:
-    """Mark a class of optimizers whose settings tell all that its formula depends on; no array's lengths, above all.
+@dataclass_transform(kw_only_default=False, eq_default=False)
+def declared(cls: Class) -> Class:
+    """Make the annotated fields of a class of optimizers its settings; a decorator.
 
-    Equal ones then share an operator, in other Trainers too, and updates by hand one program for all shapes. It holds
-    for this very class: of what a user derives from it, or writes alone, nobody knows that.
+    The constructor takes them in their order, and all that `Optimizer` takes as keywords. A method ``__post_init__``
+    runs at its end, as that of a dataclass. Without fields of its own a class keeps its base's constructor.
+
+    The formula of such a class must not look at the lengths of arrays: equal optimizers share an operator, in other
+    Trainers too, and updates by hand one program for all shapes. A class that is derived from it is not declared yet.
+
+    Examples
+    --------
+    >>> @declared
+    ... class Sign(Optimizer):
+    ...     learning_rate: float = 0.01
+    ...     least: float = 0.0
+    ...
+    ...     @classmethod
+    ...     def formula(cls, settings, weight, grad, leaves, at):
+    ...         return -at.lr * jnp.sign(grad) * (abs(grad) > settings.least), ()
+    >>> Sign(0.1, least=0.5, wd=0.01)
+    Sign(learning_rate=0.1, least=0.5, wd=0.01)
     """
-    cls._complete = cls
+    fields = {name: vars(cls).get(name, inspect.Parameter.empty) for name in inspect.get_annotations(cls)}
+    if fields:
+        cls.setting_names = tuple(name for name in fields if name not in _OF_ALL)
+        cls.__init__ = _constructor(cls, fields)
+        if "learning_rate" in fields:
+            del cls.learning_rate  # the base's property
+    cls._declared = cls
     return cls
 
 
-class Optimizer:
+def _constructor(cls: type[Optimizer], fields: dict[str, Any]) -> Callable[..., None]:
+    kinds = inspect.Parameter
+    signature = inspect.Signature(
+        [
+            kinds("self", kinds.POSITIONAL_OR_KEYWORD),
+            *[
+                kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default, annotation=inspect.get_annotations(cls)[name])
+                for name, default in fields.items()
+            ],
+            kinds("kwargs", kinds.VAR_KEYWORD),
+        ]
+    )
+
+    def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        _, *values, more = bound.arguments.values()
+        given = dict(zip(fields, values, strict=True))
+        Optimizer.__init__(self, **{name: value for name, value in given.items() if name in _OF_ALL}, **more)
+        for name in cls.setting_names:
+            setattr(self, name, given[name])
+        self.__post_init__()
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    return __init__
+
+
+if TYPE_CHECKING:
+
+    @dataclass_transform(kw_only_default=True, eq_default=False)
+    def _keywords(cls: type) -> type: ...
+
+    @_keywords
+    class _Keywords:
+        """What every declared class takes as keywords, for editors and type checkers."""
+
+        rescale_grad: float = 1.0
+        param_idx2name: Any = None
+        wd: float = 0.0
+        clip_gradient: float | None = None
+        learning_rate: Any = None
+        lr_scheduler: LRScheduler | None = None
+        begin_num_update: int = 0
+        multi_precision: bool = False
+        param_dict: Any = None
+        aggregate_num: Any = None
+        use_fused_step: bool | None = None
+
+else:
+    _Keywords = object
+
+
+class Optimizer(_Keywords):
     """Base of all optimizers.
 
     Parameters
@@ -118,16 +204,17 @@ class Optimizer:
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
     state_names: ClassVar[tuple[str, ...]] = ()
-    setting_names: ClassVar[tuple[str, ...]] = ()
+    setting_names: ClassVar[tuple[str, ...]] = ()  # the fields of a declared class
+    derived_names: ClassVar[tuple[str, ...]] = ()  # properties that a formula looks at beside them
     by_index: ClassVar[bool] = False
-    _complete: ClassVar[type | None] = None
+    _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
     by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
 
     @classmethod
-    def is_complete(cls) -> bool:
-        """Return whether this very class was marked by :func:`complete`."""
-        return cls._complete is cls
+    def is_declared(cls) -> bool:
+        """Return whether this very class was :func:`declared`."""
+        return cls._declared is cls
 
     def __init__(
         self,
@@ -170,6 +257,9 @@ class Optimizer:
             0,
         )  # counts that are all equal: of whom, and what
         self._ordered: tuple[Any, list[Any]] = (None, [])
+
+    def __post_init__(self) -> None:
+        """Look at the settings when the constructor of a declared class has set them."""
 
     def _overwrite_base_lr(self, learning_rate: float | None) -> None:
         scheduler: Any = self.lr_scheduler  # any callable of a count; only some have a base_lr
@@ -214,10 +304,14 @@ class Optimizer:
 
     # ------------------------------------------------------------- learning rate, multipliers
 
-    @property
-    def learning_rate(self) -> Any:
-        """The learning rate now: the scheduler's for the present update count, else the one that was set."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+    if TYPE_CHECKING:
+        learning_rate: Any  # given to the constructor as a number
+    else:
+
+        @property
+        def learning_rate(self) -> Any:
+            """The learning rate now: the scheduler's for the present update count, else the one that was set."""
+            return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def _rate(self) -> Any:
         """The factor that a rule gets as its learning rate, before multipliers."""
@@ -288,12 +382,38 @@ class Optimizer:
 
     # ------------------------------------------------------------- the rule and its numbers
 
-    def _formula(self) -> Step:
-        """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
+    @classmethod
+    def formula(
+        cls, settings: Any, weight: Any, grad: Any, leaves: tuple[Any, ...], at: At
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Compute the change of one weight, and its new states.
+
+        Parameters
+        ----------
+        settings : tuple with names
+            The fields of the class, `derived_names`, and ``clip_gradient``, ``multi_precision``, ``use_fused_step``.
+        weight, grad : jax.Array
+            Of one shape, in float32 or wider; the gradient is rescaled.
+        leaves : tuple of jax.Array
+            The states, in the order of `state_names`.
+        at : At
+            The numbers of the step.
+
+        Returns
+        -------
+        tuple of (jax.Array, tuple of jax.Array)
+            What is to be added to the weight, and the states.
+        """
         raise NotImplementedError(
-            f"{type(self).__name__} has no update formula. Override step(indices, weights, grads, states), "
+            f"{cls.__name__} has no update formula. Override step(indices, weights, grads, states), "
             "or use one of gluonx.optimizer.Optimizer.opt_registry."
         )
+
+    def _formula(self) -> Step:
+        """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
+        names = self._names()
+        record = collections.namedtuple("Settings", names)
+        return functools.partial(type(self).formula, record(*_reader(names)(self)))
 
     def _states(self) -> dict[str, Any]:
         """Say how each state of a weight begins: zeros like the weight unless a class says otherwise."""
@@ -303,9 +423,13 @@ class Optimizer:
         """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
         return False
 
+    @classmethod
+    def _names(cls) -> tuple[str, ...]:
+        return (*cls.setting_names, *cls.derived_names, *_OF_FORMULAS)
+
     def _settings(self) -> tuple[Any, ...]:
         """All that a rule is closed over; equal settings give the same rule."""
-        return (*_reader(tuple(self.setting_names))(self), self._updates_lazily())
+        return (*_reader(self._names())(self), self._updates_lazily())
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
         """Give the pure update rule for the present settings.
@@ -349,7 +473,7 @@ class Optimizer:
     def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
         """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
         tx = self._make_rule(indices, False)
-        if not self.is_complete() or not getattr(tx.init, "by_parameter", False):
+        if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
         key = ("by hand", tx, len(weights))
         found = self._rules.get(key)
@@ -473,8 +597,12 @@ def _takes_one(update: Any) -> bool:
 
 @functools.cache
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads the settings `names` of an optimizer and those that all have; it runs at each step."""
-    return attrgetter(*names, "clip_gradient", "multi_precision", "use_fused_step")
+    """Return what reads settings of an optimizer; it runs at each step."""
+    return attrgetter(*names)
+
+
+_OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")  # settings of all, which formulas may read
+_OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
 def _all_equal(values: list[Any]) -> bool:
@@ -688,7 +816,7 @@ def from_optax(tx: optax.GradientTransformation, **settings: Any) -> OptaxOptimi
     return OptaxOptimizer(tx, **settings)
 
 
-@complete
+@declared
 class OptaxOptimizer(Optimizer):
     """An Optimizer whose rule is an optax transformation; see `from_optax`."""
 

@@ -107,11 +107,9 @@ def test_new_shapes_trace_nothing(traced: list[str]) -> None:
 
 def test_a_formula_that_looks_at_lengths_is_traced_for_each_shape() -> None:
     class Fitted(optimizer.Optimizer):
-        def _formula(self) -> Any:
-            def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-                return -at.lr * grad * (2.0 if weight.shape == (4,) else 1.0), leaves
-
-            return step
+        @classmethod
+        def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+            return -at.lr * grad * (2.0 if weight.shape == (4,) else 1.0), leaves
 
     for n, change in ((3, 0.5), (4, 1.0)):
         weight = np.ones((n,))

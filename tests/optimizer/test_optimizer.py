@@ -1,6 +1,7 @@
 """Optimizers: their rules against MXNet's numbers and optax's, the flat interface, settings, counts and errors."""
 
 import copy
+import inspect
 import re
 import sys
 
@@ -414,7 +415,7 @@ def test_defaults_and_registry():
     assert optimizer.Optimizer().lr == 0.01
     sgd = optimizer.SGD()
     assert optimizer.create(sgd, param_dict={0: None}) is sgd and sgd.param_dict == {0: None}
-    assert repr(optimizer.SGD(0.1, momentum=0.9)) == "SGD(learning_rate=0.1, momentum=0.9, wd=0.0)"
+    assert repr(optimizer.SGD(0.1, momentum=0.9)) == "SGD(learning_rate=0.1, momentum=0.9, lazy_update=False, wd=0.0)"
     assert optimizer.RMSProp(centered=True).state_names == ("mean", "var", "momentum")
 
 
@@ -470,10 +471,60 @@ def test_an_imperative_optimizer_has_no_rule():
     assert weight.tolist() == [0.5, 0.5] and own.num_update == 1
 
 
+@pytest.mark.parametrize("name", sorted(optimizer.Optimizer.opt_registry))
+def test_no_setting_is_forgotten_by_the_rules(name):
+    """A rule is known by all that its formula can see: each setting, changed, gives another rule."""
+    opt = optimizer.create(name)
+    seen = {opt.rule([0])}
+    for setting in (*opt.setting_names, "clip_gradient", "multi_precision", "use_fused_step"):
+        value = getattr(opt, setting)
+        setattr(opt, setting, not value if isinstance(value, bool) else (value or 0) + 0.125)
+        assert opt.rule([0]) not in seen, setting
+        seen.add(opt.rule([0]))
+    assert set(opt._formula().args[0]._fields) >= set(opt.setting_names)
+
+
+def test_the_fields_of_a_declared_class_are_its_settings():
+    @optimizer.declared
+    class Sign(optimizer.Optimizer):
+        learning_rate: float = 0.5
+        least: float = 0.0
+        state_names = ()
+
+        def __post_init__(self):
+            if self.least < 0:
+                raise ValueError("least")
+
+        @classmethod
+        def formula(cls, settings, weight, grad, leaves, at):
+            return -at.lr * jnp.sign(grad) * (abs(grad) > settings.least), ()
+
+    opt = Sign(least=0.25, wd=0.5)
+    assert repr(opt) == "Sign(learning_rate=0.5, least=0.25, wd=0.5)" and opt.rule() is opt.rule()
+    weight, grad = gluonx.np.array([1.0, 1.0]), gluonx.np.array([0.125, 2.0])
+    opt.update([0], [weight], [grad], [None])
+    assert weight.tolist() == [1.0, 0.5]
+    opt.least = 0.0  # no program of before runs
+    opt.update([0], [weight], [grad], [None])
+    assert weight.tolist() == [0.5, 0.0]
+    assert list(inspect.signature(Sign).parameters) == ["learning_rate", "least", "kwargs"]
+    with pytest.raises(ValueError, match="least"):
+        Sign(0.1, -1)
+    with pytest.raises(TypeError, match="leest"):
+        Sign(0.1, leest=1)
+
+    class Derived(Sign):
+        def __init__(self, **kwargs):
+            super().__init__(0.125, **kwargs)
+
+    assert Derived.is_declared() is False and Derived(least=2.0).least == 2.0 and Derived().learning_rate == 0.125
+
+
 def test_own_optimizer_by_formula():
     class Sign(optimizer.Optimizer):
-        def _formula(self):
-            return lambda weight, grad, leaves, at: (-at.lr * jnp.sign(grad), ())
+        @classmethod
+        def formula(cls, settings, weight, grad, leaves, at):
+            return -at.lr * jnp.sign(grad), ()
 
     weights = (jnp.ones(2),)
     rule = Sign(learning_rate=0.5).flat_rule(weights)

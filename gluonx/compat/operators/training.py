@@ -15,7 +15,7 @@ import numpy as onp
 from gluonx import loss, metric, ops, optimizer
 from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import complete
+from gluonx.optimizer.optimizer import declared
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
 __all__ = ["LOSSES", "METRICS", "OPTIMIZERS", "use_legacy_registries"]
@@ -40,20 +40,15 @@ def _optimizer(klass: type, defaults: dict[str, Any] | None = None, renamed: dic
 def _clips_decay(klass: Any) -> type:
     """`klass` as MXNet 1 computed it: the gradient is clipped when the weight decay has been added."""
 
-    def formula(self: Any) -> Any:
-        bound, self.clip_gradient = self.clip_gradient, None
-        try:
-            inner = klass._formula(self)
-        finally:
-            self.clip_gradient = bound
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            return inner(weight, clipped(decayed(grad, at.wd, weight), bound), leaves, at._replace(wd=0.0))
-
-        return step
+    def formula(cls: Any, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        grad = clipped(decayed(grad, at.wd, weight), settings.clip_gradient)
+        return super(made, cls).formula(
+            settings._replace(clip_gradient=None), weight, grad, leaves, at._replace(wd=0.0)
+        )
 
     docs = f"`gluonx.optimizer.{klass.__name__}`; it clips gradients with the weight decay in them, as in MXNet 1."
-    return type(klass.__name__, (klass,), {"_formula": formula, "__doc__": docs})
+    made: Any = type(klass.__name__, (klass,), {"formula": classmethod(formula), "__doc__": docs})
+    return made
 
 
 class _NAG(optimizer.NAG):
@@ -62,17 +57,13 @@ class _NAG(optimizer.NAG):
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum=momentum, **{"learning_rate": None, **kwargs})
 
-    def _formula(self) -> Any:
-        momentum, clip, inner = self.momentum, self.clip_gradient, super()._formula()
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            change, new = inner(weight, grad, leaves, at)
-            if leaves:
-                velocity = momentum * leaves[0] - at.lr * preprocess(weight + change, grad, at.wd, clip)
-                new = (velocity,)
-            return change, new
-
-        return step
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        change, new = super().formula(settings, weight, grad, leaves, at)
+        if leaves:
+            descent = at.lr * preprocess(weight + change, grad, at.wd, settings.clip_gradient)
+            new = (settings.momentum * leaves[0] - descent,)
+        return change, new
 
 
 class _DCASGD(optimizer.DCASGD):
@@ -81,31 +72,23 @@ class _DCASGD(optimizer.DCASGD):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"learning_rate": None, **kwargs})
 
-    def _formula(self) -> Any:
-        inner = super()._formula()
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            if len(leaves) > 1:
-                return inner(weight, grad, leaves, at)  # MXNet 1 refuses a momentum here
-            change, new = inner(weight, grad, leaves, at._replace(wd=0.0))
-            return decayed(change, at.wd, weight, -at.lr), new
-
-        return step
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        if len(leaves) > 1:
+            return super().formula(settings, weight, grad, leaves, at)  # MXNet 1 refuses a momentum here
+        change, new = super().formula(settings, weight, grad, leaves, at._replace(wd=0.0))
+        return decayed(change, at.wd, weight, -at.lr), new
 
 
 @_clips_decay
 class _Adamax(optimizer.Adamax):
     """Adamax as MXNet 1 computed it: nothing is added to the maximum that it divides by."""
 
-    def _formula(self) -> Any:
-        beta1, beta2 = self.beta1, self.beta2
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            mean = average(leaves[0], grad, beta1)
-            top = jnp.maximum(beta2 * leaves[1], jnp.abs(grad))
-            return -(at.lr / bias_correction(beta1, at.t)) * mean / top, (mean, top)
-
-        return step
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        mean = average(leaves[0], grad, settings.beta1)
+        top = jnp.maximum(settings.beta2 * leaves[1], jnp.abs(grad))
+        return -(at.lr / bias_correction(settings.beta1, at.t)) * mean / top, (mean, top)
 
 
 class _AdaGrad(optimizer.AdaGrad):
@@ -114,15 +97,11 @@ class _AdaGrad(optimizer.AdaGrad):
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
 
-    def _formula(self) -> Any:
-        epsilon, clip = self.epsilon, self.clip_gradient
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            grad = preprocess(weight, grad, jnp.zeros_like(at.wd), clip)
-            history = leaves[0] + jnp.square(grad)
-            return -at.lr * (grad / jnp.sqrt(history + epsilon) + weight * at.wd), (history,)
-
-        return step
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
+        history = leaves[0] + jnp.square(grad)
+        return -at.lr * (grad / jnp.sqrt(history + settings.epsilon) + weight * at.wd), (history,)
 
 
 class _AdaDelta(optimizer.AdaDelta):
@@ -131,17 +110,14 @@ class _AdaDelta(optimizer.AdaDelta):
     def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(rho=rho, epsilon=epsilon, **{"learning_rate": None, **kwargs})
 
-    def _formula(self) -> Any:
-        rho, epsilon, clip = self.rho, self.epsilon, self.clip_gradient
-
-        def step(weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
-            grad = preprocess(weight, grad, jnp.zeros_like(at.wd), clip)
-            of_grad = average(leaves[0], jnp.square(grad), rho)
-            change = jnp.sqrt(leaves[1] + epsilon) / jnp.sqrt(of_grad + epsilon) * grad
-            of_change = average(leaves[1], jnp.square(change), rho)
-            return -(change + at.wd * weight), (of_grad, of_change)
-
-        return step
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        rho, epsilon = settings.rho, settings.epsilon
+        grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
+        of_grad = average(leaves[0], jnp.square(grad), rho)
+        change = jnp.sqrt(leaves[1] + epsilon) / jnp.sqrt(of_grad + epsilon) * grad
+        of_change = average(leaves[1], jnp.square(change), rho)
+        return -(change + at.wd * weight), (of_grad, of_change)
 
 
 @_clips_decay
@@ -151,14 +127,10 @@ class _RMSProp(optimizer.RMSProp):
     def __init__(self, learning_rate: float = 0.001, gamma1: float = 0.9, gamma2: float = 0.9, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, **{"rho": gamma1, "momentum": gamma2, **kwargs})
 
-    def _plain(self) -> Any:
-        rho, epsilon = self.rho, self.epsilon
-
-        def change(grad: Any, leaves: Any, at: Any) -> Any:
-            var = average(leaves[0], jnp.square(grad), rho)
-            return -at.lr * grad / jnp.sqrt(var + epsilon), (var,)
-
-        return change
+    @classmethod
+    def _plain(cls, settings: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        var = average(leaves[0], jnp.square(grad), settings.rho)
+        return -at.lr * grad / jnp.sqrt(var + settings.epsilon), (var,)
 
 
 for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD):
@@ -181,7 +153,7 @@ OPTIMIZERS: dict[str, type] = {
     "GroupAdaGrad": _optimizer(optimizer.GroupAdaGrad, {**_NO_RATE, "epsilon": 1e-5}, {"eps": "epsilon"}),
 }
 for _klass in OPTIMIZERS.values():
-    complete(_klass)
+    declared(_klass)
 
 # -- metrics ----------------------------------------------------------------------------------------------------------
 

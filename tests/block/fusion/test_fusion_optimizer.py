@@ -176,8 +176,9 @@ def test_an_imperative_optimizer_sees_the_pieces():
 class OwnFormula(optimizer.SGD):
     """A user's formula, of which nobody knows that it works by element."""
 
-    def _formula(self):
-        return lambda weight, grad, leaves, at: (-at.lr * grad / (1 + abs(weight).max()), leaves)
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        return -at.lr * grad / (1 + abs(weight).max()), leaves
 
 
 def test_a_formula_of_a_user_sees_the_pieces():
