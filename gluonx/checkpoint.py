@@ -119,7 +119,7 @@ class Checkpoints:
         if latest is not None and step <= latest:
             raise ArgumentError(f"save({step}): there is a checkpoint of step {latest} in {self.folder} already")
         roll.agree(("save", step), f"the checkpoint of step {step}")
-        params = {name: param.data()._read() for name, param in _ready(self.net).items()}
+        params = {name: param.data()._read() for name, param in _parameters(self.net, computed=True).items()}
         arrays = {"params": params}
         if self.trainer is not None:
             states, described = self.trainer._kept_for_checkpoint()
@@ -202,7 +202,7 @@ class Checkpoints:
         if there is None:
             raise FormatError("it has no arrays")
         params = _by_name(there["params"])
-        own = _initialized(self.net)
+        own = _parameters(self.net, computed=False)
         problems = _differences(
             "parameter",
             {n: (p.shape, p.dtype, p._admits(params[n].shape) if n in params else False) for n, p in own.items()},
@@ -245,7 +245,7 @@ class Checkpoints:
         return param._place(param._device, shape) if shape == weight else None
 
     def _take(self, values: dict[str, dict[str, Any]], rest: Mapping[str, Any]) -> None:
-        own = _initialized(self.net)
+        own = _parameters(self.net, computed=False)
         for name, value in values["params"].items():
             own[name].set_data(new_handle(value))
         if self.trainer is not None:
@@ -255,18 +255,13 @@ class Checkpoints:
         prng.set_state(rest["random"])
 
 
-def _ready(net: Block) -> dict[str, Any]:
+def _parameters(net: Block, computed: bool) -> dict[str, Any]:
+    """Return the parameters by name, each once; an error unless they are initialized, or even `computed`."""
     found: dict[int, tuple[str, Any]] = {}
     for name, param in net.collect_params(fused=False).items():
-        param._require_ready()
-        found.setdefault(id(param), (name, param))
-    return dict(found.values())
-
-
-def _initialized(net: Block) -> dict[str, Any]:
-    found: dict[int, tuple[str, Any]] = {}
-    for name, param in net.collect_params(fused=False).items():
-        if param._handle is None:
+        if computed:
+            param._require_ready()
+        elif param._handle is None:
             raise UninitializedError(f"Parameter '{param._path}' has not been initialized; call net.initialize() first")
         found.setdefault(id(param), (name, param))
     return dict(found.values())
