@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from gluonx.block.parameter import Parameter
+from gluonx.block.structure import is_complete
 from gluonx.deferred.core import Tracer, at_once, current_state, new_handle, set_state
 from gluonx.deferred.shapes import Zeros
 from gluonx.device import device_of
@@ -50,24 +51,42 @@ def ready_params(block: Block) -> dict[str, Parameter]:
     return dict(found.values())
 
 
-def hollow(block: Block) -> Block:
-    """Return a copy of `block` whose parameters have shapes and hold no arrays."""
-    params = list(ready_params(block).values())
-    memo: dict[int, Any] = {id(param): _emptied(param) for param in params}
+def hollow(block: Block, *inputs: Any) -> Block:
+    """Return a copy of `block` whose parameters have shapes and hold no arrays.
+
+    Parameters
+    ----------
+    block : Block
+    *inputs : object with shape and dtype
+        What the forward takes, for a block of which some parameters have no value yet: their shapes are found by it.
+
+    Raises
+    ------
+    UninitializedError, DeferredInitializationError
+        Without `inputs`, if a parameter has no value; with them, if they do not tell its shape.
+    """
+    params = list((block.collect_params(fused=False) if inputs else ready_params(block)).values())
+    memo: dict[int, Any] = {id(param): _bare(param) for param in params}
     twins = [memo[id(param)] for param in params]
+    if not inputs:  # what a block computes as it is copied may look at them
+        for twin in twins:
+            _empty(twin)
     new = copy.deepcopy(block, memo)
     new.__dict__["_was_fused"] = block.is_fused or getattr(block, "_was_fused", False)
     new.unfuse()  # a copy is fused again as the block was; the pieces are what has names everywhere
+    if inputs:
+        new.infer_shape(*inputs)
     for twin in twins:
+        if not is_complete(twin.shape):
+            raise DeferredInitializationError(f"Parameter '{twin._path}' has the shape {twin.shape}, as the inputs go")
         _empty(twin)
     return new
 
 
-def _emptied(param: Parameter) -> Parameter:
+def _bare(param: Parameter) -> Parameter:
     twin = object.__new__(type(param))
     kept = {name: value for name, value in param.__dict__.items() if name not in ("_plan", "_own_uuid")}
     twin.__dict__.update({**kept, "_home": None, "_handle": None, "_awaiting": None})
-    _empty(twin)
     return twin
 
 

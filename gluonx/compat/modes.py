@@ -31,6 +31,10 @@ __all__ = ["SWITCHES", "Version", "begin", "end"]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+NUMBERS = {1: "1.9.1+gluonx", 2: "2.0.0+gluonx"}
+"""``mxnet.__version__`` by the version that a program was said to be written for; libraries of its time look."""
+
+
 class Version:
     """Facts known of the program.
 
@@ -47,6 +51,11 @@ class Version:
     told: int | None = None
     shown: int | None = None
     switched = False
+
+    @classmethod
+    def number(cls) -> str:
+        """Return ``mxnet.__version__``."""
+        return NUMBERS[cls.told or 2]
 
     @classmethod
     def saw(cls, version: int, beyond_doubt: bool = True) -> None:

@@ -180,3 +180,14 @@ def test_programs_for_mxnet_2_run_unmodified(name, version, capsys):
     assert ["".join(p.split()) for p in number.split(printed)] == ["".join(p.split()) for p in number.split(expected)]
     ours, theirs = [[float(n) for n in number.findall(text)] for text in (printed, expected)]
     assert ours == pytest.approx(theirs, rel=2e-3, abs=1e-4, nan_ok=True)
+
+
+def test_the_version_is_that_which_the_program_is_said_to_be_written_for():
+    for told, number in ((1, "1.9.1"), (2, "2.0.0"), (None, "2.0.0")):
+        gluonx.compat.install_as_mxnet(version=told)
+        try:
+            import mxnet as mx
+
+            assert mx.__version__.partition("+")[0] == mx.libinfo.__version__.partition("+")[0] == number
+        finally:
+            gluonx.compat.uninstall()

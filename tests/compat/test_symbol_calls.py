@@ -1,5 +1,7 @@
 """Blocks called with symbols: ``net(mx.sym.var('data'))``, as code for MXNet 1 does for exports, SSD and R-CNN."""
 
+import json
+
 import numpy as onp
 import pytest
 
@@ -127,6 +129,22 @@ def test_a_cell_with_its_states():
     block = SymbolBlock([out, *after], [data, *states], params=values)
     for a, b in zip(block(x, h, c), flat(cell(x, [h, c])), strict=True):
         assert onp.allclose(a.asnumpy(), b.asnumpy(), atol=1e-6)
+
+
+def test_a_net_need_not_have_run_to_be_a_symbol():
+    """As in MXNet 1, where nets are built on others before anything has run (GluonCV's detectors)."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Flatten(), nn.Dense(3))
+    net.initialize()
+    out = net(sym.var("data"))
+    shapes = {
+        v["name"]: v.get("attrs", {}).get("__shape__") for v in json.loads(out.tojson())["nodes"] if v["op"] == "null"
+    }
+    assert shapes["0.weight"] == "(4, 0, 3, 3)" and shapes["3.weight"] == "(3, 0)"
+    assert net[0].weight.shape == (4, -1, 3, 3)  # the net has learned nothing
+    block = SymbolBlock(out, sym.var("data"), params=dict(net.collect_params()))
+    x = np.array(onp.random.rand(2, 2, 5, 5).astype("float32"))
+    assert onp.allclose(block(x).asnumpy(), net(x).asnumpy(), atol=1e-6)
 
 
 def test_what_cannot_be_a_symbol_says_why():

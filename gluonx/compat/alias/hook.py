@@ -23,8 +23,7 @@ from gluonx.extensions import forget_in_workers, set_up_workers
 
 __all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
 
-VERSION = "2.0.0+gluonx"
-
+VERSION = modes.NUMBERS[2]
 _Saved = tuple[tuple[Any, ...], dict[str, ModuleType]]
 
 # Modules that only one version of MXNet has. Who looks into one has written for that version.
@@ -235,7 +234,7 @@ class _Finder(MetaPathFinder, Loader):
             return _Same(spec.name, real)
         module = _Module(spec.name, None if real is None else real.__doc__)
         if spec.name == "mxnet":
-            module.__dict__["__version__"] = VERSION
+            module.__dict__["__version__"] = modes.Version.number()
             importlib.import_module("multiprocessing.pool")  # which programs use having imported mxnet alone
         return module
 
@@ -275,7 +274,8 @@ def install_as_mxnet(version: int | None = None) -> None:
     ----------
     version : {1, 2}, optional
         The version of MXNet that the program is written for. For 1, arrays are NDArrays until ``npx.set_np()`` is
-        called, and blocks have prefixes; ``collect_params()`` gives a `ParameterDict`. For 2, arrays are np arrays
+        called, and blocks have prefixes; ``collect_params()`` gives a `ParameterDict`; ``mxnet.__version__`` is 1.9.1,
+        which libraries of that time insist on. For 2, arrays are np arrays
         until ``npx.reset_np()`` is called, and parameters have structured names. By default it shows from what the
         program uses; see `gluonx.compat.modes`.
 

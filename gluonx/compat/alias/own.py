@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx.compat.modes import SWITCHES, on_change
+from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
 from gluonx.compat.parameter_dict import ParameterDict
@@ -300,7 +300,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.model_zoo.model_store._model_sha1": _name("gluonx.model_zoo.model_store", "_SHA1"),
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
-    "mxnet.libinfo.__version__": _name("gluonx.compat", "VERSION"),
+    "mxnet.libinfo.__version__": Version.number,
     "mxnet.gluon.block.SymbolBlock": _name("gluonx.compat.symbol_block", "SymbolBlock"),
     "mxnet.gluon.parameter.tensor_types": _value((NDArray,)),
     "mxnet.gluon.tensor_types": _value((NDArray,)),

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
+from gluonx.block.hollow import hollow
 from gluonx.compat import name as names
 from gluonx.compat import prefixes as naming
 from gluonx.compat.mode import Mode
@@ -25,7 +26,6 @@ from gluonx.compat.symbol.front import var
 from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
 from gluonx.compat.symbol.symbol import Symbol
-from gluonx.deferred.shapes import Unknown
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 
@@ -35,10 +35,7 @@ _UNKNOWN = (
     "{cls} was called with a symbol of unknown shape, and its graph is not the same for every shape{why}. Give the "
     "shape: mx.sym.var('data', shape=(1, 3, 224, 224))."
 )
-_NOT_READY = (
-    "{cls} was called with a symbol, but its parameter '{path}' has no value yet. Call initialize(), and the net once "
-    "on an array where shapes are not given (in_units, in_channels)."
-)
+_NOT_READY = "{cls} was called with a symbol, but its parameter '{path}' has no value yet. Call initialize()."
 _SIZES = ({"N": 2, "T": 11, "D": 21, "H": 23, "W": 27}, {"N": 3, "T": 13, "D": 25, "H": 29, "W": 31})
 _FORMS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}  # what a layer takes whose weight has so many axes
 _MOST = 3  # symbols of unknown shape in one call
@@ -50,29 +47,35 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     Raises
     ------
     UninitializedError
-        If a parameter has no value yet.
+        If a parameter was not initialized; a net of MXNet 1, whose parameters have names of their own, need not be.
     ShapeError
         If the shape of a symbol matters and is not known.
     GraphError
         If the forward does what MXNet has no operator for.
     """
-    if block._children and getattr(block, "_active", False):  # its blocks, one by one, ask less of the shapes
-        with contextlib.suppress(Exception):
+    if not naming.is_named(block):  # the names of its parameters are known when they are initialized
+        for param in block._array_params().values():
+            if param._handle is None:
+                raise UninitializedError(_NOT_READY.format(cls=type(block).__name__, path=param._path))
+    ready = all(p._handle is not None and p._is_ready for p in block._array_params().values())
+    if block._children and (getattr(block, "_active", False) or (not ready and naming.is_named(block))):
+        with contextlib.suppress(Exception):  # its blocks, one by one, ask less of the shapes
             return block._run_forward(*args)
     leaves, tree = jax.tree.flatten(args, is_leaf=lambda x: isinstance(x, Symbol) or hasattr(x, "shape"))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Symbol)]
     shapes = [_shape_of(leaves[i]) for i in places]
-    handles = _handles(block)
 
-    def forward(*arrays: Any) -> Any:
+    def filled(arrays: Any) -> tuple[Any, ...]:
         full = list(leaves)
         for i, array in zip(places, arrays, strict=True):
             full[i] = array
-        return block._run_forward(*jax.tree.unflatten(tree, full))
+        return jax.tree.unflatten(tree, full)
 
     def graph(sizes: Any) -> Any:
-        inputs = {f"\0{k}": jax.ShapeDtypeStruct(size, np.float32) for k, size in enumerate(sizes)}
-        program, out_tree = record_forward(forward, handles, inputs)
+        structs = [jax.ShapeDtypeStruct(size, np.float32) for size in sizes]
+        like = block if ready else hollow(block, *filled(structs))
+        inputs = {f"\0{k}": struct for k, struct in enumerate(structs)}
+        program, out_tree = record_forward(lambda *arrays: like._run_forward(*filled(arrays)), _handles(like), inputs)
         entries, constants = symbol_of(program)
         if constants:
             raise GraphError(
@@ -81,7 +84,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
         return entries, out_tree
 
     entries, out_tree = graph(shapes) if all(shapes) else _for_any_shape(block, shapes, graph)
-    _name(block, entries, handles)
+    _name(block, entries)
     new = {f"\0{k}": leaves[i] for k, i in enumerate(places)}
     result = Symbol(entries, modern=not naming.Naming.active)
     found = {node.name for node in variables(walk(entries))}
@@ -115,12 +118,15 @@ def _shape_of(symbol: Symbol) -> tuple[int, ...] | None:
 def _handles(block: Any) -> dict[str, Any]:
     """The arrays of the parameters by the names that their variables get."""
     found: dict[str, Any] = {}
-    for name, param in block._array_params().items():
-        if param._handle is None or isinstance(param._handle.value, Unknown):
-            raise UninitializedError(_NOT_READY.format(cls=type(block).__name__, path=param._path))
+    for name, param in _parameters(block).items():
         if not any(param._handle is other for other in found.values()):
-            found[name if naming.is_named(block) else param._structured_name] = param._handle
+            found[name] = param._handle
     return found
+
+
+def _parameters(block: Any) -> dict[str, Any]:
+    named = naming.is_named(block)
+    return {name if named else p._structured_name: p for name, p in block._array_params().items()}
 
 
 def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
@@ -134,7 +140,7 @@ def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
             continue
         try:
             both = [graph(sizes) for sizes in pair]
-        except (UninitializedError, GraphError):
+        except GraphError:
             raise
         except (GluonxError, TypeError, ValueError, IndexError, ZeroDivisionError, AttributeError) as error:
             why = f" (for {pair[0]}: {str(error).partition(chr(10))[0][:200]})"
@@ -157,7 +163,7 @@ def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
     several = known.count(None) > 1
     kinds = (_FORMS[images],) if images > 2 and not several else ("NC", "NCHW", "NTC", "NCW", "N")
     states = [info["shape"][1:] for info in block.state_info()] if hasattr(block, "state_info") else []
-    for width in dict.fromkeys([*widths, 12]):
+    for width in dict.fromkeys([*(n for n in widths if n > 0), 12]):
         if states and len(known) == 1 + len(states):  # a recurrent cell
             yield "cell", [[(s["N"], width), *[(s["N"], *state) for state in states]] for s in _SIZES]
             continue
@@ -169,14 +175,15 @@ def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
             yield forms, pair
 
 
-def _name(block: Any, entries: list[Any], handles: dict[str, Any]) -> None:
+def _name(block: Any, entries: list[Any]) -> None:
     """Names for operators: in MXNet 1's way after the block, else counted; shapes and dtypes for parameters."""
     nodes = [node for node in walk(entries) if node.op is not None]
+    params = _parameters(block)
     for node in variables(walk(entries)):
-        if node.name in handles:
-            array = handles[node.name]
-            node.attrs["__shape__"] = str(tuple(array.shape))
-            node.attrs["__dtype__"] = str(DTYPE_NUMBERS.index(array.dtype.name))
+        param = params.get(node.name)
+        if param is not None and param.shape is not None:
+            node.attrs["__shape__"] = str(tuple(max(n, 0) for n in param.shape))
+            node.attrs["__dtype__"] = str(DTYPE_NUMBERS.index(np.dtype(param.dtype).name))
     last = [node for node, _ in entries]
     for number, node in enumerate(nodes):
         hint = type(block).__name__.lower()
