@@ -23,6 +23,7 @@ import numpy as np
 from gluonx.data._host import device_sample, gatherer, host_item, host_tree, run_batchify
 from gluonx.data._wire import Message, check, receive, send, send_batches
 from gluonx.data.batchify import Stack
+from gluonx.data.dataset import Dataset
 from gluonx.ops import prng
 
 __all__ = ["Failure", "Setup", "Task", "fetch", "fetch_seeded", "worker_main"]
@@ -66,7 +67,8 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         return run_batchify(batchify_fn, samples)
     except Exception as error:
         if not getattr(error, "__notes__", None):
-            error.add_note(f"DataLoader: raised by {batchify_fn!r} for the samples at {_brief(indices)}")
+            of = f" of {dataset!r}" if isinstance(dataset, Dataset) else ""
+            error.add_note(f"DataLoader: raised by {batchify_fn!r} for the samples at {_brief(indices)}{of}")
         raise
 
 

@@ -237,7 +237,9 @@ def _stack(samples: list[Any]) -> np.ndarray:
         return _numbers(samples)
     shapes = {np.shape(sample) for sample in samples}
     if len(shapes) > 1:
-        raise ValueError(f"samples of one shape are needed, got shapes {sorted(shapes)}; batchify.Pad() fills them up")
+        other = next(place for place, sample in enumerate(samples) if np.shape(sample) != np.shape(samples[0]))
+        told = f"got shapes {sorted(shapes)}; batchify.Pad() fills them up"
+        raise ValueError(f"samples of one shape are needed, {told} (the first that differs is at place {other})")
     dtype = samples[0].dtype
     if not is_batchable(dtype) or any(sample.dtype != dtype for sample in samples):
         return _numbers(np.stack(samples))

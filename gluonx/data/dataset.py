@@ -35,6 +35,13 @@ class Dataset:
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} must define __len__")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._told()})"
+
+    def _told(self) -> str:
+        """Where the samples come from, for the representation."""
+        return ""
+
     def __mx_handle__(self) -> Dataset:
         """Return itself: MXNet's loader in C++ asks a dataset for a handle, and here any dataset will do."""
         return self
@@ -244,6 +251,9 @@ class RecordFileDataset(Dataset):
         self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
         self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
 
+    def _told(self) -> str:
+        return repr(self.filename)
+
     def __len__(self) -> int:
         return len(self._record.keys)
 
@@ -257,6 +267,9 @@ class _SampledDataset(Dataset):
     def __init__(self, dataset: Dataset, sampler: Iterable[Any]) -> None:
         self._dataset = dataset
         self._indices = list(sampler)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} samples of {self._dataset!r}"
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -278,6 +291,9 @@ class _TransformedDataset(Dataset):
     def __init__(self, dataset: Any, fn: Callable[..., Any]) -> None:
         self._dataset = dataset
         self._fn = fn
+
+    def __repr__(self) -> str:
+        return f"{self._dataset!r}, transformed"
 
     def __len__(self) -> int:
         return len(self._dataset)

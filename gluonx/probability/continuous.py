@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from gluonx import np
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw
+from gluonx.probability.quantiles import betaincinv, gammaincinv
 from gluonx.probability.utils import betainc, betaln, gammainc, log_gamma, ndtr, ndtri, psi, where, xlog1py, xlogy
 
 __all__ = [
@@ -395,6 +396,9 @@ class Gamma(ExponentialFamily):
     def _cdf(self, value: Any) -> Any:
         return gammainc(self.shape, value / self.scale)
 
+    def _icdf(self, value: Any) -> Any:
+        return self.scale * gammaincinv(self.shape, value)
+
     @property
     def mean(self) -> Any:
         """``shape * scale``."""
@@ -477,6 +481,9 @@ class Beta(ExponentialFamily):
     def _cdf(self, value: Any) -> Any:
         return betainc(self.alpha, self.beta, value)
 
+    def _icdf(self, value: Any) -> Any:
+        return betaincinv(self.alpha, self.beta, value)[0]
+
     @property
     def mean(self) -> Any:
         """``alpha / (alpha + beta)``."""
@@ -537,8 +544,20 @@ class StudentT(Distribution):
         centre = z == 0
         away = where(centre, 1.0, z)
         tail = 0.5 * betainc(self.df / 2, 0.5, self.df / (self.df + np.square(away)))
-        slope = np.exp(-betaln(self.df / 2, 0.5) - 0.5 * np.log(self.df))
-        return where(centre, 0.5 + slope * z, where(away < 0, tail, 1 - tail))
+        return where(centre, 0.5 + self._peak * z, where(away < 0, tail, 1 - tail))
+
+    def _icdf(self, value: Any) -> Any:
+        centre = value == 0.5  # as in `_cdf`
+        away = where(centre, 0.25, value)
+        lower = away < 0.5
+        x, rest = betaincinv(self.df / 2, 0.5, 2 * where(lower, away, 1 - away))
+        z = np.sqrt(self.df * rest / x)
+        return self.loc + self.scale * where(centre, (value - 0.5) / self._peak, where(lower, -z, z))
+
+    @property
+    def _peak(self) -> Any:
+        """The density at the centre, for a scale of 1."""
+        return np.exp(-betaln(self.df / 2, 0.5) - 0.5 * np.log(self.df))
 
     @property
     def mean(self) -> Any:
@@ -586,6 +605,10 @@ class FisherSnedecor(Distribution):
 
     def _cdf(self, value: Any) -> Any:
         return betainc(self.df1 / 2, self.df2 / 2, self.df1 * value / (self.df1 * value + self.df2))
+
+    def _icdf(self, value: Any) -> Any:
+        x, rest = betaincinv(self.df1 / 2, self.df2 / 2, value)
+        return self.df2 * x / (self.df1 * rest)
 
     @property
     def mean(self) -> Any:

@@ -15,6 +15,8 @@ import numpy as onp
 from gluonx import np, npx
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw, shape_of
+from gluonx.probability.quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
+from gluonx.probability.sums import binomial_entropy, negative_binomial_entropy, poisson_entropy
 from gluonx.probability.utils import (
     betainc,
     gammaincc,
@@ -116,6 +118,10 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     def _cdf(self, value: Any) -> Any:
         return where(value < 1, self._failure, 1.0)
 
+    def _icdf(self, value: Any) -> Any:
+        failure = self._failure
+        return where(value <= failure, 0.0, 1.0) + 0 * (value + failure)  # in their dtype, NaN for NaN
+
     def enumerate_support(self) -> Any:
         """0 and 1."""
         return np.stack([np.zeros(self.batch_shape, self._dtype), np.ones(self.batch_shape, self._dtype)])
@@ -167,6 +173,9 @@ class Geometric(ProbOrLogit):
 
     def _cdf(self, value: Any) -> Any:
         return -np.expm1(self._log_failure(np.floor(value) + 1))
+
+    def _icdf(self, value: Any) -> Any:
+        return negative_binomial_quantile(1.0, self.prob, value)
 
     @property
     def mean(self) -> Any:
@@ -231,6 +240,9 @@ class Binomial(ProbOrLogit):
         k = where(full, 0, np.floor(value))
         return where(full, 1.0, betainc(where(full, 1, self.n - k), k + 1, self._failure))
 
+    def _icdf(self, value: Any) -> Any:
+        return binomial_quantile(self.n, self._failure, value)
+
     @property
     def mean(self) -> Any:
         """``n * prob``."""
@@ -240,6 +252,10 @@ class Binomial(ProbOrLogit):
     def variance(self) -> Any:
         """``n * prob * (1 - prob)``."""
         return self.n * self.prob * self._failure
+
+    def entropy(self) -> Any:
+        """The entropy, summed over the counts."""
+        return binomial_entropy(self.n, self.prob, self._failure)
 
 
 class NegativeBinomial(ProbOrLogit):
@@ -272,6 +288,9 @@ class NegativeBinomial(ProbOrLogit):
     def _cdf(self, value: Any) -> Any:
         return betainc(self.n, np.floor(value) + 1, self._failure)
 
+    def _icdf(self, value: Any) -> Any:
+        return negative_binomial_quantile(self.n, self._failure, value)
+
     @property
     def mean(self) -> Any:
         """``n * prob / (1 - prob)``."""
@@ -281,6 +300,10 @@ class NegativeBinomial(ProbOrLogit):
     def variance(self) -> Any:
         """``n * prob / (1 - prob) ** 2``."""
         return self.n * self.prob / np.square(self._failure)
+
+    def entropy(self) -> Any:
+        """The entropy, summed over the counts; NaN where more than four million of them matter."""
+        return negative_binomial_entropy(self.n, self.prob, self._failure)
 
 
 class Poisson(ExponentialFamily):
@@ -308,6 +331,9 @@ class Poisson(ExponentialFamily):
     def _cdf(self, value: Any) -> Any:
         return gammaincc(np.floor(value) + 1, self.rate)
 
+    def _icdf(self, value: Any) -> Any:
+        return poisson_quantile(self.rate, value)
+
     @property
     def mean(self) -> Any:
         """`rate`."""
@@ -319,14 +345,8 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def entropy(self) -> Any:
-        """Refuse: it has no closed form.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
-        """
-        raise self._missing("entropy in closed form")
+        """The entropy, summed over the counts."""
+        return poisson_entropy(self.rate)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
@@ -440,6 +460,10 @@ class Categorical(Classes):
     def _cdf(self, value: Any) -> Any:
         return self._at(np.cumsum(self._weights, axis=-1), value)
 
+    def _icdf(self, value: Any) -> Any:
+        short = np.cumsum(self._weights, axis=-1)[..., :-1] < np.expand_dims(np.asarray(value), -1)
+        return short.sum(-1).astype("int64")
+
     def enumerate_support(self) -> Any:
         """0, 1, ..., num_events - 1, along a new first axis."""
         batch = self.batch_shape
@@ -546,11 +570,19 @@ class Multinomial(Classes):
         return self.total_count * self._weights * (1 - self._weights)
 
     def entropy(self) -> Any:
-        """Refuse: it has no closed form.
+        """The entropy.
 
-        Raises
-        ------
-        NotImplementedError
-            Always.
+        A class is drawn as often as a binomial number says, so that only the factorials of the counts need a sum over
+        all of ``0, 1, ..., total_count``.
         """
-        raise self._missing("entropy in closed form")
+        weights, count = self._weights, self.total_count
+        counts = np.arange(count + 1, dtype=weights.dtype).reshape((-1, *(1,) * len(weights.shape)))
+        factorials = log_gamma(counts + 1)
+        mass = np.exp(
+            math.lgamma(count + 1)
+            - factorials
+            - log_gamma(count - counts + 1)
+            + xlogy(counts, weights)
+            + xlog1py(count - counts, -weights)
+        )
+        return -math.lgamma(count + 1) - count * self._weighted(weights) + (mass * factorials).sum(0).sum(-1)

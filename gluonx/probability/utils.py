@@ -141,27 +141,27 @@ def logit2prob(logit: Any, binary: bool = True) -> Any:
 
 @register("probability.ndtr", level=3)
 def _ndtr(x: Array) -> Array:
-    return _in_floats(special.ndtr, x)
+    return in_floats(special.ndtr, x)
 
 
 @register("probability.ndtri", level=3)
 def _ndtri(p: Array) -> Array:
-    return _in_floats(special.ndtri, p)
+    return in_floats(special.ndtri, p)
 
 
 @register("probability.gammainc", level=3)
 def _gammainc(a: Array, x: Array) -> Array:
-    return _in_floats(special.gammainc, a, x)
+    return in_floats(special.gammainc, a, x)
 
 
 @register("probability.gammaincc", level=3)
 def _gammaincc(a: Array, x: Array) -> Array:
-    return _in_floats(special.gammaincc, a, x)
+    return in_floats(special.gammaincc, a, x)
 
 
 @register("probability.betainc", level=3)
 def _betainc(a: Array, b: Array, x: Array) -> Array:
-    return _in_floats(_incomplete_beta, a, b, x)
+    return in_floats(_incomplete_beta, a, b, x)
 
 
 @jax.custom_jvp
@@ -179,7 +179,7 @@ def _incomplete_beta_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
         density = jnp.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
         tangent += density * tangents[2]
     if moved[0] or moved[1]:
-        for slope, t, used in zip(_beta_slopes(a, b, x), tangents, moved):
+        for slope, t, used in zip(beta_slopes(a, b, x), tangents, moved):
             tangent = tangent + slope * t if used else tangent
     return value, tangent
 
@@ -192,7 +192,7 @@ _LOG_NODES = -onp.log1p(onp.exp(-onp.pi * onp.sinh(_STEPS)))
 _NODE_WEIGHTS = (_STEPS[1] - _STEPS[0]) * onp.pi * onp.cosh(_STEPS) * -onp.expm1(_LOG_NODES)
 
 
-def _beta_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
+def beta_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     """The derivatives of the regularized incomplete beta function in `a` and `b`.
 
     They are integrals of the density times its logarithms up to `x`, or from `x` on, whichever is the smaller part.
@@ -223,12 +223,13 @@ def _solve_lower(matrix: Array, right: Array) -> Array:
     return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
 
 
-def _in_floats(compute: Callable[..., Array], *arrays: Array) -> Array:
+def in_floats(compute: Callable[..., Any], *arrays: Array) -> Any:
     """The function of arrays of one shape, in their dtype; in float32 at least within, as series need it."""
     dtype = jnp.result_type(*arrays)
     dtype = dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.float32
     inner, shape = jnp.promote_types(dtype, jnp.float32), jnp.broadcast_shapes(*[x.shape for x in arrays])
-    return compute(*[jnp.broadcast_to(x, shape).astype(inner) for x in arrays]).astype(dtype)
+    found = compute(*[jnp.broadcast_to(x, shape).astype(inner) for x in arrays])
+    return jax.tree.map(lambda x: x.astype(dtype), found)
 
 
 def log_gamma(x: Any) -> Any:

@@ -22,6 +22,7 @@ INPUTS = {
 LOOSER = {
     ("_contrib_SyncBatchNorm", "key"): "names an exchange between devices",
     ("Activation", "act_type"): "MXNet 2's words too",
+    ("_contrib_quantized_act", "act_type"): "MXNet 2's words too",
     ("LeakyReLU", "act_type"): "the two forms of gelu by their own names",
     ("_contrib_AdaptiveAvgPooling2D", "output_size"): "MXNet 2 writes None",
     ("Pooling_v1", "pool_type"): "as Pooling",

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from gluonx import AttrScope, autograd, engine
+from gluonx import AttrScope, autograd, engine, npx
 from gluonx import np as gnp
-from gluonx.compat import name
+from gluonx.compat import name, nd
 from gluonx.compat import symbol as sym
-from gluonx.errors import FormatError, GraphError, ShapeError
+from gluonx.errors import FormatError, GluonxError, GraphError, ShapeError
 from lib import TESTS
 
 GOLDEN = json.loads((TESTS / "oracle" / "symbol" / "golden.json").read_text())
@@ -427,3 +427,52 @@ def test_bad_files_are_refused_with_a_reason(tmp_path, content, message):
     (tmp_path / "bad-symbol.json").write_text(text)
     with pytest.raises(FormatError, match="bad-symbol"):
         sym.load(tmp_path / "bad-symbol.json")
+
+
+def test_methods_of_numpy_symbols():
+    """What symbols of MXNet 2's NumPy interface can besides, against NumPy; methods of arrays refuse."""
+    rows, others = np.arange(1.0, 7).reshape(2, 3), np.arange(6.0).reshape(3, 2)
+    x, y = sym.var("x"), sym.var("y")
+    for made, wanted in [
+        (x.T, rows.T),
+        (x.std(), rows.std()),
+        (x.std(1, None, None, 1, True), rows.std(1, ddof=1, keepdims=True)),
+        (x.var(axis=0, dtype="float64"), rows.var(0)),
+        (x.cumsum(), rows.cumsum()),
+        (x.cumsum(1), rows.cumsum(1)),
+        (x.diagonal(1), rows.diagonal(1)),
+        (x.mish(), rows * np.tanh(np.log1p(np.exp(rows)))),
+        (x.log_sigmoid(), -np.log1p(np.exp(-rows))),
+    ]:
+        np.testing.assert_allclose(made.eval(x=gnp.array(rows))[0], wanted, rtol=1e-5)
+    product = x.dot(y)
+    assert (product.eval(x=gnp.array(rows), y=gnp.array(others))[0].asnumpy() == rows @ others).all()
+    assert product.get_inputs().list_outputs() == ["x", "y"] and product.optimize_for("ONEDNN") is product
+    assert sym.contrib.boolean_mask(x, y).has_dynamic_shape_op() and not product.has_dynamic_shape_op()
+    with pytest.raises(GluonxError, match="a Symbol has no asnumpy"):
+        x.asnumpy()
+
+
+def test_quantized_layers():
+    """As the operators of npx, with the inputs and the three outputs of MXNet's symbols."""
+    rng = np.random.default_rng(0)
+    data, weight = (rng.integers(-128, 128, shape).astype("int8") for shape in ((1, 3, 5, 5), (2, 3, 3, 3)))
+    ends = {"min_data": [-1.0], "max_data": [1.0], "min_weight": [-2.0], "max_weight": [2.0]}
+    made = sym.contrib.quantized_conv(name="q", kernel=(3, 3), num_filter=2, no_bias=True)
+    assert made.list_arguments() == ["q_data", "q_weight", *(f"q_{name}" for name in ends)]
+    assert made.list_outputs() == ["q_output0", "q_output1", "q_output2"]
+    arrays = {f"q_{name}": gnp.array(end) for name, end in ends.items()}
+    found = made.eval(q_data=gnp.array(data, dtype="int8"), q_weight=gnp.array(weight, dtype="int8"), **arrays)
+    wanted = npx.quantized_conv(
+        gnp.array(data, dtype="int8"),
+        gnp.array(weight, dtype="int8"),
+        **{name: gnp.array(end) for name, end in ends.items()},
+        kernel=(3, 3),
+        num_filter=2,
+        no_bias=True,
+    )
+    assert all((one.asnumpy() == other.asnumpy()).all() for one, other in zip(found, wanted, strict=True))
+    with_bias = sym.contrib.quantized_conv(name="q", kernel=(3, 3), num_filter=2)
+    assert with_bias.list_arguments()[2] == "q_bias" and with_bias.list_arguments()[-1] == "q_max_bias"
+    layers = ["pooling", "act", "flatten", "fully_connected", "embedding", "elemwise_add", "elemwise_mul"]
+    assert all(callable(getattr(space.contrib, f"quantized_{name}")) for space in (sym, nd) for name in layers)

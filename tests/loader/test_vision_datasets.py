@@ -291,7 +291,7 @@ def test_labels_of_other_lengths_do_not_become_a_batch(folder):
     data = vision.ImageListDataset(folder, [[3, "cat/0.PNG"], [[1.5, 2], "cat/0.PNG"]])
     with pytest.raises(ValueError, match=r"samples of one shape are needed, got shapes \[\(1,\), \(2,\)\]") as caught:
         next(iter(DataLoader(data, 2)))
-    assert "indices [0, 1]" in caught.value.__notes__[0]
+    assert "indices [0, 1] of ImageListDataset('" in caught.value.__notes__[0]
 
 
 @pytest.fixture

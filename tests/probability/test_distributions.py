@@ -49,13 +49,86 @@ def test_outside_the_support(row):
     assert all((array.grad == 0).all() for array in arrays.values())
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.icdf], ids=str)
+LEVELS = onp.array([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
+
+
+@every_row
 def test_icdf(row):
-    level = onp.array([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
+    made, wanted = row.make(), row.reference().ppf(LEVELS)
+    found = made.icdf(np.array(LEVELS, dtype="float64"))
+    single = row.make("float32").icdf(np.array(LEVELS))
+    assert found.dtype == onp.float64 and single.dtype == onp.float32
+    if row.discrete:
+        assert (found.asnumpy() == wanted).all() and (single.asnumpy() == wanted).all()
+        for dtype in ("float64", "float32"):
+            made, counts = row.make(dtype), np.array(row.values, dtype=dtype)
+            assert (made.icdf(made.cdf(counts)) == counts).all()  # whatever the rounding of the level
+        return
+    close(found, wanted, rtol=1e-8, atol=1e-12)
+    close(made.cdf(found), onp.broadcast_to(LEVELS, found.shape), rtol=1e-8)
+    close(single, wanted, rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "Cauchy" not in row.name], ids=str)  # tan(pi / 2) is 1.6e16
+def test_icdf_of_the_ends(row):
+    """The ends of the support, and for counts the first one: SciPy gives the number before it."""
     made = row.make()
-    found = made.icdf(np.array(level, dtype="float64"))
-    close(found, row.reference().ppf(level), rtol=1e-8, atol=1e-12)
-    close(made.cdf(found), onp.broadcast_to(level, found.shape), rtol=1e-8)
+    support = row.reference().support()
+    close(made.icdf(np.array([0.0, 1.0], dtype="float64")), onp.broadcast_to(onp.concatenate(support, -1), (3, 2)))
+
+
+HARD = [
+    ("Gamma", (1e-3, 2.0), lambda a, s: ss.gamma(a, 0, s)),
+    ("Gamma", (1e4, 2.0), lambda a, s: ss.gamma(a, 0, s)),
+    ("Beta", (2.0, 0.01), ss.beta),
+    ("Beta", (0.01, 2.0), ss.beta),
+    ("Beta", (1e4, 3.0), ss.beta),
+    ("StudentT", (0.3,), ss.t),
+    ("StudentT", (200.0,), ss.t),
+    ("FisherSnedecor", (100.0, 0.7), ss.f),
+    ("Poisson", (1e5,), ss.poisson),
+    ("Binomial", (1e6, 0.5), ss.binom),
+    ("Binomial", (10, 0.0), ss.binom),
+    ("Binomial", (10, 1.0), ss.binom),
+    ("NegativeBinomial", (3.0, 0.9999), lambda n, p: ss.nbinom(n, 1 - p)),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "reference"), HARD)
+def test_icdf_far_out(name, parameters, reference):
+    """Quantiles near 1e-150, beside 1, and of great counts."""
+    level = onp.array([1e-12, 1e-3, 0.2, 0.5, 0.5 + 1e-9, 0.7, 1 - 1e-9])
+    made = getattr(probability, name)(*[np.array(p, dtype="float64") for p in parameters])
+    close(made.icdf(np.array(level, dtype="float64")), reference(*parameters).ppf(level), rtol=2e-8, atol=1e-300)
+
+
+def test_icdf_of_what_is_no_probability():
+    level = np.array([-0.1, 1.1, onp.nan])
+    gamma, beta, student = probability.Gamma(2.0), probability.Beta(2.0, 3.0), probability.StudentT(3.0)
+    counts = probability.Poisson(2.0), probability.Binomial(3, 0.5), probability.NegativeBinomial(2.0, 0.5)
+    for made in (gamma, beta, student, *counts, probability.Geometric(0.3)):
+        assert onp.isnan(made.icdf(level).asnumpy()).all(), made
+
+
+def test_icdf_of_classes():
+    level = onp.array([0.0, 0.2, 0.21, 0.5, 1.0])
+    weather = probability.Categorical(3, np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]], dtype="float64"))
+    found = weather.icdf(np.array(level[:, None], dtype="float64"))
+    assert found.dtype == onp.int64 and found.asnumpy().T.tolist() == [[0, 0, 1, 1, 2], [0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("row", CONTINUOUS, ids=str)
+def test_gradients_of_the_icdf(row):
+    arrays, level = row.arrays(), onp.array([1e-4, 0.03, 0.3, 0.62, 0.97])
+    leaves = [*arrays.values(), np.array(level, dtype="float64")]
+    for leaf in leaves:
+        leaf.attach_grad()
+    with autograd.record():
+        total = row.make(**arrays).icdf(leaves[-1]).sum()
+    total.backward()
+    wanted = differences(lambda *v: row.reference(*v[:-1]).ppf(v[-1]), [leaf.asnumpy() for leaf in leaves])
+    for leaf, slope in zip(leaves, wanted, strict=True):
+        close(leaf.grad, slope, rtol=1e-3, atol=1e-6)
 
 
 @every_row
@@ -68,13 +141,51 @@ def test_statistics(row):
     close(made.variance, variance, rtol=1e-9)
     close(made.stddev, onp.sqrt(variance), rtol=1e-9)
     assert made.mean.shape == made.variance.shape == made.batch_shape == (3, 1)
-    if row.entropy:
-        wanted = onp.vectorize(lambda *p: row.reference(*p).entropy())(*row.parameters.values())
-        close(made.entropy(), wanted, rtol=1e-7)
-        close(made.perplexity(), onp.exp(wanted), rtol=1e-7)
-    else:
-        with pytest.raises(NotImplementedError, match=f"{row.name} has no entropy"):
-            made.entropy()
+    wanted = onp.vectorize(lambda *p: row.reference(*p).entropy())(*row.parameters.values())
+    close(made.entropy(), wanted, rtol=1e-7)
+    close(made.perplexity(), onp.exp(wanted), rtol=1e-7)
+    close(row.make("float32").entropy(), wanted, rtol=2e-5, atol=2e-6)
+
+
+def test_entropies_of_counts():
+    """Ends, great counts, arrays of trials; the expansion about the normal distribution where SciPy's sums give up."""
+    wide = probability.Poisson(np.array([1e5, 999_999.0, 1_000_001.0, 1e12], dtype="float64"))
+    rate = wide.rate.asnumpy()
+    close(wide.entropy(), 0.5 * onp.log(2 * onp.pi * onp.e * rate) - 1 / (12 * rate) - 1 / (24 * rate**2), rtol=1e-12)
+    close(probability.Poisson(np.array(rate)).entropy(), wide.entropy(), rtol=1e-5)
+    n, prob = onp.array([0, 1, 7, 1000, 100_000]), onp.array([[0.0], [1.0], [0.3], [1 - 1e-9]])
+    made = probability.Binomial(np.array(n, dtype="float64"), np.array(prob, dtype="float64"))
+    wanted = onp.vectorize(lambda n, p: ss.binom(n, p).entropy())(n, prob)
+    close(made.entropy(), wanted, rtol=1e-7, atol=1e-12)
+    n = np.array([0.05, 1.0, 50.0], dtype="float64")
+    close(probability.NegativeBinomial(n, 0.7).entropy(), ss.nbinom(n.asnumpy(), 0.3).entropy(), rtol=1e-7)
+    geometric = probability.Geometric(np.array(1e-3, dtype="float64")).entropy()
+    close(probability.NegativeBinomial(np.array(1.0, dtype="float64"), 0.999).entropy(), geometric, rtol=1e-7)
+    close(
+        probability.NegativeBinomial(np.array(1e9, dtype="float64"), 0.5).entropy(), 0.5 * onp.log(4e9 * onp.pi * onp.e)
+    )
+    lost = [probability.Poisson(np.array([-1.0, onp.nan])), probability.Binomial(np.array([-1.0, 3.0]), 1.5),
+            probability.NegativeBinomial(3, np.array([1.0, 1 - 6e-8]))]  # fmt: skip
+    assert all(onp.isnan(one.entropy().asnumpy()).all() for one in lost)
+
+
+@pytest.mark.parametrize("total", [0, 1, 7])
+def test_entropy_of_counts_of_classes(total):
+    prob = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]], dtype="float64")
+    prob.attach_grad()
+    with autograd.record():
+        found = probability.Multinomial(3, prob, total_count=total).entropy()
+        found[0].backward()
+    wanted = ss.multinomial(total, [0.2, 0.3, 0.5]).entropy() if total else 0.0
+    close(found, [wanted, 0.0], rtol=1e-9, atol=1e-12)
+
+    def moved(index, step):
+        p = onp.array([0.2, 0.3, 0.5])
+        p[index] += step
+        return ss.multinomial(total, p / p.sum()).entropy() if total else 0.0
+
+    slopes = [(moved(index, 1e-5) - moved(index, -1e-5)) / 2e-5 for index in range(3)]
+    close(prob.grad[0], slopes, rtol=1e-5, atol=1e-7)
 
 
 def differences(function, values, step=1e-6):
@@ -112,7 +223,7 @@ def test_gradients_are_differences_of_scipy(row, what):
         close(leaf.grad, slope, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("row", [row for row in CONTINUOUS if row.name not in ("Cauchy",)], ids=str)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name not in ("Cauchy",)], ids=str)
 def test_gradients_of_the_entropy(row):
     arrays = row.arrays()
     for leaf in arrays.values():
@@ -127,7 +238,7 @@ def test_gradients_of_the_entropy(row):
 
 
 class Held(nn.HybridBlock):
-    """A distribution within a block: its density, its statistics and a draw."""
+    """A distribution within a block: its density, its statistics, a quantile and a draw."""
 
     def __init__(self, row):
         super().__init__()
@@ -135,7 +246,8 @@ class Held(nn.HybridBlock):
 
     def forward(self, value, *parameters):
         made = self.row.make(**dict(zip(self.row.parameters, parameters)))
-        return made.log_prob(value), made.mean, made.variance, made.cdf(value), made.sample_n(2)
+        statistics = made.mean, made.variance, made.entropy(), made.icdf(0.3)
+        return made.log_prob(value), made.cdf(value), *statistics, made.sample_n(2)
 
 
 @pytest.mark.parametrize(

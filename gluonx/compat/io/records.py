@@ -104,12 +104,18 @@ class Records:
             raise ArgumentError(
                 f"{owner}: path_imgidx goes with one record file, got {len(self.files)}: {of.path_imgrec!r}"
             )
+        self._index = of.path_imgidx
         offsets = onp.array(sorted(offset for _, offset in read_index(of.path_imgidx, str)), onp.int64)
         if len(offsets) and offsets[-1] >= self.files[0][1]:
             path, size = self.files[0]
-            raise FormatError(f"'{of.path_imgidx}' has a record at offset {offsets[-1]}, but '{path}' has {size} bytes")
+            raise FormatError(f"{self._entry(offsets[-1])}, but '{path}' has {size} bytes")
         step = -(-len(offsets) // of.num_parts)
         return offsets[step * of.part_index : step * (of.part_index + 1)]
+
+    def _entry(self, offset: int) -> str:
+        """The entry of the index that leads to an offset, in words."""
+        key = next(key for key, at in read_index(self._index, str) if at == offset)
+        return f"'{self._index}' has a record at offset {offset}, of key {key}"
 
     def _cut(self, parts: int, part: int, step: int | None) -> list[_Piece]:
         total = sum(size for _, size in self.files)
@@ -133,7 +139,7 @@ class Records:
             offsets = self.offsets if rng is None else rng.permutation(self.offsets)
             path = self.files[0][0]
             with open(path, "rb") as file:
-                yield from ((_record_at(file, path, int(offset)), path, int(offset)) for offset in offsets)
+                yield from ((self._record_at(file, path, int(offset)), path, int(offset)) for offset in offsets)
             return
         for place in range(len(self.pieces)) if rng is None else rng.permutation(len(self.pieces)):
             found = _records_of(self.pieces[place])
@@ -144,6 +150,17 @@ class Records:
                 order = rng.permutation(len(kept))
                 yield from (kept[at] for at in order)
                 del kept, order
+
+    def _record_at(self, file: BinaryIO, path: str, offset: int) -> bytes:
+        if file.tell() != offset:
+            file.seek(offset)
+        try:
+            found = read_record(file, path)
+        except FormatError as error:
+            raise FormatError(f"{error} ({self._entry(offset)}: does this index belong to this file?)") from None
+        if found is None:
+            raise FormatError(f"'{path}' ends at offset {file.tell()}, but {self._entry(offset)}")
+        return found
 
 
 def _files(owner: str, uri: str) -> list[tuple[str, int]]:
@@ -179,15 +196,6 @@ def _head_from(path: str, offset: int) -> int:
                 return offset + at
             offset += at if at > 0 else _MEGABYTE
     return size
-
-
-def _record_at(file: BinaryIO, path: str, offset: int) -> bytes:
-    if file.tell() != offset:
-        file.seek(offset)
-    found = read_record(file, path)
-    if found is None:
-        raise FormatError(f"'{path}' ends at offset {file.tell()}, where its index has a record at {offset}")
-    return found
 
 
 def _records_of(piece: _Piece) -> Iterator[tuple[bytes, str, int]]:
@@ -396,11 +404,14 @@ class ImageRecordIter(ImageRecords):
         if of.mean_img and self._normalizes:
             self._normalize.mean = self._mean_image(of.mean_img)
 
-    def _transform(self, image: Any, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any) -> None:
-        width = self._of.label_width
+    def _labels_of(self, sample: Sample, header: Any) -> onp.ndarray:
+        labels, width = super()._labels_of(sample, header), self._of.label_width
         if len(labels) != width:
-            raise ShapeError(f"an image has {len(labels)} labels, but label_width is {width}")
-        label[0] = labels if width > 1 else labels[0]
+            raise ShapeError(f"{sample}, image {header.id}, has {len(labels)} labels, but label_width is {width}")
+        return labels
+
+    def _transform(self, image: Any, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any) -> None:
+        label[0] = labels if self._of.label_width > 1 else labels[0]
         self._write(self._augment(image, rng), data, rng)
 
     def _write(self, image: onp.ndarray, row: onp.ndarray, rng: Any) -> None:

@@ -72,7 +72,7 @@ class _CSV(NamedTuple):
 
     def _lines(self, path: str, width: int) -> Iterator[onp.ndarray]:
         start = 1
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig", errors="backslashreplace") as file:  # what is no text is no number either
             while lines := [line for line, _ in zip(file, range(_LINES), strict=False)]:
                 yield from self._parsed(path, start, lines, width)
                 start += len(lines)

@@ -9,11 +9,31 @@ import numpy as onp
 
 from gluonx import np, npx
 from gluonx.compat.nd.creation import array
+from gluonx.compat.nd.graphs import (
+    dgl_adjacency,
+    dgl_csr_neighbor_non_uniform_sample,
+    dgl_csr_neighbor_uniform_sample,
+    dgl_graph_compact,
+    dgl_subgraph,
+    parts_of,
+)
 from gluonx.compat.nd.names import lookup, public_names
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.sparse import CSRNDArray
 
-__all__ = ["cond", "edge_id", "foreach", "getnnz", "rand_zipfian", "while_loop"]
+__all__ = [
+    "cond",
+    "dgl_adjacency",
+    "dgl_csr_neighbor_non_uniform_sample",
+    "dgl_csr_neighbor_uniform_sample",
+    "dgl_graph_compact",
+    "dgl_subgraph",
+    "edge_id",
+    "foreach",
+    "getnnz",
+    "rand_zipfian",
+    "while_loop",
+]
 
 
 def _with_nd(function: Any) -> Any:
@@ -64,8 +84,7 @@ def getnnz(data: CSRNDArray, axis: int | None = None) -> Any:
     >>> getnnz(sparse.csr_matrix([[0, 1], [2, 3]]), axis=1).asnumpy().tolist()
     [1, 2]
     """
-    _need_csr("getnnz", data)
-    columns, starts = (part.asnumpy() for part in (data.indices, data.indptr))
+    _, columns, starts = parts_of("getnnz", data)
     if axis is None:
         count = starts[-1:]
     elif axis in (0, 1, -1, -2):
@@ -85,8 +104,7 @@ def edge_id(data: CSRNDArray, u: Any, v: Any) -> Any:
     >>> edge_id(graph, array([0, 1]), array([1, 1])).asnumpy().tolist()
     [7.0, 9.0]
     """
-    _need_csr("edge_id", data)
-    values, columns, starts = (part.asnumpy() for part in (data.data, data.indices, data.indptr))
+    values, columns, starts = parts_of("edge_id", data)
     found = onp.full(u.shape, -1, values.dtype)
     for i, (row, column) in enumerate(zip(*(x.asnumpy().astype("int64").tolist() for x in (u, v)), strict=True)):
         if not 0 <= row < data.shape[0]:
@@ -95,11 +113,6 @@ def edge_id(data: CSRNDArray, u: Any, v: Any) -> Any:
         if where.size:
             found[i] = values[starts[row] + where[0]]
     return array(found, dtype=found.dtype)
-
-
-def _need_csr(name: str, data: Any) -> None:
-    if not isinstance(data, CSRNDArray):
-        raise TypeError(f"{name}: a csr matrix was expected, got {type(data).__name__}")
 
 
 def __getattr__(name: str) -> Any:

@@ -358,6 +358,76 @@ for _name, _via, _words in (
     )
 
 
+_RANGES = "min_data, max_data, min_weight, max_weight, min_bias?, max_bias?"
+_HAS_QUANTIZED_BIAS = dict.fromkeys(("bias", "min_bias", "max_bias"), _HAS_BIAS["bias"])
+
+
+def _quantized_layer(via: str, names: tuple[str, ...]) -> Any:
+    """A layer of bytes; without a bias there is no range of it either."""
+
+    def layer(a: Any, data: Any, weight: Any, *others: Any) -> Any:
+        bias, others = (None, others) if a.no_bias else (others[0], others[1:])
+        return core(via, data, weight, bias, *others, **_given(a, names))
+
+    return layer
+
+
+row(
+    f"_contrib_quantized_conv(data, weight, bias?, {_RANGES}; {_CONV.format(extra='', workspace=1024, no_bias=False)})",
+    _quantized_layer("quantized_conv", _CONV_ATTRS),
+    via="quantized_conv",
+    needs=_HAS_QUANTIZED_BIAS,
+    nout=3,
+)
+row(
+    f"_contrib_quantized_fully_connected(data, weight, bias?, {_RANGES}; "
+    "num_hidden: int, no_bias: bool=False, flatten: bool=True)",
+    _quantized_layer("quantized_fully_connected", ("num_hidden", "no_bias", "flatten")),
+    via="quantized_fully_connected",
+    needs=_HAS_QUANTIZED_BIAS,
+    nout=3,
+)
+row(
+    f"_contrib_quantized_pooling(data, min_data, max_data; {_POOL})",
+    lambda a, *x: core("quantized_pooling", *x, **_given(a, _POOL_ATTRS)),
+    via="quantized_pooling",
+    nout=3,
+)
+row(
+    "_contrib_quantized_act(data, min_data, max_data; "
+    "act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})",
+    lambda a, *x: core("quantized_act", *x, **a),
+    via="quantized_act",
+    nout=3,
+)
+row(
+    "_contrib_quantized_flatten(data, min_data, max_data)",
+    lambda a, *x: core("quantized_flatten", *x),
+    via="quantized_flatten",
+    nout=3,
+)
+row(
+    "_contrib_quantized_embedding(data, weight, min_weight, max_weight; "
+    "input_dim: int, output_dim: int, dtype: dtype=float32, sparse_grad: bool=False)",
+    lambda a, *x: core("quantized_embedding", *x, input_dim=a.input_dim, output_dim=a.output_dim),
+    via="quantized_embedding",
+    nout=3,
+)
+_TWO = "lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max"
+row(
+    f"_contrib_quantized_elemwise_add({_TWO}; {_CALIBRATED})",
+    lambda a, *x: core("quantized_elemwise_add", *x, **a),
+    via="quantized_elemwise_add",
+    nout=3,
+)
+row(
+    f"_contrib_quantized_elemwise_mul({_TWO}; {_CALIBRATED}, enable_float_output: bool=False)",
+    lambda a, *x: core("quantized_elemwise_mul", *x, **a),
+    via="quantized_elemwise_mul",
+    nout=lambda a: 1 if a.enable_float_output else 3,
+)
+
+
 def _quantized_reshape(a: Any, data: Any, low: Any, high: Any) -> Any:
     shaped = TABLE["Reshape"].run((data,), a)
     return (shaped, *core("quantized_flatten", data, low, high)[1:])

@@ -17,7 +17,7 @@ from gluonx.compat.symbol.executor import Executor
 from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, variables, walk
 from gluonx.compat.symbol.run import GraphBlock
 from gluonx.compat.symbol.table import get
-from gluonx.errors import ShapeError
+from gluonx.errors import GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 
 __all__ = ["Symbol"]
@@ -41,13 +41,15 @@ _ARITHMETIC = {
 _METHODS = """
     abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort astype broadcast_axes
     broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix
-    flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick
+    flatten flip floor log log10 log1p log2 log_sigmoid log_softmax max mean min mish nanprod nansum
+    norm one_hot ones_like pad pick
     prod radians rcbrt reciprocal relu repeat reshape reshape_like rint round rsqrt shape_array sigmoid sign sin
     sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split split_v2 sqrt square
     squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
 """
-_FLUENT = frozenset(_METHODS.split())
 _CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
+_OF_ARRAYS = frozenset(["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"])
+_DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
 
 _BIND_HINTS = frozenset(["group2ctx", "shared_arg_names", "shared_buffer", "shared_exec", "stype_dict"])
@@ -240,11 +242,57 @@ class Symbol:
     def __abs__(self) -> Symbol:
         return function("abs")(self)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _FLUENT:
-            make = function(_CALLED.get(name, name), name)
-            return lambda *args, **kwargs: make(self, *_method_args(name, args), **kwargs)
-        raise AttributeError(f"a Symbol has no attribute '{name}'")
+    @property
+    def T(self) -> Symbol:
+        """The symbol with its axes in the reverse order."""
+        return function("_npi_transpose", "transpose")(self)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Symbol:
+        """Sums up to each element, along an axis or of all; `out` means nothing here and below, as in MXNet."""
+        return function("_npi_cumsum", "cumsum")(self, axis=axis, dtype=dtype)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Symbol:
+        """The diagonals of two axes."""
+        return function("_npi_diagonal", "diagonal")(self, offset=offset, axis1=axis1, axis2=axis2)
+
+    def dot(self, b: Symbol, out: Any = None) -> Symbol:
+        """The product of matrices, as :func:`gluonx.np.dot`."""
+        return function("_npi_dot", "dot")(self, b)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Symbol:
+        """The standard deviation along axes."""
+        return function("_npi_std", "std")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Symbol:
+        """The variance along axes."""
+        return function("_npi_var", "var")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+
+    def get_inputs(self) -> Symbol:
+        """The variables of the graph, as one symbol.
+
+        Examples
+        --------
+        >>> from gluonx import symbol as sym
+        >>> (sym.var("a") + sym.var("b")).get_inputs().list_outputs()
+        ['a', 'b']
+        """
+        return Symbol([(node, 0) for node in self._variables()], self._modern)
+
+    def has_dynamic_shape_op(self) -> bool:
+        """Whether the shape that some operator gives depends on values."""
+        return any(node.op is not None and node.op.name in _DYNAMIC for node in self._walk())
+
+    def optimize_for(self, backend: str, *args: Any, **kwargs: Any) -> Symbol:
+        """Itself: XLA compiles what is bound, and there are no other backends to cut the graph for."""
+        return self
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """Itself, as :meth:`optimize_for`."""
+        return self
 
     def as_np_ndarray(self) -> Symbol:
         """Itself: symbols are of one kind here."""
@@ -505,3 +553,26 @@ for _kind in _ARITHMETIC:
     setattr(Symbol, f"__{_kind}__", _method(_kind, False))
     if _ARITHMETIC[_kind][2] is not None:
         setattr(Symbol, f"__r{_kind}__", _method(_kind, True))
+
+
+def _fluent(name: str) -> Callable[..., Symbol]:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+        return function(_CALLED.get(name, name), name)(self, *_method_args(name, args), **kwargs)
+
+    method.__doc__ = f"The operator `{name}` of the symbol."
+    return method
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        raise GluonxError(f"a Symbol has no {name}, which is of arrays: it has no values before bind or eval")
+
+    method.__doc__ = "Refuse: it is of arrays."
+    return method
+
+
+for _names, _make in ((_METHODS.split(), _fluent), (_OF_ARRAYS, _refusing)):
+    for _name in _names:
+        _made = _make(_name)
+        _made.__name__, _made.__qualname__ = _name, f"Symbol.{_name}"
+        setattr(Symbol, _name, _made)

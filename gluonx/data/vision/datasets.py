@@ -49,6 +49,10 @@ class _ImageDataset(Dataset):
     """Samples of an image and its label: subclasses read one on the host, the image marked as an ndarray to be."""
 
     _transform: Callable[..., Any] | None = None
+    _root = ""
+
+    def _told(self) -> str:
+        return repr(self._root) if self._root else super()._told()
 
     def __getitem__(self, idx: Any) -> Any:
         return device_sample(self._host_item(idx))
