@@ -20,7 +20,7 @@ import numpy as onp
 import gluonx as mx
 from examples.digits import Digits, evaluate, load_data, train
 from gluonx import gluon, np
-from gluonx.contrib.quantization import quantize_net
+from gluonx.quantization import quantize_net
 
 __all__ = ["main", "quantized", "serving", "times"]
 
@@ -53,7 +53,8 @@ def serving(net: Any, images: Any, folder: pathlib.Path) -> tuple[Any, Any, list
 
 def times(one: Any, other: Any, images: Any, repeats: int) -> tuple[float, float]:
     """Seconds of two predictors, run in turns: medians."""
-    one(images), other(images)
+    for predict in (one, other):
+        predict(images)  # once before
     spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for predict, noted in zip((one, other), spent, strict=True):

@@ -231,9 +231,10 @@ class _Sighting:
 
     def note(self, op: Any, args: Sequence[Any], outs: Sequence[Any]) -> None:
         """Look at one operator; None is code that took the arrays themselves."""
-        name = self.layer_of.get(id(args[1])) if op is not None and op.name in _PRODUCTS else None
+        kind = "" if op is None else op.name
+        name = self.layer_of.get(id(args[1])) if kind in _PRODUCTS else None
         if name is not None and self.collector is not None:
-            self.collector.collect(name, op.name, args[0])
+            self.collector.collect(name, kind, args[0])
         if self.batches:
             return  # the first batch tells the structure
         self.kept += [*args, *outs]
@@ -241,7 +242,7 @@ class _Sighting:
         if name is not None:
             self.runs[name] += 1
             self.maker[id(outs[0])] = name
-        elif op is not None and op.name == "batch_norm":
+        elif kind == "batch_norm":
             self.norms.append((id(args[0]), args[1], op.attrs))
 
     def run(self, inputs: Sequence[Any]) -> None:
@@ -537,8 +538,8 @@ def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, 
             raise ValueError(
                 f"quantize_net: the net takes {count} inputs, but batch {number} of calib_data has {len(items)}"
             )
-        arrays = [x if isinstance(x, Handle) else np.array(x) for x in items[:count]]
-        yield [x if device is None else x.to_device(device) for x in arrays]
+        arrays: list[Any] = [x if isinstance(x, Handle) else np.array(x) for x in items[:count]]
+        yield arrays if device is None else [x.to_device(device) for x in arrays]
         if number == limit:
             return
     if not number:
