@@ -11,6 +11,7 @@ convolution is slow; and the weights inside the module, so that the compiler ord
 from __future__ import annotations
 
 import argparse
+import importlib
 import pathlib
 import sys
 from typing import Any
@@ -43,8 +44,7 @@ def module(folder: pathlib.Path, size: int) -> str:
 
 def compiled(folder: pathlib.Path, size: int, flags: list[str] | None = None) -> bytes:
     """Compile a bucket for this machine's CPU, by IREE; `flags` in place of `FLAGS`."""
-    from iree import compiler
-
+    compiler = importlib.import_module("iree.compiler")
     given = FLAGS if flags is None else flags
     text = module(folder, size)
     return compiler.compile_str(text, target_backends=["llvm-cpu"], input_type="stablehlo", extra_args=given)
@@ -52,8 +52,7 @@ def compiled(folder: pathlib.Path, size: int, flags: list[str] | None = None) ->
 
 def predictor(binary: bytes) -> Any:
     """Return a function of NumPy arrays that runs the file's content by IREE on all cores."""
-    from iree import runtime
-
+    runtime = importlib.import_module("iree.runtime")
     context = runtime.SystemContext(config=runtime.Config("local-task"))
     loaded = runtime.VmModule.copy_buffer(context.instance, binary)
     context.add_vm_module(loaded)

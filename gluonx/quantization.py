@@ -242,7 +242,7 @@ class _Sighting:
         if name is not None:
             self.runs[name] += 1
             self.maker[id(outs[0])] = name
-        elif kind == "batch_norm":
+        elif op is not None and kind == "batch_norm":
             self.norms.append((id(args[0]), args[1], op.attrs))
 
     def run(self, inputs: Sequence[Any]) -> None:
