@@ -140,6 +140,7 @@ __all__ = [
     "parallel",
     "parameter",
     "probability",
+    "quantization",
     "random",
     "recordio",
     "registry",

@@ -37,10 +37,13 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.contrib": ("", "MXNet's contrib is not here"),
     "mxnet.contrib.amp": ("", "use gluonx.amp"),
     "mxnet.contrib.onnx": ("", "ONNX is written, by export_model or HybridBlock.export, and not read"),
-    "mxnet.contrib.quantization": (
-        "rewrites symbols for oneDNN; the operators are in `npx`",
-        "the operators are in npx; or use net.cast('bfloat16') or gluonx.amp",
+    "mxnet.contrib.quantization": ("", "use quantize_net on a net; the operators are in npx"),
+    **_each(
+        "mxnet.contrib.quantization",
+        "calib_graph quantize_graph quantize_model quantize_model_onednn",
+        "rewrites a symbol; `quantize_net` takes a net of layers",
     ),
+    **_each("mxnet.contrib.quantization", "DataDesc Device Symbol cpu mx_real_t", IMPORTED),
     "mxnet.contrib.text": ("", "the vectors are not fetched: give their file to text.embedding.CustomEmbedding"),
     "mxnet.dlpack": (C_LIBRARY + "; arrays have `__dlpack__`, and `npx.from_dlpack` takes others'", ""),
     "mxnet.executor": ("", "call the symbol's bind, or write the net as a HybridBlock"),

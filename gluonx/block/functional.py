@@ -64,7 +64,8 @@ class PureForward:
     ) -> tuple[Any, dict[str, Any]]:
         """Return what the forward gives for arguments in which arrays of JAX stand, and all values after it.
 
-        A parameter that the forward has not written to comes back as the very object that was given.
+        A parameter that the forward has not written to comes back as the very object that was given. In place of a key,
+        a function may be given that makes one; it is called once, when the forward draws for the first time.
         """
         wrong = set(values) ^ set(self.handles)
         if wrong:
@@ -72,7 +73,7 @@ class PureForward:
         handles = list(self.handles.values())
         given = [values[n] for n in self.handles]
         inside = [to_jax(value) for value in given]
-        trace = self.trace(handles, inside, None if key is None else (_words(key), np.int32(0)))
+        trace = self.trace(handles, inside, _started(key))
         trace.runs_hooks = None if self._exports else True
 
         def enter(x: Any) -> Any:
@@ -203,6 +204,13 @@ jax.tree_util.register_pytree_with_keys(
     lambda forward, children: _functional_of(forward, *children),
     lambda pure: ((pure.params, pure.state), pure._forward),
 )
+
+
+def _started(key: Any) -> Any:
+    """The key of a trace, or what makes it, or None."""
+    if callable(key):
+        return lambda: (_words(key()), np.int32(0))
+    return None if key is None else (_words(key), np.int32(0))
 
 
 def _words(key: Any) -> Any:

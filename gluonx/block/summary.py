@@ -113,7 +113,8 @@ def summarize(block: Block, *inputs: Any) -> Summary:
         rows.append(_Row(title, _shapes(outputs), list(layer._reg_params.values()), meter.pop()))
 
     def count(op: Any, args: Any, outputs: Any) -> None:
-        meter[-1] += _flops(op, args, outputs)
+        if op is not None:
+            meter[-1] += _flops(op, args, outputs)
 
     blocks = list({id(child): child for _, child in block._walk()}.values())
     active = [child for child in blocks if getattr(child, "_active", False)]

@@ -208,7 +208,8 @@ def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) ->
     callbacks : iterable of (callable, bool)
         The flag says whether the inputs are to be shown as well as the outputs.
     calls : callable, optional
-        Called with each bound operator, its inputs and a tuple of its outputs.
+        Called with each bound operator, its inputs and a tuple of its outputs; with None for an operator where raw JAX
+        code takes a handle's value.
     """
     before = current_state()
     watch = _Watch(before, tuple(callbacks), calls)
@@ -253,7 +254,9 @@ class _Watch:
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 
     def value(self, handle: Any) -> Any:
-        """The value for raw JAX code, which passes by unseen."""
+        """The value for raw JAX code, of which `calls` is told that it takes the handle, and no more."""
+        if self.calls is not None:
+            self.outside(self.calls, None, (handle,), ())
         return self.outside(handle._raw)
 
     def outside(self, fn: Any, *args: Any) -> Any:

@@ -75,7 +75,10 @@ class NoKey(TracedValueError):
 
 
 class Trace:
-    """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None."""
+    """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None.
+
+    It may be a function that gives the pair, too, called at the first draw.
+    """
 
     transparent = False  # whether values exist in it, so that reading one is no mistake
     unrolls = False  # whether loops run step by step in it
@@ -223,9 +226,12 @@ class Trace:
 
     def random_inputs(self, count: int) -> tuple[Any, Any]:
         """The key and index of the next `count` random operations in this trace."""
-        if self.key is None:
+        key: Any = self.key
+        if key is None:
             raise NoKey("a random operator was met where no key was given")
-        root, base = self.key
+        if callable(key):
+            key = self.key = key()
+        root, base = key
         index = base + self.n_random
         self.n_random += count
         return root, index

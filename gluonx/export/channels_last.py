@@ -18,7 +18,8 @@ from gluonx.host import to_jax
 
 __all__ = ["ChannelsLast"]
 
-_SPATIAL = frozenset(["convolution", "pooling"])
+_CONVOLUTIONS = frozenset(["convolution", "int8_convolution"])
+_SPATIAL = _CONVOLUTIONS | {"pooling"}
 _WORDS = """
     absolute activation add add_n cast clip copy dropout elu exp gelu hard_sigmoid log log_sigmoid maximum minimum mish
     multiply negative power relu selu sigmoid silu softrelu softsign sqrt square subtract swish tanh true_divide
@@ -70,7 +71,7 @@ class ChannelsLast(Trace):
             return None
         if name in _SPATIAL and attrs["layout"] in (None, "NCHW"):
             given = [self._twin(values[0]), *values[1:]]
-            if name == "convolution":
+            if name in _CONVOLUTIONS:
                 given[1] = jnp.transpose(given[1], (0, 2, 3, 1))
             return strong(op.op.bind(**{**attrs, "layout": "NHWC"}))(*given)
         if id(values[0]) not in self.twins:

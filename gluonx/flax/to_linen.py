@@ -14,7 +14,6 @@ from flax import linen
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.block.hollow import hollow, ready_params
-from gluonx.deferred.tracing import NoKey
 from gluonx.errors import ArgumentError
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
@@ -81,10 +80,7 @@ class GluonLinen(linen.Module):
                     holder = holders[collection, name] = self.variable(collection, name, lambda part=part: part)
                     own[name] = holder.value
         values = template.by_name(trees)
-        try:
-            out, new = template.forward(values, None, args, kwargs, train)
-        except NoKey:
-            out, new = template.forward(values, self.make_rng("dropout"), args, kwargs, train)
+        out, new = template.forward(values, lambda: self.make_rng("dropout"), args, kwargs, train)
         written = {steps(name)[0] for name, value in new.items() if value is not values[name]}
         if written and not self.is_initializing():
             after = template.variables(new)

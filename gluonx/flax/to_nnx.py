@@ -16,7 +16,6 @@ from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.block.hollow import hollow, ready_params
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.tracing import NoKey
 from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.flax.from_nnx import NNXBlock
 from gluonx.flax.names import kind_of, steps
@@ -105,14 +104,14 @@ class GluonModule(nnx.Module):
             self._check_mode()
         variables = {name: self.variable(name) for name in self.forward.handles}
         values = {name: variable.get_raw_value() for name, variable in variables.items()}
-        try:
-            out, new = self.forward(values, None, args, kwargs, not predicts)
-        except NoKey:
+
+        def draw() -> Any:
             source = self.rngs if rngs is None else rngs
             if source is None:
-                raise UninitializedError(_NO_RNGS.format(name=type(self.forward.net).__name__)) from None
-            key = source.dropout() if isinstance(source, nnx.Rngs) else source()
-            out, new = self.forward(values, key, args, kwargs, not predicts)
+                raise UninitializedError(_NO_RNGS.format(name=type(self.forward.net).__name__))
+            return source.dropout() if isinstance(source, nnx.Rngs) else source()
+
+        out, new = self.forward(values, draw, args, kwargs, not predicts)
         for name, value in new.items():
             if value is not values[name]:
                 variables[name].set_value(value)

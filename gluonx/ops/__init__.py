@@ -14,6 +14,7 @@ from gluonx.ops import dot_attention as dot_attention
 from gluonx.ops import elementwise as elementwise
 from gluonx.ops import image as image
 from gluonx.ops import indexing as indexing
+from gluonx.ops import int8 as int8
 from gluonx.ops import intgemm as intgemm
 from gluonx.ops import layers as layers
 from gluonx.ops import losses as losses

@@ -62,13 +62,13 @@ def patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int]
     return shape[0] * shape[geometry.channel] * math.prod(places) * taps
 
 
-def windows(x: Array, kernel: Sequence[int], geometry: Geometry) -> list[Array]:
+def windows(x: Array, kernel: Sequence[int], geometry: Geometry, filling: int = 0) -> list[Array]:
     """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
     axes, places = geometry.axes, geometry.places(x.shape, kernel)
     config = [(0, 0, 0)] * x.ndim
     for axis, pad in zip(axes, geometry.pad, strict=True):
         config[axis] = (pad, pad, 0)
-    x = lax.pad(x, jnp.zeros((), x.dtype), config)
+    x = lax.pad(x, jnp.full((), filling, x.dtype), config)
     found = []
     for place in itertools.product(*map(range, kernel)):
         start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim

@@ -15,7 +15,7 @@ import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, random
 from gluonx.block.parameter import Constant
 from gluonx.errors import ArgumentError, DeferredInitializationError, TracedValueError, UninitializedError
-from gluonx.flax import Frozen, from_nnx, to_nnx
+from gluonx.flax import Frozen, from_nnx, to_linen, to_nnx
 from gluonx.ops import prng
 from lib.nets import make
 
@@ -159,6 +159,17 @@ def test_dropout_draws_from_the_modules_stream():
     assert module.rngs.dropout.count[...] == count == 2  # prediction draws nothing
     with pytest.raises(UninitializedError, match=r"HybridSequential draws random numbers.*rngs=nnx.Rngs\(0\)"):
         to_nnx(net)(X)
+
+
+def test_a_net_that_draws_runs_once():
+    seen = []
+    net = make(dropout=0.5)
+    net.register_forward_hook(lambda *_: seen.append(1))
+    module = to_nnx(net, nnx.Rngs(5))
+    module(X)
+    linen, variables = to_linen(net)
+    linen.apply(variables, X, train=True, mutable=["batch_stats"], rngs={"dropout": jax.random.key(0)})
+    assert len(seen) == 2, "once for each"
 
 
 def test_split_merge_clone_view_and_vmap():

@@ -18,6 +18,7 @@ MODULES = {
     "mxnet.contrib.nd": "gluonx.compat.nd.contrib",
     "mxnet.contrib.ndarray": "gluonx.compat.nd.contrib",
     "mxnet.contrib.onnx": "gluonx.onnx",
+    "mxnet.contrib.quantization": "gluonx.quantization",
     "mxnet.contrib.sym": "gluonx.symbol.contrib",
     "mxnet.contrib.symbol": "gluonx.symbol.contrib",
     "mxnet.contrib.tensorboard": "gluonx.compat.contrib.tensorboard",

@@ -37,7 +37,7 @@ rule = into(RULES)
 """Makes the decorated function the rule of these operators."""
 
 _TOPICS = ["elementwise", "activation", "reduce", "product", "shape", "index", "layers", "norm", "pool", "sequence"]
-_TOPICS += ["vision"]
+_TOPICS += ["vision", "quantized"]
 _DERIVED = frozenset(["cast", "gather", "power", "read", "scatter", "write"])
 _FOLDS = 1 << 16  # a computed constant may have so many elements, or as many as what it is computed from
 

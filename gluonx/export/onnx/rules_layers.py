@@ -14,7 +14,7 @@ from gluonx.export.onnx.emit import Emit, rule
 from gluonx.export.onnx.graph import Value, is_static
 from gluonx.export.record import Step
 
-__all__ = ["channels_first", "channels_last", "per_axis"]
+__all__ = ["channels_first", "channels_last", "convolved", "has_channels_last", "per_axis"]
 
 
 def per_axis(value: Any, count: int, default: int) -> list[int]:
@@ -36,7 +36,8 @@ def channels_last(emit: Emit, x: Value, ndim: int, shape: Any) -> Value:
     return emit.transpose(x, [0, *range(2, ndim), 1])
 
 
-def _last(step: Step) -> bool:
+def has_channels_last(step: Step) -> bool:
+    """Return whether a step's data have their channels last."""
     return (step.op.attrs["layout"] or "NCW")[-1] == "C"
 
 
@@ -45,24 +46,25 @@ def _inputs(emit: Emit, step: Step) -> tuple[Value, Value, Value | None]:
     dtype = step.outs[0].dtype
     data, weight, bias = (*step.args, None)[:3]
     x, w = emit.value(data, dtype), emit.value(weight, dtype)
-    if _last(step):
+    if has_channels_last(step):
         x, w = channels_first(emit, x), channels_first(emit, w)
     return x, w, None if bias is None or step.op.attrs["no_bias"] else emit.value(bias, dtype)
 
 
 def _out(emit: Emit, step: Step, made: Value) -> Value:
-    return channels_last(emit, made, len(step.outs[0].shape), step.outs[0].shape) if _last(step) else made
+    return channels_last(emit, made, len(step.outs[0].shape), step.outs[0].shape) if has_channels_last(step) else made
 
 
-@rule("convolution")
-def _convolution(emit: Emit, step: Step) -> Any:
-    attrs, given = step.op.attrs, _inputs(emit, step)
-    kernel = list(given[1].shape[2:])
+def convolved(emit: Emit, step: Step, x: Value, weight: Value, bias: Value | None) -> Any:
+    """The convolution of a step, of values with the channels in front."""
+    attrs, kernel = step.op.attrs, list(weight.shape[2:])
     count = len(kernel)
     pad = per_axis(attrs["pad"], count, 0)
     made = emit.node(
         "Conv",
-        *given,
+        x,
+        weight,
+        bias,
         kernel_shape=kernel,
         strides=per_axis(attrs["stride"], count, 1),
         dilations=per_axis(attrs["dilate"], count, 1),
@@ -70,6 +72,11 @@ def _convolution(emit: Emit, step: Step) -> Any:
         group=attrs["num_group"],
     )
     return _out(emit, step, made)
+
+
+@rule("convolution")
+def _convolution(emit: Emit, step: Step) -> Any:
+    return convolved(emit, step, *_inputs(emit, step))
 
 
 @rule("deconvolution")
