@@ -1,12 +1,14 @@
 """What users of MXNet asked for and never got. Each test is named after the report's number in apache/mxnet."""
 
+import contextlib
 import io
+from typing import ClassVar
 
 import numpy as onp
 import pytest
 
-from gluonx import Trainer, autograd, init, loss, metric, nn, np, rnn
-from gluonx.errors import ArgumentError, FormatError
+from gluonx import Trainer, autograd, engine, init, loss, metric, nn, np, rnn
+from gluonx.errors import ArgumentError, FormatError, GraphError
 from gluonx.model_zoo import vision
 
 
@@ -396,3 +398,257 @@ def test_18669_cells_without_such_a_state_are_refused():
     cell.initialize()
     with pytest.raises(ValueError, match="output is one of its states"):
         cell(np.ones((1, 3)), cell.begin_state(1))
+
+
+# -- 15411, 12857, 15614: hooks on gradients -------------------------------------------------------------------------
+
+
+def counted(fn):
+    before = engine.stats()
+    out = fn()
+    after = engine.stats()
+    return out, {key: after[key] - before[key] for key in ("programs_compiled", "dispatches")}
+
+
+@pytest.mark.parametrize("hybrid", ["no", "itself", "around"])
+def test_15411_hooks_on_gradients(hybrid):
+    net = dense(4, 3, 2)
+    (net if hybrid == "around" else net[1]).hybridize(hybrid != "no")
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    seen, x = [], np.array([[1.0, 2.0, 3.0]])
+    hook = net[1].register_full_backward_hook(lambda block, ins, outs: seen.append((block, ins, outs)))
+    told = pytest.warns(UserWarning, match="has a Dense with hooks") if hybrid == "around" else contextlib.nullcontext()
+    with told:
+        for _ in range(3):
+
+            def step():
+                with autograd.record():
+                    out = (net(x) ** 2).sum()
+                out.backward()
+                trainer.step(1)
+
+            weight = net[2].weight.data().copy()
+            out = net(x)
+            _, counts = counted(step)
+            block, (given,), (found,) = seen[-1]
+            assert block is net[1] and counts["dispatches"] == 1
+            onp.testing.assert_allclose(found.asnumpy(), (2 * np.dot(out, weight)).asnumpy(), rtol=1e-5)
+            assert given.shape == (1, 4)
+    assert counts == {"programs_compiled": 0, "dispatches": 1} and len(seen) == 3
+    hook.detach()
+    step()
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("naive", [False, True])
+def test_12857_hooks_change_gradients(naive):
+    def gradients(*hooks):
+        net = dense(2, 1)
+        for param in net.collect_params().values():
+            param.set_data(np.ones(param.shape))
+        for register, hook in hooks:
+            getattr(net[1], register)(hook)
+        with engine.mode("naive" if naive else "deferred"):
+            with autograd.record():
+                out = net(np.ones((1, 3))).sum() + 0
+            out.backward()
+            return [p.grad().asnumpy().ravel()[0] for p in net.collect_params().values()]
+
+    assert gradients() == [1, 1, 4, 1]
+    double = ("register_backward_hook", lambda block, ins, outs: (ins[0] * 2,))
+    assert gradients(double) == [2, 2, 4, 1]
+    assert gradients(double, double) == [4, 4, 4, 1]
+    assert gradients(("register_full_backward_pre_hook", lambda block, outs: (outs[0] * 3,))) == [3, 3, 12, 3]
+    read = ("register_full_backward_hook", lambda block, ins, outs: (np.array(ins[0].asnumpy() * 2),))
+    assert gradients(read, double) == [4, 4, 4, 1]
+    with pytest.raises(ArgumentError, match="returned 2 gradients; there are 1 inputs"):
+        gradients(("register_full_backward_hook", lambda block, ins, outs: (ins[0], ins[0])))
+    with pytest.raises(ArgumentError, match=r"returned a gradient of shape \(3,\)"):
+        gradients(("register_full_backward_hook", lambda block, ins, outs: np.ones(3)))
+
+
+def test_15614_hooks_of_a_first_layer_and_of_many_inputs():
+    class Two(nn.HybridBlock):
+        def forward(self, x, pair, scale):
+            return x * pair[0] * scale, pair[1] + x
+
+    block, seen = Two(), []
+    block.register_full_backward_hook(lambda _, ins, outs: seen.append((ins, outs)))
+    x, y, z = np.array([2.0]), np.array([3.0]), np.array([4.0])
+    for array in (x, z):
+        array.attach_grad()
+    with autograd.record():
+        first, _ = block(x, (y, z), 5.0)
+    first.backward()
+    (of_x, (of_y, of_z), of_scale), (of_first, of_second) = seen.pop()
+    assert (of_x.item(), of_y, of_z.item(), of_scale, of_first.item(), of_second.item()) == (15, None, 0, None, 1, 0)
+    with autograd.record():
+        total = sum(nn.Lambda(lambda a: a)(out) for out in block(np.array([1.0]), (y, z), 1.0))
+    total.backward()
+    assert seen.pop()[0][0] is None
+    with autograd.record():
+        block(y, (y, y), 1.0)
+    block(x, (y, z), 1.0)
+    assert not seen
+
+
+def test_15614_gradients_of_gradients_pass_hooks():
+    block, seen = nn.HybridLambda("square"), []
+    block.register_full_backward_hook(lambda _, ins, outs: seen.append(ins[0]))
+    x = np.array([3.0])
+    x.attach_grad()
+    with autograd.record():
+        (slope,) = autograd.grad(block(x).sum(), x, create_graph=True)
+    slope.backward()
+    assert seen[0].item() == 6 and x.grad.item() == 2
+
+
+# -- 15844: own gradients in hybridized nets -------------------------------------------------------------------------
+
+
+class Bent(autograd.Function):
+    """Three times the square; the gradient is written to be 7 x, which tells whether it is used."""
+
+    def __init__(self, times=3.0):
+        super().__init__()
+        self.times = times
+
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * x * self.times
+
+    def backward(self, given):
+        (x,) = self.saved_tensors
+        return 7 * x * given
+
+
+class BentByNumPy(Bent):
+    calls: ClassVar[list[str]] = []
+
+    def forward(self, x):
+        self.calls.append("forward")
+        self.kept = x.asnumpy()
+        return np.array(self.kept**2 * 3)
+
+    def backward(self, given):
+        self.calls.append("backward")
+        return np.array(7 * self.kept * given.asnumpy())
+
+
+class BentWithNumber(BentByNumPy):
+    def forward(self, x):
+        self.total = float(x.asnumpy().sum())
+        return super().forward(x)
+
+    def backward(self, given):
+        return super().backward(given) + 0 * self.total
+
+
+class Bends(nn.HybridBlock):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.inner, self.outer = function, nn.Dense(3, in_units=3), nn.Dense(1, in_units=3)
+
+    def forward(self, x):
+        hidden = self.inner(x)
+        return self.outer(self.function()(hidden) + hidden)
+
+
+def bent_steps(function, hybrid, look=False):
+    net = Bends(function)
+    net.initialize(init.Constant(0.1))
+    net.hybridize(hybrid)
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]])
+
+    def step():
+        with autograd.record():
+            out = net(x).sum()
+        if look:
+            out.item()
+        out.backward()
+        trainer.step(2)
+
+    counts = [counted(step)[1] for _ in range(3)]
+    return values(net), counts
+
+
+@pytest.mark.parametrize("function", [Bent, BentByNumPy, BentWithNumber])
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("look", [False, True])
+def test_15844_own_gradients(function, hybrid, look):
+    with engine.mode("naive"):
+        wanted, _ = bent_steps(Bent, False)
+    BentByNumPy.calls.clear()
+    found, counts = bent_steps(function, hybrid, look)
+    for name in wanted:
+        onp.testing.assert_allclose(found[name], wanted[name], rtol=2e-5)
+    if not look and (hybrid or function is Bent):
+        assert counts[-1]["programs_compiled"] == 0
+        assert counts[-1]["dispatches"] == 1 or function is BentWithNumber  # which adds in Python
+    if function is BentByNumPy and not look:
+        assert BentByNumPy.calls[-6:] == ["forward", "backward"] * 3
+
+
+def test_15844_a_residual_path_and_two_functions():
+    def run(first, second, look, naive=False):
+        a, b = np.array([0.5, 1.0, 2.0]), np.array([0.5, 0.25, 2.0])
+        a.attach_grad()
+        b.attach_grad()
+        with engine.mode("naive" if naive else "deferred"):
+            with autograd.record():
+                h = np.tanh(a * b)
+                u = first()(h) + h * b
+                w = Bent()(second()(u) * h + u + a)
+                out = (w * w).sum()
+            if look:
+                out.item()
+            out.backward()
+            with pytest.raises(GraphError, match="freed"):
+                out.backward()
+            return onp.stack([a.grad.asnumpy(), b.grad.asnumpy()])
+
+    wanted = run(Bent, Bent, False, naive=True)
+    for first in (Bent, BentByNumPy):
+        for second in (Bent, BentByNumPy):
+            for look in (False, True):
+                onp.testing.assert_allclose(run(first, second, look), wanted, rtol=1e-5)
+
+
+def test_15844_gradients_are_checked():
+    class Wrong(Bent):
+        def backward(self, given):
+            return given, given
+
+    x = np.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        out = Wrong()(x)
+    with pytest.raises(ArgumentError, match=r"Wrong\.backward gave 2 gradients; there are 1 inputs"):
+        out.backward()
+    net = nn.HybridLambda(lambda x: Wrong()(x))
+    net.hybridize()
+    with pytest.raises(ArgumentError, match=r"Wrong\.backward gave 2 gradients"), autograd.record():
+        net(x)
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_15844_shapes_that_depend_on_values_are_told(least):
+    class Picked(Bent):
+        def forward(self, x):
+            return np.array(x.asnumpy()[x.asnumpy() >= least])
+
+    net = nn.HybridLambda(lambda x: Picked()(x))
+    net.hybridize()
+    with pytest.raises(Exception, match="must not depend on values"):
+        net(np.array([1.0, -1.0])).wait_to_read()
+
+
+def test_15844_what_is_never_differentiated_leaves_nothing():
+    x = np.ones(2)
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            out = Bent()(np.tanh(x))
+        _, counts = counted(out.asnumpy)
+    assert counts["programs_compiled"] == 0
