@@ -38,6 +38,7 @@ from gluonx.deferred.core import (
     new_handle,
     scalar_slot,
 )
+from gluonx.host import copied
 
 __all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle", "thread_graph"]
 
@@ -224,7 +225,7 @@ class Graph:
     def _raw(self, array: Any, args: Any, op: Any) -> Aval:
         if isinstance(array, np.ndarray):
             # A copy, since the caller may write to the array before this graph runs.
-            array = np.array(growth.operand(array, args, op))
+            array = copied(growth.operand(array, args, op))
             aval = intern_aval(array.shape, array.dtype)
         elif isinstance(array, Tracer):
             raise TracerMet

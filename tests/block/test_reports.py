@@ -652,3 +652,43 @@ def test_15844_what_is_never_differentiated_leaves_nothing():
             out = Bent()(np.tanh(x))
         _, counts = counted(out.asnumpy)
     assert counts["programs_compiled"] == 0
+
+
+# -- 7899: arrays from NumPy -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+@pytest.mark.parametrize("wanted", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("naive", [False, True])
+def test_7899_an_array_is_copied_once_and_shared_with_nobody(dtype, wanted, naive):
+    theirs = (onp.arange(40_000) % 7).astype(dtype).reshape(200, 200)
+    with engine.mode("naive" if naive else "deferred"):
+        for source in (theirs, theirs.T, theirs[::2]):
+            kept = source.astype(wanted)
+            ours = np.array(source, dtype=wanted)
+            placed = ours.__jax_array__() if source is theirs else None
+            if placed is not None:  # XLA took the copy as it was
+                assert placed.unsafe_buffer_pointer() % 64 == 0
+            before = source.copy()
+            source[...] = 0
+            assert (ours.asnumpy() == kept).all()
+            source[...] = before
+
+
+def test_7899_a_step_writes_to_no_memory_of_the_users():
+    theirs = onp.ones((256, 256), "float32")
+    ours = np.array(theirs)
+    twin = ours.copy()
+    net = nn.Dense(256, in_units=256, use_bias=False)
+    net.initialize()
+    net.weight.set_data(ours)
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    for _ in range(3):
+        with autograd.record():
+            out = net(theirs).sum()
+        theirs[...] = 0  # before it is computed
+        out.backward()
+        trainer.step(1)
+        theirs[...] = 1
+    assert (ours.asnumpy() == 1).all() and (twin.asnumpy() == 1).all()
+    onp.testing.assert_allclose(net.weight.data().asnumpy(), 1 - 3 * 0.1 * 256, rtol=1e-6)
