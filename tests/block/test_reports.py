@@ -692,3 +692,72 @@ def test_7899_a_step_writes_to_no_memory_of_the_users():
         theirs[...] = 1
     assert (ours.asnumpy() == 1).all() and (twin.asnumpy() == 1).all()
     onp.testing.assert_allclose(net.weight.data().asnumpy(), 1 - 3 * 0.1 * 256, rtol=1e-6)
+
+
+# -- 18627, 19659: masks of dynamic size -----------------------------------------------------------------------------
+
+_PICKED = onp.array([[3.0, 0.0, 1.0], [0.0, 3.0, 2.0]], "float32")
+_FITTING = {
+    "nonzero": (lambda m, x, **k: m.nonzero(x, **k)),
+    "argwhere": (lambda m, x, **k: m.argwhere(x, **k)),
+    "flatnonzero": (lambda m, x, **k: m.flatnonzero(x, **k)),
+    "unique": (lambda m, x, **k: m.unique(x, return_index=True, return_inverse=True, return_counts=True, **k)),
+    "unique_rows": (lambda m, x, **k: m.unique(x, axis=0, **k)),
+    "unique_values": (lambda m, x, **k: m.unique_values(x, **k)),
+    "unique_counts": (lambda m, x, **k: m.unique_counts(x, **k)),
+    "unique_inverse": (lambda m, x, **k: m.unique_inverse(x, **k)),
+    "unique_all": (lambda m, x, **k: m.unique_all(x, **k)),
+    "setdiff1d": (lambda m, x, **k: m.setdiff1d(x, x[0], **k)),
+    "setxor1d": (lambda m, x, **k: m.setxor1d(x[0], x[1], **k)),
+    "union1d": (lambda m, x, **k: m.union1d(x[0], x[1], **k)),
+    "intersect1d": (lambda m, x, **k: m.intersect1d(x[0], x[1], **k)),
+    "extract": (lambda m, x, **k: m.extract(x > 1, x, **k)),
+    "compress": (lambda m, x, **k: m.compress(x[0] > 0, x, axis=1, **k)),
+}
+
+
+@pytest.mark.parametrize("name", list(_FITTING))
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_18627_sizes_are_given(name, hybrid):
+    call, x = _FITTING[name], np.array(_PICKED)
+    plain = call(np, x)
+    first = plain[0] if isinstance(plain, tuple) else plain
+    size = first.shape[1] if name == "compress" else first.shape[0]
+    net = nn.HybridLambda(lambda x: call(np, x, size=size + 1))
+    net.hybridize(hybrid)
+    before = dict(engine.stats()["unhybridized"])
+    found = net(x)
+    assert engine.stats()["unhybridized"] == before
+    pairs = zip(found, plain, strict=True) if isinstance(plain, tuple) else [(found, plain)]
+    for i, (one, other) in enumerate(pairs):
+        one, other = one.asnumpy(), other.asnumpy()
+        assert one.dtype == other.dtype
+        if one.shape != other.shape:  # one place more
+            one = one[:, :size] if name == "compress" else one[:size]
+        assert (one == other).all(), i
+    assert type(found) is type(plain)
+    (cut,) = [call(np, x, size=1)] if not isinstance(plain, tuple) else [call(np, x, size=1)[0]]
+    assert cut.shape[1 if name == "compress" else 0] == 1
+
+
+def test_18627_what_fills_and_what_is_refused():
+    x = np.array([0.0, 5.0])
+    assert np.flatnonzero(x, size=3, fill_value=-1).tolist() == [1, -1, -1]
+    assert np.nonzero(x, size=2, fill_value=7)[0].tolist() == [1, 7]
+    with pytest.raises(ArgumentError, match="size must be a whole number"):
+        np.argwhere(x, size=-1)
+    with pytest.raises(ArgumentError, match="give size= too"):
+        np.unique(x, fill_value=1)
+    with pytest.raises(TypeError, match="axes"):
+        np.unique(x, axes=0, size=2)
+
+
+def test_19659_gradients_flow_through_masks_of_a_size():
+    x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    x.attach_grad()
+    net = nn.HybridLambda(lambda x: np.compress(x[:, 0] > 2, x, axis=0, size=3, fill_value=0))
+    net.hybridize()
+    with autograd.record():
+        out = (net(x) ** 2).sum()
+    out.backward()
+    assert x.grad.tolist() == [[0, 0], [6, 8], [10, 12]]
