@@ -836,7 +836,7 @@ class Block(Checked):
     # ---------------------------------------------------------------- files
 
     @door
-    def save_parameters(self, filename: Place, deduplicate: bool = False, format: str | None = None) -> None:
+    def save_parameters(self, filename: Place, deduplicate: bool | None = None, format: str | None = None) -> None:
         """Write all parameters to a file. The file is whole or not there, also if the process dies.
 
         Parameters
@@ -844,8 +844,9 @@ class Block(Checked):
         filename : str, path or file object
             A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``. A file object, open for
             bytes, gets the content at once when it is complete.
-        deduplicate : bool
-            Whether to write a shared parameter under one of its names only.
+        deduplicate : bool, optional
+            Whether to write a shared parameter under one of its names only. By default it is, but for ``'mxnet'``, of
+            which MXNet's first readers want every name. MXNet 2 writes every name by default, and reads both.
         format : {'npz', 'safetensors', 'mxnet'}, optional
             By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
             NDArray list, which both MXNets read, and the default of a program that runs as MXNet 1. For MXNet 2

@@ -761,3 +761,29 @@ def test_19659_gradients_flow_through_masks_of_a_size():
         out = (net(x) ** 2).sum()
     out.backward()
     assert x.grad.tolist() == [[0, 0], [6, 8], [10, 12]]
+
+
+# -- 16582: shared parameters are written once -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("format", "count"), [("npz", 3), ("safetensors", 3), ("mxnet", 4)])
+def test_16582_shared_parameters_are_written_once(format, count):
+    from gluonx.files import load_arrays
+
+    def tied():
+        net = nn.HybridSequential()
+        net.add(nn.Dense(3, in_units=3), nn.Dense(3, in_units=3))
+        net[1].weight = net[0].weight
+        return net
+
+    net = tied()
+    net.initialize(init.Uniform(1.0))
+    for given, wanted in [({}, count), ({"deduplicate": True}, 3), ({"deduplicate": False}, 4)]:
+        file, twin = io.BytesIO(), tied()
+        net.save_parameters(file, format=format, **given)
+        file.seek(0)
+        assert len(load_arrays(file)) == wanted
+        file.seek(0)
+        twin.load_parameters(file)
+        assert twin[1].weight is twin[0].weight
+        assert all((values(net)[name] == values(twin)[name]).all() for name in values(net))
