@@ -1154,7 +1154,7 @@ class HybridBlock(Block):
     @door
     def export(
         self,
-        path: str | PathLike[str],
+        path: Place,
         epoch: int = 0,
         remove_amp_cast: bool = True,
         *,
@@ -1172,9 +1172,11 @@ class HybridBlock(Block):
 
         Parameters
         ----------
-        path : str or path
+        path : str, path or file object
             The folder; see docs/export.md for what it holds. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
             of the files' names: ``PATH-symbol.json`` and ``PATH-0000.params``.
+            A file object, open for bytes, gets the one file of ONNX, and anything else as a zip archive, which
+            ``gluonx.load`` reads; so it does an address that fsspec knows, such as ``'s3://bucket/net'``.
         epoch : int
             The number in the name of MXNet's file of parameters.
         remove_amp_cast
@@ -1206,7 +1208,8 @@ class HybridBlock(Block):
         Returns
         -------
         pathlib.Path or tuple of str
-            The folder; for ONNX the file. For MXNet, as there, the names of the two files.
+            The folder; for ONNX the file. For MXNet, as there, the names of the two files. What was given where that is
+            no path.
 
         Raises
         ------

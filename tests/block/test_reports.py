@@ -2,13 +2,15 @@
 
 import contextlib
 import io
+import zipfile
 from typing import ClassVar
 
 import numpy as onp
 import pytest
 
+import gluonx
 from gluonx import Trainer, autograd, engine, init, loss, metric, nn, np, rnn
-from gluonx.errors import ArgumentError, FormatError, GraphError
+from gluonx.errors import ArgumentError, FormatError, GraphError, UninitializedError
 from gluonx.model_zoo import vision
 
 
@@ -787,3 +789,53 @@ def test_16582_shared_parameters_are_written_once(format, count):
         twin.load_parameters(file)
         assert twin[1].weight is twin[0].weight
         assert all((values(net)[name] == values(twin)[name]).all() for name in values(net))
+
+
+# -- 20225: exports in memory ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["file", "address"])
+def test_20225_artifacts(where):
+    if where == "address":
+        pytest.importorskip("fsspec")
+    net, x = dense(2), np.ones((1, 3))
+    place = io.BytesIO() if where == "file" else "memory://gluonx/exported"
+    assert net.export(place, inputs=[x]) is place
+    if where == "file":
+        again = io.BytesIO()
+        net.export(again, inputs=[x])
+        assert again.getvalue() == place.getvalue()
+        place.seek(0)
+    served = gluonx.load(place)
+    assert (served(x).asnumpy() == net(x).asnumpy()).all()
+    if where == "address":
+        with pytest.raises(FormatError, match=r"model\.json"):
+            gluonx.load("memory://gluonx/absent")
+
+
+def test_20225_what_is_no_artifact():
+    with pytest.raises(FormatError, match="<file object>: it is no zip archive"):
+        gluonx.load(io.BytesIO(b"nothing"))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("../beside.txt", "x")
+        archive.writestr("model/model.json", "{}")
+    file.seek(0)
+    with pytest.raises(FormatError, match="not one folder"):
+        gluonx.load(file)
+    full = io.BytesIO()
+    with pytest.raises(UninitializedError):
+        dense(2).export(full)
+    assert not full.getvalue()
+
+
+def test_20225_files_of_mxnet_and_onnx():
+    fsspec = pytest.importorskip("fsspec")
+    net, x = dense(2), np.ones((1, 3))
+    net.export("memory://gluonx/old", inputs=[x], format="mxnet")
+    names = {name.rpartition("/")[2] for name in fsspec.filesystem("memory").ls("/gluonx", detail=False)}
+    assert {"old-symbol.json", "old-0000.params"} <= names
+    onnx = pytest.importorskip("onnx")
+    file = io.BytesIO()
+    net.export(file, inputs=[x], format="onnx")
+    assert onnx.load_from_string(file.getvalue()).graph.node
