@@ -2,14 +2,19 @@
 
 import contextlib
 import io
+import os
+import random
+import subprocess
+import sys
 import zipfile
 from typing import ClassVar
 
+import jax
 import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import Trainer, autograd, engine, init, loss, metric, nn, np, rnn
+from gluonx import Trainer, autograd, engine, init, loss, metric, nn, np, parallel, rnn
 from gluonx.errors import ArgumentError, FormatError, GraphError, UninitializedError
 from gluonx.model_zoo import vision
 
@@ -839,3 +844,116 @@ def test_20225_files_of_mxnet_and_onnx():
     file = io.BytesIO()
     net.export(file, inputs=[x], format="onnx")
     assert onnx.load_from_string(file.getvalue()).graph.node
+
+
+# -- 9410, 11840, 10831: reproducible runs ---------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def flags_as_they_were(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
+
+
+def trained_anew(kind, mode="deferred", hybrid=False, parts=1, split=False):
+    """The initial weights, the outputs that dropout drew for in the first step, and the weights after four steps."""
+    gluonx.random.deterministic(3)
+    net, drops = nn.HybridSequential(), kind != "plain"
+    if kind == "convolution":
+        net.add(nn.Conv2D(8, 3, in_channels=1), nn.BatchNorm(in_channels=8), nn.Activation("relu"), nn.Flatten())
+    else:
+        net.add(nn.Dense(32, activation="relu", in_units=16))
+    net.add(nn.Dropout(0.5 if drops else 0.0), nn.Dense(4, in_units=32))
+    net.initialize(init.Xavier())
+    net.hybridize(hybrid)
+    params = net.collect_params()
+    for param in params.values() if parts > 1 else ():
+        param.grad_req = "add" if param.grad_req != "null" else "null"
+    trainer = Trainer(params, "adam", {"learning_rate": 0.01})
+    rng = onp.random.RandomState(0)
+    data = rng.rand(8, *((1, 4, 4) if kind == "convolution" else (16,))).astype("float32")
+    label = rng.randint(0, 4, 8)
+    begun, draws = list(values(net).values()), []
+    with engine.mode(mode):
+        for _ in range(4):
+            for part in onp.split(onp.arange(8), parts):
+                x, y = np.array(data[part]), np.array(label[part])
+                if split:
+                    x, y = parallel.split(x), parallel.split(y)
+                with autograd.record():
+                    out = loss.SoftmaxCELoss()(net(x), y)
+                out.backward()
+                draws.append(out)
+            trainer.step(8)
+            net.zero_grad()
+    return begun, draws[0].asnumpy(), list(values(net).values())
+
+
+def equal(one, two):
+    return all((a == b).all() for a, b in zip(one, two, strict=True))
+
+
+def close(one, two):
+    return all(onp.allclose(a, b, rtol=1e-2, atol=2e-3) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["dropout", "convolution"])
+def test_9410_runs_are_repeated_to_the_bit(kind):
+    begun, draws, ended = trained_anew(kind)
+    for hybrid in (False, True):
+        again = trained_anew(kind, hybrid=hybrid)
+        assert equal(again[0], begun) and equal(again[2], ended) and (again[1] == draws).all()
+
+
+def test_11840_modes_draw_alike():
+    begun, draws, ended = trained_anew("dropout")
+    naive = trained_anew("dropout", mode="naive")
+    assert equal(naive[0], begun) and onp.allclose(naive[1], draws, rtol=1e-5) and close(naive[2], ended)
+
+
+def test_11840_meshes_draw_alike():
+    begun, draws, ended = trained_anew("dropout")
+    with parallel.use(parallel.mesh(data=2, devices=jax.devices()[:2])):
+        spread = trained_anew("dropout", split=True)
+    assert equal(spread[0], begun) and onp.allclose(spread[1], draws, rtol=1e-5) and close(spread[2], ended)
+
+
+def test_11840_halves_of_a_batch():
+    begun, _, ended = trained_anew("plain")
+    halves = trained_anew("plain", parts=2)
+    assert equal(halves[0], begun) and close(halves[2], ended)
+    assert not close(trained_anew("dropout", parts=2)[2], trained_anew("dropout")[2])
+
+
+@pytest.mark.slow
+def test_10831_processes_agree():
+    code = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1]); import test_reports as t\n"
+        "begun, draws, ended = t.trained_anew('convolution')\n"
+        "print(hashlib.sha256(b''.join(a.tobytes() for a in [*begun, draws, *ended])).hexdigest())"
+    )
+    command = [sys.executable, "-c", code, os.path.dirname(__file__)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, timeout=120) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout and len(runs[0].stdout) == 65
+
+
+def test_10831_deterministic_seeds_what_others_draw_from():
+    drawn = []
+    for _ in range(2):
+        gluonx.random.deterministic(5)
+        drawn.append(
+            (random.random(), onp.random.rand(), np.random.uniform().item(), gluonx.random.host_rng().random())
+        )
+    assert drawn[0] == drawn[1]
+
+
+def test_10831_flags_of_xla(monkeypatch):
+    from gluonx import _process
+
+    for given, wanted in [
+        ("", _process.DETERMINISTIC),
+        ("--xla_dump_to=x", f"--xla_dump_to=x {_process.DETERMINISTIC}"),
+        ("--xla_gpu_deterministic_ops=false", "--xla_gpu_deterministic_ops=false"),
+    ]:
+        monkeypatch.setenv("XLA_FLAGS", given)
+        _process.deterministic_operations()
+        assert os.environ["XLA_FLAGS"] == wanted
