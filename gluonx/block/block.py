@@ -42,6 +42,7 @@ from gluonx.block.tools import (
     LineByLine,
     Registry,
     Snapshot,
+    chosen,
     device_of_call,
     foreign_call,
     hooks_run,
@@ -343,8 +344,8 @@ class Block(Checked):
         >>> with autograd.record():
         ...     y = net(x).sum()
         >>> y.backward()
-        >>> x.grad
-        array([[1., 1., 1.]])
+        >>> x.grad.tolist()
+        [[1.0, 1.0, 1.0]]
         >>> handle.detach()
         """
         return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, False))
@@ -392,11 +393,11 @@ class Block(Checked):
         >>> out.shape, middle["0"].shape
         ((1, 2), (1, 4))
         """
-        chosen = self._named_blocks(names)
-        found: dict[str, list[Any]] = {name: [] for name in chosen}
-        hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in chosen.values()]
+        wanted = self._named_blocks(names)
+        found: dict[str, list[Any]] = {name: [] for name in wanted}
+        hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in wanted.values()]
         try:
-            for name, block in chosen.items():
+            for name, block in wanted.items():
                 block.__dict__["_told_of_hooks"] = True  # that it runs line by line is what was asked for
                 hooks.append(block.register_forward_hook(lambda _, __, out, name=name: found[name].append(out)))
             output = self(*inputs, **kwargs)
@@ -413,16 +414,7 @@ class Block(Checked):
     def _named_blocks(self, names: str | Iterable[str]) -> dict[str, Block]:
         """Return the blocks below this one by structured name: those named, or those whose name matches."""
         blocks = {prefix[:-1]: block for prefix, block in self._walk() if prefix}
-        if isinstance(names, str):
-            wanted = re.compile(names)
-            unknown = [] if any(map(wanted.fullmatch, blocks)) else [names]
-            names = [name for name in blocks if wanted.fullmatch(name)]
-        else:
-            names = list(names)
-            unknown = [name for name in names if name not in blocks]
-        if unknown:
-            raise ArgumentError(f"{type(self).__name__} has no block {listed(unknown)}; it has {listed(list(blocks))}.")
-        return {name: blocks[name] for name in names}
+        return chosen(blocks, names, type(self).__name__, "block")
 
     def register_op_hook(self, callback: Callable[[str, str, Any], None], monitor_all: bool = False) -> HookHandle:
         """Have ``callback(name, operator, array)`` called for the output of every operator that the forward runs.

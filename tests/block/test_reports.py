@@ -14,8 +14,9 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import Trainer, autograd, engine, init, loss, metric, nn, np, parallel, rnn
-from gluonx.errors import ArgumentError, FormatError, GraphError, UninitializedError
+from gluonx import Trainer, autograd, data, engine, gluon, init, loss, metric, nn, np, parallel, rnn
+from gluonx import symbol as sym
+from gluonx.errors import ArgumentError, FormatError, GraphError, ShapeError, UninitializedError
 from gluonx.model_zoo import vision
 
 
@@ -870,13 +871,13 @@ def trained_anew(kind, mode="deferred", hybrid=False, parts=1, split=False):
         param.grad_req = "add" if param.grad_req != "null" else "null"
     trainer = Trainer(params, "adam", {"learning_rate": 0.01})
     rng = onp.random.RandomState(0)
-    data = rng.rand(8, *((1, 4, 4) if kind == "convolution" else (16,))).astype("float32")
+    images = rng.rand(8, *((1, 4, 4) if kind == "convolution" else (16,))).astype("float32")
     label = rng.randint(0, 4, 8)
     begun, draws = list(values(net).values()), []
     with engine.mode(mode):
         for _ in range(4):
             for part in onp.split(onp.arange(8), parts):
-                x, y = np.array(data[part]), np.array(label[part])
+                x, y = np.array(images[part]), np.array(label[part])
                 if split:
                     x, y = parallel.split(x), parallel.split(y)
                 with autograd.record():
@@ -957,3 +958,122 @@ def test_10831_flags_of_xla(monkeypatch):
         monkeypatch.setenv("XLA_FLAGS", given)
         _process.deterministic_operations()
         assert os.environ["XLA_FLAGS"] == wanted
+
+
+# -- 9914, 5014, 789: inputs whose size varies -----------------------------------------------------------------------
+
+
+class Averaging(nn.HybridBlock):
+    """The mean over time of a dense layer's outputs, where there is something."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Dense(2, in_units=3, flatten=False)
+
+    def forward(self, x, mask):
+        kept = np.expand_dims(mask, -1).astype(x.dtype)
+        return (self.inner(x) * kept).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_9914_no_program_twice_for_one_size(hybrid, rng):
+    net = Averaging()
+    net.initialize()
+    net.hybridize(hybrid)
+    call = data.Bucketed(net, {0: [4], 1: [8, 16]})
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+
+    def epoch(lengths):
+        for n in lengths:
+            x = np.array(rng.standard_normal((4 if n % 5 else 3, n, 3)))
+            with autograd.record():
+                out = (call(x) ** 2).sum()
+            out.backward()
+            trainer.step(4)
+
+    assert counted(lambda: epoch(range(1, 17)))[1]["programs_compiled"] <= 2
+    assert counted(lambda: epoch(range(16, 0, -1)))[1]["programs_compiled"] == 0
+    x = np.array(rng.standard_normal((3, 5, 3)))
+    onp.testing.assert_allclose(call(x)[:3].asnumpy(), net(x, np.ones((3, 5))).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_5014_batches_of_images_of_several_sizes():
+    images = [onp.full((5, 7, 3), i, "uint8") for i in (1, 2)] + [onp.full((9, 4, 3), 3, "uint8")]
+    pad = data.batchify.PadToBucket({0: [8, 16], 1: [8, 16]}, val=255)
+    batch, mask = pad(images)
+    assert batch.shape == (3, 16, 8, 3) and mask.shape == (3, 16, 8) and batch.dtype == onp.uint8 and mask.dtype == bool
+    for image, row, kept in zip(images, batch.asnumpy(), mask.asnumpy(), strict=True):
+        h, w, _ = image.shape
+        assert kept[:h, :w].all() and kept.sum() == h * w and (row[:h, :w] == image).all() and (row[~kept] == 255).all()
+    loader = data.DataLoader(images, batch_size=2, batchify_fn=pad)
+    assert [batch.shape for batch, _ in loader] == [(2, 8, 8, 3), (1, 16, 8, 3)]
+
+
+def test_789_what_fits_nowhere_is_told():
+    with pytest.raises(ShapeError, match=r"a size of 9 fits into none of the buckets \[4, 8\]"):
+        data.batchify.PadToBucket({0: [8, 4]})([onp.zeros(9)])
+    with pytest.raises(ShapeError, match="one number of axes"):
+        data.batchify.PadToBucket({1: [8]})([onp.zeros(9)])
+    with pytest.raises(ArgumentError, match="sizes tells for each axis"):
+        data.batchify.PadToBucket({0: []})
+    call = data.Bucketed(lambda x: x, {0: [4]}, val=1, mask=False)
+    assert call(onp.zeros(2, "int32")).tolist() == [0, 0, 1, 1]
+    x = np.zeros(2)
+    x.attach_grad()
+    with autograd.record():
+        assert call(np.ones(2)).tolist() == [1, 1, 1, 1]
+    for make in (lambda: x, lambda: x * 2):
+        with autograd.record(), pytest.raises(ArgumentError, match="gradient would be lost"):
+            call(make())
+
+
+# -- 15103: blocks out of symbols ------------------------------------------------------------------------------------
+
+
+def of_symbols():
+    data = sym.var("data")
+    hidden = sym.Activation(sym.FullyConnected(data, num_hidden=4, name="stem/a"), act_type="relu", name="stem/r")
+    block = gluon.SymbolBlock(sym.FullyConnected(hidden, num_hidden=2, name="b"), data)
+    block.initialize(init.Xavier())
+    return block
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_15103_taps_of_a_graph(hybrid):
+    block, x = of_symbols(), np.ones((3, 5))
+    block.hybridize(hybrid)
+    with autograd.record():
+        out, found = block.intermediates(x, names=["stem/r_output", "stem/a_output"])
+        total = found["stem/r_output"].sum()
+    total.backward()
+    assert (np.maximum(found["stem/a_output"], 0) == found["stem/r_output"]).all()
+    onp.testing.assert_allclose(out.asnumpy(), block(x).asnumpy(), rtol=1e-6)
+    assert block.collect_params()["stem/a_weight"].grad().shape == (4, 5)
+    assert list(block.intermediates(x, names="stem/.*")[1]) == ["stem/a_output", "stem/r_output"]
+    assert block.features(["stem/r_output"]) is block.features(["stem/r_output"])
+    with pytest.raises(ArgumentError, match="SymbolBlock has no output 'c'; it has 'stem/a_output'"):
+        block.intermediates(x, names=["c"])
+
+
+def test_15103_a_graph_is_shown_as_a_tree():
+    block = of_symbols()
+    block(np.ones((3, 5)))
+    assert repr(block) == (
+        "SymbolBlock(data) -> b_output\n"
+        "  (stem):\n"
+        "    (a): FullyConnected(data)  # stem/a_weight (4, 5), stem/a_bias (4,)\n"
+        "    (r): Activation(stem/a)\n"
+        "  (b): FullyConnected(stem/r)  # b_weight (2, 4), b_bias (2,)"
+    )
+
+
+def test_11334_biases_of_a_graph_begin_with_zeros():
+    block = of_symbols()
+    block(np.ones((3, 5)))
+    found = values(block)
+    assert not found["b_bias"].any() and found["b_weight"].any()
+
+
+def test_11542_an_onnx_model_is_no_symbol(tmp_path):
+    with pytest.raises(FormatError, match="is an ONNX model; SymbolBlock"):
+        gluon.SymbolBlock.imports(tmp_path / "net.onnx", ["data"])
