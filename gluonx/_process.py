@@ -17,6 +17,7 @@ on, and ``GLUONX_TUNE=1`` calls it when gluonx is imported:
 
 What the user says elsewhere wins: a folder or a threshold given to JAX, flags of XLA that already choose. The
 environment variables ``GLUONX_CACHE_DIR`` and ``GLUONX_X64`` ask for one thing each; they act without :func:`tune`.
+:func:`gluonx.random.deterministic` sets one more flag of XLA, for GPUs.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["LIMIT", "OPTION", "choose", "compilation_cache", "default_folder", "prune", "set_x64", "start", "tune",
-           "uncollected"]  # fmt: skip
+__all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "default_folder",
+           "deterministic_operations", "prune", "set_x64", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
 OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
+DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 _DAY = 24 * 3600
 _EVERYTHING = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
 _TRUE = ("1", "true", "on", "yes")
@@ -94,6 +96,31 @@ def tune(*, emitter: bool = True, cache: bool = True, collector: bool = True) ->
     if cache:
         _keep_programs()
     _Chosen.pauses = _Chosen.pauses or collector
+
+
+def deterministic_operations() -> None:
+    """Ask XLA for operations on GPUs that give the same bits each time; for :func:`gluonx.random.deterministic`.
+
+    Warns
+    -----
+    RuntimeWarning
+        If it comes too late: XLA has started on a GPU, and has read its flags.
+    """
+    flags = os.environ.get("XLA_FLAGS", "").strip()
+    if DETERMINISTIC.partition("=")[0] in flags or (flags and not flags.startswith("-")):
+        return  # the user has chosen, or keeps flags in a file
+    os.environ["XLA_FLAGS"] = f"{flags} {DETERMINISTIC}".strip()
+    if _backend_is_up():
+        import jax
+
+        if jax.default_backend() != "cpu":
+            from gluonx._frames import warn
+
+            warn(
+                "deterministic() comes too late for XLA, which has started and read its flags. Call it before anything "
+                f"is computed, or set XLA_FLAGS={DETERMINISTIC} in the environment.",
+                RuntimeWarning,
+            )
 
 
 # ----------------------------------------------------------------- XLA's code generator

@@ -7,22 +7,26 @@ nothing is computed before somebody reads a value or ``trainer.step`` ends. See 
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 from gluonx._frames import door
 from gluonx.deferred import engine, rows, tape
 from gluonx.deferred.core import (
     Handle,
+    Pending,
     Variable,
     aval_of,
     current_state,
+    new_handle,
     record_scope,
     set_state,
     state_with,
     twin_of,
 )
-from gluonx.deferred.graph import settle, source_of
-from gluonx.deferred.segments import CustomSegment
-from gluonx.errors import GraphError, TracedValueError
+from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.graph import current_graph, settle, source_of
+from gluonx.deferred.segments import Behind, CustomSegment, border
+from gluonx.errors import ArgumentError, GraphError
 from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 
@@ -295,7 +299,11 @@ class Function:
     """An operation whose gradient is written by hand in Python.
 
     Subclass it, define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on ndarrays, and call an
-    instance. Neither is recorded. An instance serves one call.
+    instance. Neither is recorded. An instance serves one call. ``backward`` gives a gradient, or None, for each input.
+
+    What both compute with gluonx is a part of the step's one program. Where they read values (``asnumpy()``), a
+    recorded step is computed up to there; in a hybridized block the program calls back to them
+    (``jax.pure_callback``), once each for a run, and to find the shapes of results ``forward`` is tried on zeros first.
 
     Examples
     --------
@@ -318,6 +326,7 @@ class Function:
     def __init__(self) -> None:
         self._used = False
         self._saved: tuple[Any, ...] = ()
+        self.recorded: list[bool] = []  # of each input: whether its gradient is asked for
 
     def save_for_backward(self, *args: Any) -> None:
         """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
@@ -341,51 +350,102 @@ class Function:
         """Run ``forward`` and, while recording, leave ``backward`` on the tape."""
         if getattr(self, "_used", False):
             raise GraphError("an autograd.Function instance serves one call; create a new one for each")
-        if current_state().trace is not None:
-            raise TracedValueError(
-                "an autograd.Function runs Python in its backward and cannot be traced; use jax.custom_vjp with "
-                "gluonx.from_jax, or do not hybridize the block that calls it"
-            )
-        self._used = True
-        recording = is_recording()
-        if recording:
-            for x in inputs:
-                if isinstance(x, Handle):
-                    settle(x)
-        with pause(is_training()):
-            outputs = self.forward(*inputs)
-        if not recording:
-            return outputs
-        return self._tape(inputs, outputs)
+        state = current_state()
+        if state.trace is not None:
+            from gluonx.deferred import custom  # few programs have need of it
 
-    def _tape(self, inputs: Any, outputs: Any) -> Any:
-        sources = [source_of(x) if isinstance(x, Handle) else None for x in inputs]
+            if state.trace.transparent:
+                return state.trace.outside(self, *inputs)
+            self._used = True
+            return custom.traced(self, inputs)
+        self._used = True
+        if not state.recording:
+            with pause(state.training):
+                return self.forward(*inputs)
+        sources = [_place_of(x, state) if isinstance(x, Handle) else None for x in inputs]
+        self.recorded = [source is not None for source in sources]
+        self._avals = [x.aval if isinstance(x, Handle) else None for x in inputs]
+        set_state(state_with(recording=False, bulk=0 if state.naive else _ALL))  # its operators join what is pending
+        try:
+            outputs = self.forward(*inputs)
+        finally:
+            set_state(state)
+        return self._tape(sources, outputs, state)
+
+    def _tape(self, sources: list[Any], outputs: Any, state: Any) -> Any:
         outs = [outputs] if isinstance(outputs, Handle) else list(outputs)
         self._kinds = [o.plain_class for o in outs]
         fresh = [_of_kind(engine.stripped(o), kind) for o, kind in zip(outs, self._kinds, strict=True)]
-        for o in fresh:
+        for o in fresh if state.naive else ():
             settle(o)
+        self._outs = avals = [o.aval or aval_of(o.value) for o in fresh]
         if any(s is not None for s in sources):
-            segment = CustomSegment(self._pull, sources, [aval_of(o.value) for o in fresh])
-            self._avals = [aval_of(o.value) for o in fresh]
-            for i, o in enumerate(fresh):
-                o.tape = segment.outs[i]
+            for source in sources:
+                if type(source) is Behind:
+                    source.release()
+            segment = CustomSegment(self._pull, sources, avals)
+            graph = current_graph()
+            for i, (o, aval) in enumerate(zip(fresh, avals, strict=True)):
+                if type(o.value) is Pending and o.value.graph is graph and aval.inexact:
+                    fresh[i] = _of_kind(engine.invoke(_BORDER, (o, _leading(segment.outs[i], aval))), self._kinds[i])
+                else:
+                    settle(o)
+                    o.tape = segment.outs[i]
+            graph.borders.append(ref(segment))
         return fresh[0] if isinstance(outputs, Handle) else tuple(fresh)
 
     def _pull(self, cotangents: dict[int, Handle], create_graph: bool) -> list[Any]:
-        from gluonx.deferred.core import new_handle
         from gluonx.deferred.shapes import Zeros
 
         given = [
             _of_kind(cotangents[i] if i in cotangents else new_handle(Zeros(a.shape, a.dtype)), kind)
-            for i, (a, kind) in enumerate(zip(self._avals, self._kinds, strict=True))
+            for i, (a, kind) in enumerate(zip(self._outs, self._kinds, strict=True))
         ]
         if create_graph:
             grads = self.backward(*given)
         else:
             with pause(is_training()):
                 grads = self.backward(*given)
-        return [grads] if isinstance(grads, Handle) else list(grads)
+        grads = [grads] if isinstance(grads, Handle) or grads is None else list(grads)
+        if len(grads) != len(self._avals):
+            raise ArgumentError(
+                f"{type(self).__name__}.backward gave {len(grads)} gradients; there are {len(self._avals)} inputs, and "
+                "each has one (or None)."
+            )
+        return [_like(g, a) for g, a in zip(grads, self._avals, strict=True)]
+
+
+_ALL = 1 << 40  # so many operators in a bulk: as many as there are
+_BORDER = DerivedOp("function", border)
+_BORDER.steady = True
+
+
+def _place_of(x: Handle, state: Any) -> Any:
+    """Return where the gradient of an input goes on: in the pending graph, or from a settled handle's source."""
+    value = x.value  # renews a view
+    if not state.naive and type(value) is Pending and value.value is None and value.graph is current_graph():
+        return Behind(value) if value.graph.is_live(value.slot) else x.variable
+    settle(x)
+    if x.aval is None:
+        x.aval = aval_of(x.value)
+    return source_of(x)
+
+
+def _leading(out: Any, aval: Any) -> Handle:
+    """Return zeros, as a leaf whose gradient goes to `out`."""
+    leaf = new_handle(rows.shared_zeros(aval.shape, aval))
+    leaf.tape = out
+    return leaf
+
+
+def _like(gradient: Any, aval: Any) -> Any:
+    """Return a gradient in the shape and type of what it is the gradient of."""
+    if gradient is None or aval is None or not isinstance(gradient, Handle):
+        return gradient
+    found: Any = gradient
+    if found.shape != aval.shape:
+        found = found.broadcast_to(aval.shape)
+    return found if found.dtype == aval.dtype else found.astype(aval.dtype)
 
 
 def _of_kind(array: Handle, kind: type | None) -> Handle:

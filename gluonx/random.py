@@ -6,9 +6,13 @@ so many are drawn for each element, and their axes come last. `gluonx.np.random`
 
 from __future__ import annotations
 
+import random as builtin_random
 from typing import Any
 
+import numpy as onp
+
 from gluonx import np
+from gluonx._process import deterministic_operations
 from gluonx.arguments import named, refuse
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
@@ -25,6 +29,7 @@ from gluonx.ops.registry import HINTS
 __all__ = [
     "binomial",
     "categorical",
+    "deterministic",
     "exponential",
     "gamma",
     "generalized_negative_binomial",
@@ -41,6 +46,42 @@ __all__ = [
     "shuffle",
     "uniform",
 ]
+
+
+def deterministic(seed_state: int = 0) -> None:
+    """Make this run repeatable: the same program on the same machine gives the same bits.
+
+    Call it first, before anything is computed.
+
+    Parameters
+    ----------
+    seed_state : int
+        For :func:`seed`, and for the global generators of Python (``random``) and NumPy, which datasets and transforms
+        may draw from.
+
+    Warns
+    -----
+    RuntimeWarning
+        If XLA has started on a GPU: it reads its flags once.
+
+    Notes
+    -----
+    XLA is asked for operations on GPUs that give the same bits each time (``--xla_gpu_deterministic_ops``). What is
+    equal in another mode, on a mesh or with other batches is on the page "Reproducible runs" of the documentation.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> deterministic(7)
+    >>> first = np.random.normal(size=3).tolist()
+    >>> deterministic(7)
+    >>> np.random.normal(size=3).tolist() == first
+    True
+    """
+    seed(seed_state)
+    builtin_random.seed(int(seed_state))
+    onp.random.seed(int(seed_state) & 0xFFFFFFFF)
+    deterministic_operations()
 
 
 def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:

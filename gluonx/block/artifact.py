@@ -21,6 +21,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.export import serve
 from gluonx.export.predictor import BUCKETS, Predictor
 from gluonx.export.stablehlo import Artifact, Signature, load_artifact
+from gluonx.files.places import Place, folder_elsewhere, is_path
 from gluonx.np.handle import ndarray
 
 __all__ = ["LoadedBlock", "load"]
@@ -120,13 +121,14 @@ class _Call:
 
 
 @door
-def load(path: str | os.PathLike[str]) -> LoadedBlock:
+def load(path: Place) -> LoadedBlock:
     """Load a net that was exported to StableHLO.
 
     Parameters
     ----------
-    path : str or path
-        The folder that ``HybridBlock.export`` or ``save_artifact`` wrote.
+    path : str, path or file object
+        The folder that ``HybridBlock.export`` or ``save_artifact`` wrote; an address that fsspec knows
+        (``'s3://bucket/net'``), or an open file with what was exported to one.
 
     Returns
     -------
@@ -149,4 +151,7 @@ def load(path: str | os.PathLike[str]) -> LoadedBlock:
     >>> gluonx.load(folder)(np.ones((4, 3))).shape
     (4, 2)
     """
-    return LoadedBlock(load_artifact(path))
+    if is_path(path):
+        return LoadedBlock(load_artifact(os.fspath(path)))
+    with folder_elsewhere(path) as folder:
+        return LoadedBlock(load_artifact(folder))

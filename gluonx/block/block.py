@@ -20,6 +20,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -41,6 +42,7 @@ from gluonx.block.tools import (
     LineByLine,
     Registry,
     Snapshot,
+    chosen,
     device_of_call,
     foreign_call,
     hooks_run,
@@ -102,6 +104,7 @@ class Block(Checked):
     _pre_hooks: dict[HookHandle, Any]
     _post_hooks: dict[HookHandle, Any]
     _op_hooks: dict[HookHandle, Any]
+    _back_hooks: Mapping[HookHandle, tuple[Any, bool]] = MappingProxyType({})  # hook, whether it is a pre-hook
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         own = self.__dict__
@@ -239,15 +242,23 @@ class Block(Checked):
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call of a block that has hooks, is hybridized, or was never called before."""
-        hooked = (self._pre_hooks or self._post_hooks) and hooks_run(self)
+        hooked = (self._pre_hooks or self._post_hooks or self._back_hooks) and hooks_run(self)
         for hook in tuple(self._pre_hooks.values()) if hooked else ():
             hook(self, args)
         if not self._ready:
             self._settle(args, kwargs)
-        out = self._run(args, kwargs)
+        watched = self._watched() if hooked and self._back_hooks and current_state().recording else None
+        out = self._run(args if watched is None else watched.enter(args), kwargs)
         for hook in tuple(self._post_hooks.values()) if hooked else ():
             hook(self, args, out)
-        return out
+        return out if watched is None else watched.leave(out)
+
+    def _watched(self) -> Any:
+        """The passage of one call's gradients by the backward hooks."""
+        from gluonx.block.hooks import Watched  # few programs have such hooks
+
+        hooks = self._back_hooks.values()
+        return Watched(self, [hook for hook, before in hooks if before], [hook for hook, before in hooks if not before])
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not self._op_hooks or not hooks_run(self):
@@ -274,10 +285,14 @@ class Block(Checked):
     def _infers_shape(self) -> bool:
         return hasattr(self, "infer_shape")
 
+    @property
+    def _is_hooked(self) -> bool:
+        return bool(self._pre_hooks or self._post_hooks or self._op_hooks or self._back_hooks)
+
     def _refresh(self) -> None:
         """Find out again whether a call is nothing but its forward."""
         own = self.__dict__
-        simple = self._ready and not (self._pre_hooks or self._post_hooks or self._op_hooks)
+        simple = self._ready and not self._is_hooked
         own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
 
     # ---------------------------------------------------------------- hooks
@@ -296,6 +311,54 @@ class Block(Checked):
         Inside hybridized blocks it runs at each call too; see :meth:`register_forward_pre_hook`.
         """
         return HookHandle(self, self._post_hooks, hook)
+
+    def register_full_backward_hook(self, hook: Callable[[Block, tuple[Any, ...], tuple[Any, ...]], Any]) -> HookHandle:
+        """Have ``hook(block, grad_inputs, grad_outputs)`` called in each backward that passes this block.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the gradients with respect to the positional inputs (None for what is no array, or has no gradient)
+            and those with respect to the outputs, one for each. What it returns, if not None, goes on in place of the
+            inputs' gradients.
+
+        Returns
+        -------
+        HookHandle
+            Its ``detach()`` removes the hook.
+
+        Notes
+        -----
+        The gradients are arrays of which values may be read at any time. A hook that reads none leaves the recorded
+        step one program. The blocks around this one run as if they were not hybridized, and say so once.
+        PyTorch has the name and the rules; MXNet has none.
+
+        Examples
+        --------
+        >>> from gluonx import autograd, nn, np
+        >>> net = nn.Dense(2, in_units=3, use_bias=False)
+        >>> net.initialize("ones")
+        >>> handle = net.register_full_backward_hook(lambda block, ins, outs: (np.clip(ins[0], 0, 1),))
+        >>> x = np.ones((1, 3))
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = net(x).sum()
+        >>> y.backward()
+        >>> x.grad.tolist()
+        [[1.0, 1.0, 1.0]]
+        >>> handle.detach()
+        """
+        return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, False))
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook: Callable[[Block, tuple[Any, ...]], Any]) -> HookHandle:
+        """Have ``hook(block, grad_outputs)`` called before each backward through this block.
+
+        What it returns, if not None, goes into the block in place of the outputs' gradients; see
+        :meth:`register_full_backward_hook`.
+        """
+        return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, True))
 
     def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Run the block, and return also what blocks below it gave; they are recorded like the output.
@@ -330,11 +393,11 @@ class Block(Checked):
         >>> out.shape, middle["0"].shape
         ((1, 2), (1, 4))
         """
-        chosen = self._named_blocks(names)
-        found: dict[str, list[Any]] = {name: [] for name in chosen}
-        hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in chosen.values()]
+        wanted = self._named_blocks(names)
+        found: dict[str, list[Any]] = {name: [] for name in wanted}
+        hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in wanted.values()]
         try:
-            for name, block in chosen.items():
+            for name, block in wanted.items():
                 block.__dict__["_told_of_hooks"] = True  # that it runs line by line is what was asked for
                 hooks.append(block.register_forward_hook(lambda _, __, out, name=name: found[name].append(out)))
             output = self(*inputs, **kwargs)
@@ -351,16 +414,7 @@ class Block(Checked):
     def _named_blocks(self, names: str | Iterable[str]) -> dict[str, Block]:
         """Return the blocks below this one by structured name: those named, or those whose name matches."""
         blocks = {prefix[:-1]: block for prefix, block in self._walk() if prefix}
-        if isinstance(names, str):
-            wanted = re.compile(names)
-            unknown = [] if any(map(wanted.fullmatch, blocks)) else [names]
-            names = [name for name in blocks if wanted.fullmatch(name)]
-        else:
-            names = list(names)
-            unknown = [name for name in names if name not in blocks]
-        if unknown:
-            raise ArgumentError(f"{type(self).__name__} has no block {listed(unknown)}; it has {listed(list(blocks))}.")
-        return {name: blocks[name] for name in names}
+        return chosen(blocks, names, type(self).__name__, "block")
 
     def register_op_hook(self, callback: Callable[[str, str, Any], None], monitor_all: bool = False) -> HookHandle:
         """Have ``callback(name, operator, array)`` called for the output of every operator that the forward runs.
@@ -774,7 +828,7 @@ class Block(Checked):
     # ---------------------------------------------------------------- files
 
     @door
-    def save_parameters(self, filename: Place, deduplicate: bool = False, format: str | None = None) -> None:
+    def save_parameters(self, filename: Place, deduplicate: bool | None = None, format: str | None = None) -> None:
         """Write all parameters to a file. The file is whole or not there, also if the process dies.
 
         Parameters
@@ -782,8 +836,9 @@ class Block(Checked):
         filename : str, path or file object
             A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``. A file object, open for
             bytes, gets the content at once when it is complete.
-        deduplicate : bool
-            Whether to write a shared parameter under one of its names only.
+        deduplicate : bool, optional
+            Whether to write a shared parameter under one of its names only. By default it is, but for ``'mxnet'``, of
+            which MXNet's first readers want every name. MXNet 2 writes every name by default, and reads both.
         format : {'npz', 'safetensors', 'mxnet'}, optional
             By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
             NDArray list, which both MXNets read, and the default of a program that runs as MXNet 1. For MXNet 2
@@ -970,7 +1025,7 @@ class HybridBlock(Block):
             old, old_dtypes = self._traced_of.content
             same = dtypes == old_dtypes and len(parts) == len(old) and all(a is b for a, b in zip(parts, old))
             traced = (traced.traced if isinstance(traced, LineByLine) else traced) if same else None
-        hooked = [b for b in blocks[1:] if b._pre_hooks or b._post_hooks or b._op_hooks]
+        hooked = [b for b in blocks[1:] if b._is_hooked]
         if hooked:
             self._tell_of_hooks(hooked)
             traced = LineByLine(self, traced)
@@ -1091,7 +1146,7 @@ class HybridBlock(Block):
     @door
     def export(
         self,
-        path: str | PathLike[str],
+        path: Place,
         epoch: int = 0,
         remove_amp_cast: bool = True,
         *,
@@ -1109,9 +1164,11 @@ class HybridBlock(Block):
 
         Parameters
         ----------
-        path : str or path
+        path : str, path or file object
             The folder; see docs/export.md for what it holds. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
             of the files' names: ``PATH-symbol.json`` and ``PATH-0000.params``.
+            A file object, open for bytes, gets the one file of ONNX, and anything else as a zip archive, which
+            ``gluonx.load`` reads; so it does an address that fsspec knows, such as ``'s3://bucket/net'``.
         epoch : int
             The number in the name of MXNet's file of parameters.
         remove_amp_cast
@@ -1143,7 +1200,8 @@ class HybridBlock(Block):
         Returns
         -------
         pathlib.Path or tuple of str
-            The folder; for ONNX the file. For MXNet, as there, the names of the two files.
+            The folder; for ONNX the file. For MXNet, as there, the names of the two files. What was given where that is
+            no path.
 
         Raises
         ------

@@ -40,18 +40,18 @@ _FORMAT = "gluonx-block-1"
 
 
 def save_parameters(
-    block: Any, filename: serialize.Place, deduplicate: bool = False, format: str | None = None
+    block: Any, filename: serialize.Place, deduplicate: bool | None = None, format: str | None = None
 ) -> None:
     """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
     params = block.collect_params(fused=False)
-    if deduplicate:
+    usual = block._block_names.file_format()
+    if format is None:
+        format = "safetensors" if serialize.name_of(filename).endswith(".safetensors") else usual
+    if format != "mxnet" if deduplicate is None else deduplicate:
         params = {name: p for p, name in _first_names(params).items()}
     for param in params.values():
         param._require_ready()
     arrays = {name: param._reduced() for name, param in params.items()}
-    usual = block._block_names.file_format()
-    if format is None:
-        format = "safetensors" if serialize.name_of(filename).endswith(".safetensors") else usual
     if format in ("npz", "mxnet") and usual == "npz":
         arrays = in_form(block, arrays, "mxnet")
     serialize.save_arrays(filename, arrays, format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from gluonx.errors import GluonxError, ShapeError, TracedValueError, Uninitializ
 from gluonx.export.channels_last import ChannelsLast
 from gluonx.export.stablehlo import InputSpec, save_artifact
 from gluonx.extensions import EXPORTERS
+from gluonx.files.places import Place, folder_written_elsewhere, is_path
 
 if TYPE_CHECKING:
     from gluonx.block.block import HybridBlock
@@ -36,7 +38,16 @@ _NOT_ANY_SIZE = (
 )
 
 
-def export_block(
+def export_block(block: HybridBlock, path: Place, *options: Any) -> Any:
+    """Write the artifact, wherever that is; see :meth:`gluonx.HybridBlock.export`."""
+    if is_path(path):
+        return _export(block, os.fspath(path), *options)
+    with folder_written_elsewhere(path, last="model.json") as folder:
+        _export(block, folder, *options)
+    return path
+
+
+def _export(
     block: HybridBlock,
     path: str | PathLike[str],
     inputs: Sequence[Any] | None = None,
@@ -50,7 +61,6 @@ def export_block(
     debug_info: bool = False,
     buckets: Sequence[int] = (),
 ) -> Any:
-    """Write the artifact; see :meth:`gluonx.HybridBlock.export`."""
     format = format or block._block_names.export_format()
     if buckets and format != "stablehlo":
         raise ValueError(f"buckets are for format='stablehlo', not for {format!r}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -19,12 +20,14 @@ from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.device import Device, current_device
+from gluonx.errors import ArgumentError
 
 __all__ = [
     "HookHandle",
     "LineByLine",
     "Registry",
     "Snapshot",
+    "chosen",
     "device_of_call",
     "foreign_call",
     "hooks_run",
@@ -161,6 +164,26 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     else:
         yield value
+
+
+def chosen(known: Mapping[str, Any], names: str | Iterable[str], owner: str, what: str) -> dict[str, Any]:
+    """Return what is known under these names, or, of one text, under all names that it matches as a whole.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none; it says what there is.
+    """
+    if isinstance(names, str):
+        wanted = re.compile(names)
+        unknown = [] if any(map(wanted.fullmatch, known)) else [names]
+        names = [name for name in known if wanted.fullmatch(name)]
+    else:
+        names = list(names)
+        unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ArgumentError(f"{owner} has no {what} {listed(unknown)}; it has {listed(list(known), 20)}.")
+    return {name: known[name] for name in names}
 
 
 def hooks_run(block: Any) -> bool:

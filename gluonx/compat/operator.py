@@ -10,16 +10,16 @@ back. What it does beside computing (printing, counting) may then happen more or
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
 import numpy as onp
 
-from gluonx import autograd, engine, np
+from gluonx import autograd, np
 from gluonx.block.functional import from_jax
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
+from gluonx.deferred.custom import on_host
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
@@ -210,22 +210,9 @@ def _backward(op: CustomOp, given: list[Any], inputs: list[Any], results: list[A
     return grads
 
 
-class _Host:
-    """Runs operators for a program, in threads of their own: there nothing is recorded, traced or being flushed."""
-
-    _threads: ThreadPoolExecutor | None = None
-
-    @classmethod
-    def call(cls, fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
-        if cls._threads is None:
-            cls._threads = ThreadPoolExecutor(thread_name_prefix="gluonx-custom")
-        values = [onp.asarray(x) for x in arrays]  # here, where they are ready
-        return cls._threads.submit(cls._run, fn, values).result()
-
-    @staticmethod
-    def _run(fn: Callable[..., list[Any]], values: list[onp.ndarray]) -> tuple[onp.ndarray, ...]:
-        with engine.mode("naive"):
-            return tuple([x.asnumpy() for x in fn([as_nd(np.array(v, dtype=v.dtype)) for v in values])])
+def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
+    """Run ``fn(NDArrays)`` for a program."""
+    return on_host(lambda handles: fn([as_nd(h) for h in handles]), arrays)
 
 
 def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
@@ -243,7 +230,7 @@ def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, 
     @jax.custom_vjp
     def run(*arrays: Any) -> tuple[Any, ...]:
         wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
-        return jax.pure_callback(lambda *xs: _Host.call(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
+        return jax.pure_callback(lambda *xs: _on_host(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
 
     def run_and_keep(*arrays: Any) -> Any:
         results = run(*arrays)
@@ -255,7 +242,7 @@ def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, 
         wanted = tuple(map(_struct, inputs))
         given = [jax.numpy.zeros_like(r) if _is_whole(r) else g for r, g in zip(results, given, strict=True)]
         grads = jax.pure_callback(
-            lambda *xs: _Host.call(backward, xs), wanted, *inputs, *results[: len(outs)], *given[: len(outs)], *aux
+            lambda *xs: _on_host(backward, xs), wanted, *inputs, *results[: len(outs)], *given[: len(outs)], *aux
         )
         return tuple(
             [onp.zeros(x.shape, jax.dtypes.float0) if _is_whole(x) else g for x, g in zip(inputs, grads, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from gluonx import np as gnp
 from gluonx.block.block import HybridBlock
 from gluonx.block.checkpoint import without_kind
 from gluonx.block.parameter import Parameter
-from gluonx.block.tools import listed
+from gluonx.block.tools import chosen, listed, unfailing
 from gluonx.compat import prefixes as naming
 from gluonx.compat import symbol as sym
 from gluonx.compat.symbol import infer
@@ -23,11 +23,19 @@ from gluonx.compat.symbol.run import LABELS, plan, run
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError, ShapeError
 from gluonx.files import arriving
+from gluonx.files.places import is_path
 from gluonx.np.handle import ndarray
 
 __all__ = ["SymbolBlock", "free_labels"]
 
 _INITS = {"zero": "zeros", "zeros": "zeros", "one": "ones", "ones": "ones"}
+
+
+class _Taps:
+    """Blocks of the same graph and parameters that give more of it, by what they give; they are no children."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[Any, SymbolBlock] = {}
 
 
 class SymbolBlock(HybridBlock):
@@ -138,6 +146,11 @@ class SymbolBlock(HybridBlock):
         The label of a ``SoftmaxOutput`` or ``*RegressionOutput`` at the end plays no part in what comes out: it is
         neither an input nor a parameter unless it is named among the inputs.
         """
+        if os.fspath(symbol_file).lower().endswith(".onnx"):
+            raise FormatError(
+                f"'{os.fspath(symbol_file)}' is an ONNX model; SymbolBlock.imports reads MXNet's graphs, the "
+                "'-symbol.json' file and the '.params' file beside it. onnxruntime runs it as it is."
+            )
         graph = sym.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         inputs = [sym.var(name) for name in names]
@@ -201,6 +214,91 @@ class SymbolBlock(HybridBlock):
             return _regrouped(nesting[1], out)
         return out[0] if len(out) == 1 else out
 
+    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Run the graph, and return also what nodes in the middle give; see :meth:`gluonx.Block.intermediates`.
+
+        Parameters
+        ----------
+        *inputs
+            As for a call.
+        names : str or iterable of str
+            Of outputs, as in ``block.symbol.get_internals().list_outputs()`` (``'relu1_output'``); one text is a
+            regular expression that the whole name matches.
+
+        Returns
+        -------
+        output
+            As of a call.
+        dict of str to ndarray
+
+        Raises
+        ------
+        ArgumentError
+            If the graph has no such output.
+
+        Examples
+        --------
+        >>> from gluonx import np, symbol as sym
+        >>> net = sym.FullyConnected(sym.var("data"), num_hidden=4, name="a")
+        >>> net = sym.FullyConnected(sym.Activation(net, act_type="relu", name="r"), num_hidden=2, name="b")
+        >>> block = SymbolBlock(net, sym.var("data"))
+        >>> block.initialize()
+        >>> out, middle = block.intermediates(np.ones((3, 5)), names=["r_output"])
+        >>> out.shape, middle["r_output"].shape
+        ((3, 2), (3, 4))
+        """
+        tapped = self._named_outputs(names)
+        taps = self.features(list(tapped))
+        found = taps(*inputs, **kwargs)
+        found = found if isinstance(found, list) else [found]
+        count = len(self.symbol._entries)
+        out = found[:count]
+        return out[0] if count == 1 else out, dict(zip(tapped, found[count:], strict=True))
+
+    def features(self, names: str | Iterable[str]) -> SymbolBlock:
+        """Return a block that gives also what nodes in the middle give, after its outputs; it shares the parameters.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            As of :meth:`intermediates`.
+        """
+        entries = [*self.symbol._entries, *self._named_outputs(names).values()]
+        own = self.__dict__
+        inputs = [sym.var(name) for name in own["_input_names"]]
+        known = own.setdefault("_taps", _Taps()).blocks
+        key = tuple([(id(node), i) for node, i in entries])
+        if key not in known:
+            known[key] = SymbolBlock(Symbol(entries), inputs, self._reg_params)
+            known[key].hybridize(self._active)
+        return known[key]
+
+    def _named_outputs(self, names: str | Iterable[str]) -> dict[str, Any]:
+        inner = self.symbol.get_internals()
+        named = zip(inner.list_outputs(), inner._entries, strict=True)
+        entries = {name: entry for name, entry in named if entry[0].op is not None}
+        return chosen(entries, names, type(self).__name__, "output")
+
+    @unfailing
+    def __repr__(self) -> str:
+        graph, params = self.symbol, self._reg_params
+        labels = self.__dict__["_labels"]
+        tree: dict[str, Any] = {}
+        for node in walk(graph._entries):
+            if node.op is None:
+                continue
+            *above, own = node.name.split("/")  # nets of gluonx and Keras name parts so
+            place = tree
+            for name in above:
+                place = place.setdefault(name, {})
+            takes = [
+                source.name for source, _ in node.inputs if source.name not in params and source.name not in labels
+            ]
+            shapes = [f"{s.name} {params[s.name].shape}" for s, _ in node.inputs if s.name in params]
+            place[own] = f"{node.op.name}({', '.join(takes)})" + (f"  # {', '.join(shapes)}" if shapes else "")
+        names = ", ".join(self.__dict__["_input_names"])
+        return "\n".join([f"{type(self).__name__}({names}) -> {', '.join(graph.list_outputs())}", *_shown(tree, 1)])
+
     def infer_shape(self, *args: Any) -> None:
         """Find the unknown shapes of the parameters from example inputs; see :meth:`HybridBlock.infer_shape`."""
         own = self.__dict__
@@ -225,12 +323,22 @@ class SymbolBlock(HybridBlock):
         path, epoch, *args, format, **kwargs
             As there.
         """
-        if (format or self._block_names.export_format()) == "mxnet":
+        if (format or self._block_names.export_format()) == "mxnet" and is_path(path):
             return _export_symbol(self, path, epoch)
         return super().export(path, epoch, *args, format=format, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> SymbolBlock:
         raise TypeError("a SymbolBlock cannot be copied; make another one of the same symbol and parameters")
+
+
+def _shown(tree: Mapping[str, Any], depth: int) -> list[str]:
+    lines: list[str] = []
+    for name, value in tree.items():
+        if isinstance(value, str):
+            lines.append(f"{'  ' * depth}({name}): {value}")
+        else:
+            lines += [f"{'  ' * depth}({name}):", *_shown(value, depth + 1)]
+    return lines
 
 
 def _nesting(inputs: list[Node]) -> Any:
@@ -313,11 +421,21 @@ def _parameter(node: Node, is_aux: bool, params: Mapping[str, Any]) -> Parameter
         dtype=infer.number_dtype(marks.get("__dtype__")) or np.dtype(np.float32),
         lr_mult=lr_mult,
         wd_mult=wd_mult,
-        init=_INITS.get(text, ("ones" if "var" in node.name else "zeros") if is_aux else None),
+        init=_INITS.get(text, ("ones" if "var" in node.name else "zeros") if is_aux else _by_name(node.name, text)),
         grad_req="null" if is_aux else "write",
         differentiable=not is_aux,
         allow_deferred_init=True,
     )
+
+
+def _by_name(name: str, text: str) -> str | None:
+    """How a variable that says nothing about it begins, by the ending of its name, as MXNet's initializers have it."""
+    if text:
+        return None
+    return next((rule for ending, rule in _BY_ENDING.items() if name.endswith(ending)), None)
+
+
+_BY_ENDING = {"bias": "zeros", "beta": "zeros", "gamma": "ones"}
 
 
 def _fits(declared: tuple[int, ...], found: tuple[int, ...]) -> bool:

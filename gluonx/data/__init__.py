@@ -23,6 +23,7 @@ from gluonx.data.sampler import SequentialSampler as SequentialSampler
 __all__ = [
     "ArrayDataset",
     "BatchSampler",
+    "Bucketed",
     "DataLoader",
     "Dataset",
     "FilterSampler",
@@ -40,4 +41,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "vision":  # with layers and operators of images, which a worker may do without
         return importlib.import_module("gluonx.data.vision")
+    if name == "Bucketed":  # it calls nets
+        return importlib.import_module("gluonx.data.bucketing").Bucketed
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

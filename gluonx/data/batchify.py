@@ -7,15 +7,17 @@ as well; what it returns is the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import bisect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.data._host import as_host, device_batch, host_array, is_batchable, run_batchify
 from gluonx.data._wire import empty
+from gluonx.errors import ArgumentError, ShapeError
 
-__all__ = ["Append", "AsList", "Group", "Pad", "Stack"]
+__all__ = ["Append", "AsList", "Group", "Pad", "PadToBucket", "Stack", "bucket_of"]
 
 
 class _Batchify:
@@ -130,6 +132,94 @@ class Pad(_Batchify):
         longest = (max(sizes) for sizes in zip(*(array.shape for array in arrays), strict=True))
         step = self._round_to or 1
         return tuple(-(-size // step) * step for size in longest)
+
+
+def bucket_of(size: int, sizes: Sequence[int]) -> int:
+    """Return the smallest of `sizes` that is at least `size`.
+
+    Raises
+    ------
+    ShapeError
+        If there is none.
+
+    Examples
+    --------
+    >>> bucket_of(5, [4, 8, 16])
+    8
+    """
+    ordered = sorted(sizes)
+    place = bisect.bisect_left(ordered, size)
+    if place == len(ordered):
+        raise ShapeError(
+            f"a size of {size} fits into none of the buckets {ordered}: add a larger one, or cut the sample"
+        )
+    return ordered[place]
+
+
+def bucket_sizes(sizes: Mapping[int, Sequence[int] | int]) -> dict[int, tuple[int, ...]]:
+    """Return the sizes that each axis may have, checked."""
+    found: dict[int, tuple[int, ...]] = {}
+    for axis, some in sizes.items():
+        several = (some,) if isinstance(some, int) else tuple(some)
+        if axis < 0 or not several or any(not isinstance(n, int) or n < 1 for n in several):
+            raise ArgumentError(
+                "sizes tells for each axis (0 or more) the sizes that it may have (1 or more), as in {1: [16, 32]}; "
+                f"got {dict(sizes)!r}"
+            )
+        found[axis] = several
+    if not found:
+        raise ArgumentError("sizes names no axis; {1: [16, 32]} has two sizes for the second one")
+    return found
+
+
+class PadToBucket(_Batchify):
+    """Samples padded to the smallest bucket that holds all of a batch, and a mask of what is theirs.
+
+    Parameters
+    ----------
+    sizes : dict of int to list of int
+        For axes of a sample, the sizes that they may have: ``{0: [16, 32, 64]}`` of sequences,
+        ``{0: [224, 448], 1: [224, 448]}`` of images (H, W, C). Other axes have one size.
+    val : number
+        What fills the rest.
+    dtype : dtype, optional
+        That of the samples by default.
+
+    Returns
+    -------
+    list of two arrays
+        The batch, and a boolean mask of its first axes, to the last that is padded: (batch, time) of sequences.
+
+    Raises
+    ------
+    ShapeError
+        If a sample fits into no bucket.
+
+    Examples
+    --------
+    >>> batch, mask = PadToBucket({0: [4, 8]})([[1, 2, 3], [4]])
+    >>> batch.shape, mask.sum(axis=1).tolist()
+    ((2, 4), [3, 1])
+    """
+
+    def __init__(self, sizes: Mapping[int, Sequence[int]], val: Any = 0, dtype: Any = None) -> None:
+        self._sizes, self._val, self._dtype = bucket_sizes(sizes), val, dtype
+
+    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+        arrays = [np.asarray(as_host(sample)) for sample in data]
+        if len({array.ndim for array in arrays}) != 1 or max(self._sizes) >= arrays[0].ndim:
+            ranks = sorted({array.ndim for array in arrays})
+            raise ShapeError(f"PadToBucket needs samples of one number of axes, above {max(self._sizes)}; got {ranks}")
+        shape = [max(sizes) for sizes in zip(*(array.shape for array in arrays), strict=True)]
+        for axis, sizes in self._sizes.items():
+            shape[axis] = bucket_of(shape[axis], sizes)
+        typed = [array for array in arrays if array.size] or arrays
+        batch = np.full((len(arrays), *shape), self._val, self._dtype or np.result_type(*typed))
+        mask = np.zeros(batch.shape[: max(self._sizes) + 2], bool)
+        for row, kept, array in zip(batch, mask, arrays, strict=True):
+            row[tuple(slice(n) for n in array.shape)] = array
+            kept[tuple(slice(n) for n in array.shape[: kept.ndim])] = True
+        return [host_array(batch), host_array(mask)]
 
 
 class Append(_Batchify):

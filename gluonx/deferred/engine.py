@@ -332,8 +332,8 @@ def on_record_entry() -> None:
     graph = current_graph()
     if graph.cursor.parent is None:
         return
-    if graph.backward_pending:
-        flushing.flush(graph, "record() after a backward")
+    if graph.backward_pending or graph.borders:
+        flushing.flush(graph, "record() after a backward" if graph.backward_pending else "record() after a Function")
         drop_closed()
     elif not graph.places():
         leave_graph()

@@ -102,6 +102,11 @@ def flush(graph: Any, why: str, final: Commit | None = None) -> None:
         if not places and final is None:
             graph.close()
             return
+        if graph.borders and _tape_slots(graph, tuple([p.slot for p in places])):
+            for border in graph.borders:
+                if (segment := border()) is not None:
+                    segment.hold()
+            places = graph.places()
         try:
             _compute(graph, node, places, why, final)
         except BaseException as error:

@@ -38,6 +38,7 @@ from gluonx.deferred.core import (
     new_handle,
     scalar_slot,
 )
+from gluonx.host import copied
 
 __all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle", "thread_graph"]
 
@@ -59,6 +60,7 @@ class Graph:
     __slots__ = (
         "__weakref__",
         "backward_pending",
+        "borders",
         "closed",
         "cursor",
         "error",
@@ -89,6 +91,7 @@ class Graph:
         self.packs: Any = None  # (slot -> (number, offset, aval), the packed vectors)
         self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
         self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
+        self.borders: list[ref[Any]] = []  # the CustomSegments whose gradient goes on in this graph
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
         self.leaf_index: dict[int, int] = {}
@@ -222,7 +225,7 @@ class Graph:
     def _raw(self, array: Any, args: Any, op: Any) -> Aval:
         if isinstance(array, np.ndarray):
             # A copy, since the caller may write to the array before this graph runs.
-            array = np.array(growth.operand(array, args, op))
+            array = copied(growth.operand(array, args, op))
             aval = intern_aval(array.shape, array.dtype)
         elif isinstance(array, Tracer):
             raise TracerMet
@@ -257,6 +260,16 @@ class Graph:
         """Return whether gradients flow into leaf `leaf`."""
         return self.sources[leaf] is not None
 
+    def place(self, slot: int) -> Pending:
+        """The place of value `slot`: the one that somebody holds, else a new one."""
+        found = self.refs[slot]()
+        if found is None:
+            self.path()
+            node, i = self.owners[slot]
+            found = Pending(self, slot, node.outs[i])
+            self.refs[slot] = ref(found)
+        return found
+
     def places(self) -> list[Pending]:
         """The places that somebody still holds."""
         return [p for r in self.refs if (p := r()) is not None]
@@ -271,7 +284,7 @@ class Graph:
             self.restore()
         self.leaves, self.sources, self.refs, self.required = [], [], [], []
         self.leaf_index, self.floats, self.ints, self.journal, self.spares = {}, [], [], [], {}
-        self.marks = {}
+        self.marks, self.borders = {}, []
 
     def restore(self, scope: Any = None) -> None:
         """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""

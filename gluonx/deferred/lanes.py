@@ -143,6 +143,8 @@ def parted(graph: Any) -> list[Lane] | None:
     lanes: dict[Any, Lane] = {}
     try:
         for node, start, home in zip(path, starts, homes, strict=True):
+            if node.grad is not None and not node.outs:
+                continue  # the end of a backward computes nothing
             if type(node.op) is not Joint:
                 lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
                 lane.add(node, start, node.op, node.parts, range(len(node.outs)), graph)

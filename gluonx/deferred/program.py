@@ -52,7 +52,7 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
-    gradients are large.
+    gradients are large. ``retain`` tells that a later backward may pass them again.
     """
 
     __slots__ = ("head_grads", "heads", "large", "region", "retain", "targets")

@@ -26,13 +26,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred import engine, ranges, where
-from gluonx.deferred.core import Handle, Tracer, Variable, aval_of, current_state, new_handle
+from gluonx.deferred.core import Aval, Handle, Tracer, Variable, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import settle
 from gluonx.dtype import keeping_64_bits
 
-__all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "spread", "sum_rows"]
+__all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "shared_zeros", "spread", "sum_rows"]
 
 
 class Bare(Handle):
@@ -186,16 +186,21 @@ def tap_of(home: RowVariable, shape: tuple[int, ...], index: Any = None) -> Hand
     """Return a new tap: zeros of `shape`, shared by all taps of that shape."""
     table = home.bare
     aval = table.aval or aval_of(settle(table))
-    key = shape, aval.dtype, aval.sharding
+    tap = new_handle(shared_zeros(shape, aval))
+    tap.variable = Tap(home, index)
+    return tap
+
+
+def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
+    """Return zeros of `shape` with the dtype and the place of `like`, the same array for who asks again."""
+    key = shape, like.dtype, like.sharding
     zeros = _zeros.get(key)
     if zeros is None:
         if len(_zeros) >= _MOST_ZEROS:
             _zeros.pop(next(iter(_zeros)))
-        with keeping_64_bits(aval.wide), jax.ensure_compile_time_eval():
-            zeros = _zeros[key] = jnp.zeros(shape, aval.dtype, device=aval.sharding)
-    tap = new_handle(zeros)
-    tap.variable = Tap(home, index)
-    return tap
+        with keeping_64_bits(like.wide), jax.ensure_compile_time_eval():
+            zeros = _zeros[key] = jnp.zeros(shape, like.dtype, device=like.sharding)
+    return zeros
 
 
 # -- where gradients end -----------------------------------------------------------------------------------------------

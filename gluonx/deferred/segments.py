@@ -9,11 +9,14 @@ from the highest number down is walking back in time.
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
-from gluonx.deferred.core import Aval, Handle, counters, new_handle
+import jax
+
+from gluonx.deferred.core import Aval, Handle, Pending, counters, new_handle
 from gluonx.deferred.derived import pullback_of
 
-__all__ = ["CustomSegment", "OpSegment", "Out", "Segment", "add_mark", "attached"]
+__all__ = ["Behind", "CustomSegment", "OpSegment", "Out", "Segment", "add_mark", "attached", "border"]
 
 
 class Out:
@@ -139,6 +142,16 @@ def add_mark(marks: dict[int, list[Any]], slot: int, old: Any, variable: Any) ->
         marks[slot] = kept
 
 
+@jax.custom_jvp
+def border(value: Any, leaf: Any) -> Any:
+    """Return `value`; its gradient goes to `leaf`, which is of its shape, and not to it."""
+    return value
+
+
+# Not by custom_vjp: a segment differentiates programs that hold gradients, and so the forward rule.
+border.defjvp(lambda primals, tangents: (border(*primals), tangents[1]))
+
+
 def attached(array: Any, source: Any) -> Handle:
     """A handle on `array` through which gradients flow to `source`."""
     handle = new_handle(array)
@@ -170,14 +183,56 @@ class OpSegment(Segment):
         return list(invoke(back, (*self.inputs, *[cotangents[s] for s in self.outs if s in cotangents])))
 
 
+class Behind:
+    """A value of a pending graph from which a gradient goes on: a source of a :class:`CustomSegment`.
+
+    A program computes the value where somebody holds it, or where a backward may still come: see :meth:`release`.
+    """
+
+    __slots__ = ("graph", "handle", "slot")
+
+    def __init__(self, place: Pending) -> None:
+        self.graph, self.slot = ref(place.graph), place.slot
+        self.handle: Handle | None = new_handle(place, place.aval)
+
+    def release(self) -> None:
+        """Keep the value alive no more where its graph can give it again."""
+        graph = self.graph()
+        if graph is not None and not graph.closed:
+            self.handle = None
+
+    def hold(self) -> Handle | None:
+        """Return a handle of the value and keep it; None where the value was never computed."""
+        graph = self.graph()
+        if self.handle is None and graph is not None and not graph.closed:
+            place = graph.place(self.slot)
+            self.handle = new_handle(place, place.aval)
+        return self.handle
+
+
 class CustomSegment(Segment):
-    """A stretch whose gradient is a Python function of the cotangents (``autograd.Function``)."""
+    """A stretch whose gradient is a Python function of the cotangents (``autograd.Function``).
+
+    It may stand in the middle of a pending graph. Its outputs have leaves of that graph, zeros in the place of the
+    cotangents, which lead here; from its inputs, :class:`Behind`, the gradient goes on in the same graph.
+    """
 
     __slots__ = ("function",)
 
     def __init__(self, function: Any, sources: list[Any], avals: list[Aval]) -> None:
         super().__init__(sources, range(len(avals)), avals, None, [], [])
-        self.function = function
+        self.function: Any = function
+
+    def hold(self) -> None:
+        """Have the values computed from which the gradient goes on."""
+        for source in self.sources:
+            if type(source) is Behind:
+                source.hold()
+
+    def free(self, slots: Any) -> None:
+        """Release what the function holds too."""
+        super().free(slots)
+        self.function, self.sources = None, []
 
     def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
         """No output depends on another one here."""
@@ -185,4 +240,5 @@ class CustomSegment(Segment):
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """As of :class:`Segment`."""
+        assert self.function is not None, "not freed"
         return self.function(cotangents, create_graph)

@@ -31,7 +31,7 @@ from gluonx.deferred.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.engine import STOP, as_handle, invoke, run_now
 from gluonx.deferred.graph import Blocked, current_graph, settle
 from gluonx.deferred.program import PACK_ELEMENTS, GradInfo, walk_back
-from gluonx.deferred.segments import Out
+from gluonx.deferred.segments import Behind, CustomSegment, Out
 from gluonx.device import Replicas
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
@@ -53,15 +53,20 @@ MANY_SEGMENTS = 32  # a backward through more of them runs the pull-backs one by
 
 
 class GradOp:
-    """The operator of a gradient node: (heads..., head gradients..., wrt...) -> gradients of what it reaches."""
+    """The operator of a gradient node: (heads..., head gradients..., wrt...) -> gradients of what it reaches.
 
-    __slots__ = ("cache", "given", "n_heads", "name", "retain")
+    A backward that Python code interrupts (a ``CustomSegment``) is several nodes, each a ``part``. These may pass the
+    same operators; what they passed is freed by the node at their end (:class:`EndOp`).
+    """
+
+    __slots__ = ("cache", "given", "n_heads", "name", "part", "retain")
     needs_mode = random = wide = exact = False
 
-    def __init__(self, n_heads: int, given: tuple[bool, ...], retain: bool) -> None:
+    def __init__(self, n_heads: int, given: tuple[bool, ...], retain: bool, part: bool) -> None:
         self.n_heads = n_heads
         self.given = given
         self.retain = retain
+        self.part = part
         self.name = "backward"
         self.cache = "plain"
 
@@ -88,7 +93,7 @@ class GradOp:
             tuple([next(given) if g else None for g in self.given]),
             targets,
             region,
-            self.retain,
+            self.retain or self.part,
             tuple([i for i, aval in enumerate(avals) if aval.size > PACK_ELEMENTS]),
         )
         grown.wide = grown.wide or needs_64_bits(self, growth.input_avals(args, key[2:]))
@@ -98,6 +103,31 @@ class GradOp:
         return growth.attach(graph, node, key, grown)
 
 
+class EndOp:
+    """The operator of the node that ends a backward of several parts: what they passed is freed."""
+
+    __slots__ = ()
+    needs_mode = random = wide = exact = False
+    name, cache = "end of backward", "plain"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def grow(self, graph: Any, node: Node, key: tuple[Any, ...], args: Any) -> Node:
+        """Make a node that computes nothing."""
+        grown = Node(node, self, (), ())
+        passed: set[int] = set()
+        for before in reversed(graph.path()):
+            if before.op is self:
+                break
+            if type(before.op) is GradOp and before.op.part:
+                passed |= before.grad.region
+        grown.grad = GradInfo((), (), (), frozenset(passed), False, ())
+        grown.single = False
+        return growth.attach(graph, node, key, grown)
+
+
+_END = EndOp()
 _grad_ops: dict[Any, GradOp] = {}
 
 
@@ -151,11 +181,11 @@ def _recorded_from(graph: Any, slot: int) -> set[int]:
 
 
 def _pending_gradients(
-    heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle]
+    heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle], part: bool = False
 ) -> list[tuple[Any, Handle]]:
-    """Record one gradient node; pairs of (source or wrt handle, gradient handle)."""
+    """Record one gradient node, or a `part` of one; pairs of (source or wrt handle, gradient handle)."""
     mask = tuple([g is not None for g in given])
-    op = _grad_op(len(heads), mask, retain)
+    op = _grad_op(len(heads), mask, retain, part and not retain)
     for g in given:
         if g is not None and g.derived:
             _ = g.value  # a view records its slice now, not in the middle of what follows
@@ -205,28 +235,61 @@ class _Collector:
             raise GraphError(FREED)
         entry = self.waiting.get(segment.sequence)
         if entry is None:
+            if type(segment) is CustomSegment:
+                segment.hold()  # the Python code may have the graph computed
             entry = self.waiting[segment.sequence] = (segment, {})
             heapq.heappush(self.heap, -segment.sequence)
         known = entry[1].get(source.slot)
         entry[1][source.slot] = value if known is None else self._invoke(_ADD, (known, value))
 
-    def walk(self, keep: dict[int, Handle] | None = None) -> None:
+    def walk(self, keep: dict[int, Handle | None] | None = None) -> None:
         """Pulls cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
+        freed: list[tuple[Any, Any]] = []  # at the end, for a gradient may come back to a segment
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
             self.passed += 1
             if keep is not None and any(id(out) in keep for out in segment.outs.values()):
                 for slot, value in segment.inner(invoke, cotangents).items():
-                    if id(segment.outs[slot]) in keep:
-                        keep[id(segment.outs[slot])] = value
+                    if (key := id(segment.outs[slot])) in keep:
+                        known = keep[key]
+                        keep[key] = value if known is None else invoke(_ADD, (known, value))
             for variable, value in segment.marked(invoke, cotangents) if self.marks and segment.marks else ():
                 self.add(variable, value)
             pulled = segment.pull(self._invoke, cotangents, self.create_graph)
+            behind: list[tuple[Handle, Handle]] = []
             for source, value in zip(segment.sources, pulled, strict=True):
-                if value is not None and source is not None:
+                if type(source) is Behind and value is not None:
+                    behind.append((_value_behind(source), value))
+                elif value is not None and source is not None:
                     self.add(source, value)
-            if not self.retain:
-                segment.free(cotangents)
+            if behind:
+                self._go_on(behind)
+            freed.append((segment, cotangents))
+        for segment, cotangents in freed if not self.retain else ():
+            segment.free(cotangents)
+
+    def _go_on(self, behind: list[tuple[Handle, Handle]]) -> None:
+        """Take cotangents on from values in the middle of a graph, which may have been computed meanwhile."""
+        pending = [pair for pair in behind if _is_pending(pair[0])]
+        if pending:
+            try:
+                found = _pending_gradients([h for h, _ in pending], [v for _, v in pending], self.retain, [], part=True)
+            except Blocked:
+                pending = []  # another thread has just computed this graph
+            else:
+                for source, value in found:
+                    self.add(source, value)
+        for handle, value in behind:
+            if not pending or not _is_pending(handle):
+                settle(handle, "a gradient through a value computed before")
+                self.add(handle.tape or handle.variable, value)
+
+
+def _value_behind(source: Behind) -> Handle:
+    handle = source.hold()
+    if handle is None:
+        raise GraphError(FREED)
+    return handle
 
 
 def _ones(handle: Handle) -> Handle:
@@ -267,6 +330,9 @@ def gradients(  # noqa: C901 - one walk, whose cases share its state
             raise ShapeError(f"a head gradient must have the shape of its head: {head.shape} expected, {g.shape} came")
     collector = _Collector(create_graph, retain, wrt is None)
     pending = [] if create_graph else [i for i, h in enumerate(heads) if _is_pending(h)]
+    parts = bool(pending and current_graph().borders)
+    if parts and (current_graph().marks or any(map(_is_pending, wrt or ()))):
+        pending, parts = [], False  # segments keep account of gradients within
     if pending:
         graph, starts = current_graph(), [heads[i] for i in pending]
         inner = [w for w in wrt or () if _is_pending(w) and graph.is_live(w.value.slot)]
@@ -274,7 +340,7 @@ def gradients(  # noqa: C901 - one walk, whose cases share its state
         ends = {id(handle): variable for variable, handle in marked}
         try:
             asked = [*inner, *[handle for _, handle in marked]]
-            found = _pending_gradients(starts, [given[i] for i in pending], retain, asked)
+            found = _pending_gradients(starts, [given[i] for i in pending], retain, asked, parts)
         except Blocked:
             found, pending = [], []  # another thread has just computed this graph; its segment leads back
         for source, value in found:
@@ -290,13 +356,15 @@ def gradients(  # noqa: C901 - one walk, whose cases share its state
             raise GraphError(NOT_RECORDED)
         seed = given[i]
         collector.add(source, _ones(head) if seed is None else seed)
-    kept = None
+    kept: dict[int, Handle | None] | None = None
     if wrt is not None:
         for w in wrt:
             if not _is_pending(w):
                 settle(w)
         kept = {id(w.tape): None for w in wrt if w.tape is not None}
-    collector.walk(kept)  # type: ignore[arg-type]
+    collector.walk(kept)
+    if parts and not retain:
+        _end_parts()
     for key, value in (kept or {}).items():
         if value is not None:
             collector.ends[key] = (None, value)
@@ -387,8 +455,16 @@ def _spare(graph: Any, slot: int, old: Any) -> None:
     graph.spares[slot] = graph.spares.pop(old.slot, None) if type(old) is Pending and old.graph is graph else old
 
 
-def _grad_op(n_heads: int, given: tuple[bool, ...], retain: bool) -> GradOp:
-    key = (n_heads, given, retain)
+def _end_parts() -> None:
+    """Record that a backward of several parts is over."""
+    graph = current_graph()
+    with graph.lock:
+        if not graph.closed and graph.cursor.parent is not None:
+            graph.cursor = graph.step_to(_END, (), False)
+
+
+def _grad_op(n_heads: int, given: tuple[bool, ...], retain: bool, part: bool = False) -> GradOp:
+    key = (n_heads, given, retain, part)
     op = _grad_ops.get(key)
     if op is None:
         op = _grad_ops[key] = GradOp(*key)

@@ -20,13 +20,13 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
-from gluonx._frames import cast
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.device import resolve
 from gluonx.dtype import WIDE, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError
+from gluonx.host import copied_as
 from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
 from gluonx.ops.host import forms
@@ -137,7 +137,7 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     if isinstance(value, (list, tuple)) and _holds_arrays(value):
         return placed(_stacked(value).astype(standard(dtype)), device, ctx)
     try:
-        host = onp.array(value)
+        host = onp.asarray(value)  # not a copy yet: the one that is made has the dtype and the place that are wanted
     except ValueError as error:  # rows of different lengths
         raise ArgumentError(f"np.array: {error}") from None
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
@@ -149,8 +149,8 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     wanted = standard(dtype)
     target = resolve(ctx if device is None else device)
     if target is None and stays_on_host():
-        return new_handle(host_array(host if host.dtype is wanted else cast(host, wanted)))
-    return new_handle(on_device(cast(host, wanted), target))
+        return new_handle(host_array(copied_as(host, wanted)))
+    return new_handle(on_device(copied_as(host, wanted), target))
 
 
 def _holds_arrays(value: Sequence[Any]) -> bool:

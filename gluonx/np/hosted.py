@@ -4,23 +4,31 @@ No compiled program can hold them, since its shapes are fixed. They work like ev
 deferred program before them; a hybridized block that meets one runs un-hybridized. In other traces (exports, bodies of
 loops) they raise, and the message names what to use instead. Where only *indices* depend on values (`extract`,
 `compress`, a masked pick), the picking itself is an operator, and gradients flow through it.
+
+Where JAX has ``size=`` and ``fill_value=``, so have they. With a size the result has that many places, those that are
+left over are filled, what there is no place for is left out; and the function is an operator like any other.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as onp
 
 from gluonx.arguments import refuse
+from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
+from gluonx.deferred.derived import DerivedOp
 from gluonx.dtype import on_device
+from gluonx.errors import ArgumentError
 from gluonx.host import copied
 from gluonx.np.functions import ravel, take
 from gluonx.np.handle import host_value, ndarray
-from gluonx.np.wrapping import as_leaf
+from gluonx.np.wrapping import as_leaf, as_static, write_out
 
 __all__ = [
     "argwhere",
@@ -78,41 +86,117 @@ def is_wide(*values: Any) -> bool:
     return any(isinstance(v, ndarray) and v.dtype == onp.float64 for v in values)
 
 
-def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
+_ARRAYS = frozenset(["a", "ar", "ar1", "ar2", "arr", "condition", "x"])
+
+
+def sized(name: str, arguments: dict[str, Any], size: Any, fill_value: Any) -> Any:
+    """Return what the function `name` of ``jax.numpy`` gives of a result with `size` places.
+
+    Raises
+    ------
+    ArgumentError
+        If `size` is no whole number, or negative.
+    """
+    size = as_static("size", size)
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise ArgumentError(f"np.{name}: size must be a whole number of at least 0, got {size!r}.")
+    arrays = {key: as_leaf(value) for key, value in arguments.items() if key in _ARRAYS}
+    options = {key: as_static(key, value) for key, value in arguments.items() if key not in _ARRAYS}
+    options |= {"size": size} | ({} if fill_value is None else {"fill_value": as_static("fill_value", fill_value)})
+    if name == "nonzero":
+        arrays = {key: _at_least_1d(value) for key, value in arrays.items()}
+    if name == "unique" and options.get("axis", 0) is None:
+        del options["axis"]
+    return _as_numpy_gives(name, options, invoke(_sized_op(name, (*arrays,), (*options.items(),)), (*arrays.values(),)))
+
+
+@functools.cache
+def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> DerivedOp:
+    compute, known = getattr(jnp, name), dict(options)
+
+    def run(*values: Any) -> Any:
+        if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):  # they take no names
+            found = compute(*values, **known)
+        else:
+            found = compute(**dict(zip(arrays, values, strict=True)), **known)
+        return tuple(found) if isinstance(found, (tuple, list)) else found
+
+    op = DerivedOp(f"np.{name}", run, wide=name not in _OF_VALUES)  # indices are int64, as NumPy's
+    op.steady = True
+    return op
+
+
+_OF_VALUES = frozenset(["compress", "extract", "setdiff1d", "setxor1d", "union1d", "unique_values"])
+
+
+def _at_least_1d(value: Any) -> Any:
+    """Return a number as a vector of one."""
+    return ravel(value) if not onp.shape(value) else value
+
+
+def _as_numpy_gives(name: str, options: dict[str, Any], found: Any) -> Any:
+    if name in _NAMED:
+        return _NAMED[name](*found)
+    if name == "unique" and options.get("return_inverse"):  # see _unique
+        where = 2 if options.get("return_index") else 1
+        return (*found[:where], ravel(found[where]), *found[where + 1 :])
+    return found
+
+
+def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bool = False) -> Callable[..., Any]:
     compute = fn or getattr(onp, name)
     signature = inspect.signature(compute)
+    if fits:
+        more = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in ("size", "fill_value")]
+        shown = signature.replace(parameters=[*signature.parameters.values(), *more])
+    else:
+        shown = signature
 
     def front(*args: Any, **kwargs: Any) -> Any:
+        if fits and kwargs.get("size") is not None:
+            size, fill_value = kwargs.pop("size"), kwargs.pop("fill_value", None)
+            refuse(f"np.{name}", set(kwargs).difference(signature.parameters), shown.parameters)
+            return sized(name, signature.bind(*args, **kwargs).arguments, size, fill_value)
+        if fits and (kwargs.pop("size", None), kwargs.pop("fill_value", None))[1] is not None:
+            raise ArgumentError(f"np.{name}: fill_value says what fills the places of a size; give size= too.")
         if kwargs:
             refuse(f"np.{name}", set(kwargs).difference(signature.parameters), signature.parameters)
         read = {k: on_host(name, v) for k, v in kwargs.items()}
         return to_device(compute(*[on_host(name, a) for a in args], **read), is_wide(*args, *kwargs.values()))
 
     front.__name__ = front.__qualname__ = name
-    front.__signature__ = signature  # type: ignore[attr-defined]
+    front.__signature__ = shown  # type: ignore[attr-defined]
     front.__doc__ = (
         f"{text}\n\nThe parameters are those of ``numpy.{name}``. The input's values are read, and no gradient flows."
-    )
+    ) + (_SIZED if fits else "")
     return front
 
 
-argwhere = _hosted("argwhere", "The indices of elements that are not zero, one row an element.")
-flatnonzero = _hosted("flatnonzero", "The flat indices of elements that are not zero.")
+_SIZED = """
+
+With ``size=`` nothing is read: the result has so many places, also in a hybridized block. Those that are left over get
+``fill_value=`` (as in ``jax.numpy``, which says what it is by default), and what there is no place for is left out.
+"""
+
+
+argwhere = _hosted("argwhere", "The indices of elements that are not zero, one row an element.", fits=True)
+flatnonzero = _hosted("flatnonzero", "The flat indices of elements that are not zero.", fits=True)
 histogram2d = _hosted("histogram2d", "How many points fall into each cell, and the edges along both axes.")
 histogramdd = _hosted("histogramdd", "How many points fall into each cell, and the edges along each axis.")
-intersect1d = _hosted("intersect1d", "The sorted values that two arrays share.")
+intersect1d = _hosted("intersect1d", "The sorted values that two arrays share.", fits=True)
 nonzero = _hosted(
     "nonzero",
     "The indices of elements that are not zero, one array an axis. A number counts as a vector of one.",
     lambda a: onp.nonzero(onp.atleast_1d(a)),
+    fits=True,
 )
 polydiv = _hosted("polydiv", "Quotient and remainder of two polynomials.")
 polyfit = _hosted("polyfit", "The polynomial that fits points best in the sense of least squares.")
 roots = _hosted("roots", "The roots of a polynomial.")
-setdiff1d = _hosted("setdiff1d", "The sorted values of one array that another does not hold.")
-setxor1d = _hosted("setxor1d", "The sorted values that just one of two arrays holds.")
+setdiff1d = _hosted("setdiff1d", "The sorted values of one array that another does not hold.", fits=True)
+setxor1d = _hosted("setxor1d", "The sorted values that just one of two arrays holds.", fits=True)
 trim_zeros = _hosted("trim_zeros", "A vector without the zeros at its ends.")
-union1d = _hosted("union1d", "The sorted values that either of two arrays holds.")
+union1d = _hosted("union1d", "The sorted values that either of two arrays holds.", fits=True)
 
 
 def _unique(
@@ -125,7 +209,7 @@ def _unique(
     return (*found[:where], found[where].reshape(-1), *found[where + 1 :])
 
 
-unique = _hosted("unique", "The sorted values of an array, each once.", _unique)
+unique = _hosted("unique", "The sorted values of an array, each once.", _unique, fits=True)
 
 
 def _bincount(x: onp.ndarray, weights: Any = None, minlength: int = 0) -> onp.ndarray:
@@ -171,21 +255,36 @@ def _unique_inverse(x: Any) -> UniqueInverse:
 
 # Sorted, as in MXNet and NumPy up to 2.2 (later ones hash, and give no order). Each NaN is one of its own.
 unique_all = _hosted(
-    "unique_all", "The sorted values, where each stands first, the indices that rebuild x, and counts.", _unique_all
+    "unique_all",
+    "The sorted values, where each stands first, the indices that rebuild x, and counts.",
+    _unique_all,
+    fits=True,
 )
 unique_counts = _hosted(
     "unique_counts",
     "The sorted values of x and how often each occurs.",
     lambda x: UniqueCounts(*onp.unique(x, return_counts=True, equal_nan=False)),
+    fits=True,
 )
 unique_inverse = _hosted(
-    "unique_inverse", "The sorted values of x and the indices that rebuild x from them.", _unique_inverse
+    "unique_inverse", "The sorted values of x and the indices that rebuild x from them.", _unique_inverse, fits=True
 )
-unique_values = _hosted("unique_values", "The sorted values of x, each once.", lambda x: onp.unique(x, equal_nan=False))
+unique_values = _hosted(
+    "unique_values", "The sorted values of x, each once.", lambda x: onp.unique(x, equal_nan=False), fits=True
+)
 
 
-def extract(condition: Any, arr: Any) -> ndarray:
+_NAMED: dict[str, Any] = {
+    "unique_all": UniqueAll,
+    "unique_counts": UniqueCounts,
+    "unique_inverse": UniqueInverse,
+}
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = None) -> ndarray:
     """The elements of `arr` where `condition` holds, in one axis; gradients flow to them.
+
+    With a `size`, so many places, those left over with `fill_value` (0), also in a hybridized block.
 
     Examples
     --------
@@ -194,12 +293,36 @@ def extract(condition: Any, arr: Any) -> ndarray:
     >>> np.extract(x > 1, x).tolist()
     [2.0, 3.0]
     """
+    if size is not None:
+        return sized("extract", {"condition": condition, "arr": arr}, size, fill_value)
     places = onp.flatnonzero(on_host("extract", condition))
     return take(ravel(as_leaf(arr)), places.astype(onp.int32))
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> ndarray:
-    """The slices of `a` along an axis where the 1-d `condition` holds; gradients flow to them."""
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> ndarray:
+    """The slices of `a` along an axis where the 1-d `condition` holds; gradients flow to them.
+
+    With a `size`, so many slices, those left over filled with `fill_value` (0), also in a hybridized block: a boolean
+    mask of fixed shape.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> np.compress(x[:, 0] > 2, x, axis=0, size=3).tolist()
+    [[3.0, 4.0], [5.0, 6.0], [0.0, 0.0]]
+    """
+    if size is not None:
+        found = sized("compress", {"condition": condition, "a": a, "axis": axis}, size, fill_value)
+        return found if out is None else write_out("compress", out, found)
     places = onp.flatnonzero(on_host("compress", condition)).astype(onp.int32)
     return take(as_leaf(a), places, axis=axis, out=out)
 
