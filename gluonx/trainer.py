@@ -633,7 +633,7 @@ class Trainer(Checked):
             self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        self._vector.place = _common_place(weights)
+        self._vector.move(_common_place(weights))
         advances = self._scaler is None and self._vector.place is not _MIXED and len(lanes) == 1
         op, state = self._update_op(packed, update, weights, units.key, advances, len(lanes)), self._state
         if self._scaler is not None:
@@ -670,6 +670,7 @@ class Trainer(Checked):
             rule.fresh,
             rule.by_row,
             rule.groups,
+            rule.alone,  # on a mesh nothing is joined, also where no state says so
             units,
             advances,
             lanes,

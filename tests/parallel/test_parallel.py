@@ -374,6 +374,61 @@ def test_scan_and_remat(how, rules):
     assert counts[1:] == [(1, 0)] * 2
 
 
+def seen_step(texts):
+    def step(net, trainer, x):
+        with ran() as found:
+            value = plain_step(net, trainer, x)
+            value.item()
+        texts.append(found[-1])
+        return value
+
+    return step
+
+
+@pytest.mark.parametrize("scan", [True, False])
+def test_weights_that_are_split_are_gathered_a_layer_at_a_time(scan):
+    """With ``scan`` the program has one layer's gathers and sums, in its loops, however deep the net is."""
+    texts = []
+    one, many, counts = compared(
+        deep, DATA, 3, seen_step(texts), prepare=lambda net: net.hybridize(scan=scan), rules=[parallel.fsdp(min_size=1)]
+    )
+    onp.testing.assert_allclose(many, one, atol=1e-5)
+    assert all(compiled == 0 for _, compiled in counts[2:])
+    sent = collectives(texts[-1])
+    weight, bias, layers = 16 * 16, 16, 1 if scan else 4
+    # The backward of a loop gathers again: else it would keep all layers' weights whole.
+    assert sorted(sent["all-gather"]) == sorted([weight, bias] * layers + [weight] * scan)
+    assert sum(sum(sent.get(kind, [])) for kind in ("all-reduce", "reduce-scatter")) <= layers * (weight + bias) + 1
+
+
+def test_a_loop_follows_when_weights_are_laid_out_anew():
+    texts = []
+    with parallel.use(on(4, data=2, model=2)):
+        net = deep()
+        net.initialize(gluonx.init.Xavier())
+        net.hybridize(scan=True)
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+        x = parallel.split(DATA)
+        for rules in ([parallel.fsdp(min_size=1)], [parallel.tensor()], [parallel.data_parallel()]):
+            net.shard(*rules)
+            seen_step(texts)(net, trainer, x)
+    first, _, last = [collectives(text) for text in texts]
+    assert first["all-gather"] and "all-gather" not in last
+    net.reset_device(gluonx.cpu(0))
+    with autograd.record():
+        value = (net(np.array(DATA)) ** 2).mean()
+    value.backward()
+    trainer.step(1)
+    assert len(value._read().devices()) == 1
+
+
+def test_an_update_on_a_mesh_joins_nothing_although_the_same_net_was_trained_on_one_device():
+    """An optimizer without states has nothing else that tells the two updates apart."""
+    texts = []
+    compared(deep, DATA, 2, seen_step(texts), ("sgd", {"learning_rate": 0.03}), rules=[parallel.fsdp(min_size=1)])
+    assert "all-gather" not in "".join(line for line in texts[-1].splitlines() if "/jit(update)/" in line)
+
+
 def closure_step(net, trainer, x):
     return trainer.step(8, closure=lambda: (net(x) ** 2).sum(-1))
 
