@@ -1,6 +1,7 @@
-"""Weak scaling by plan: what a chip needs and sends as chips are added, for three nets. ``python -m benchmarks.scale``.
+"""Weak scaling by plan: what a chip needs and sends as chips are added. ``python -m benchmarks.scale > plans.jsonl``.
 
-Nothing runs: XLA's TPU compiler says it (the extra ``tpu-plan``). Each net is planned in a process of its own.
+Nothing runs: XLA's TPU compiler says it (the extra ``tpu-plan``). Each net is planned in a process of its own, which
+takes minutes; ``python -m benchmarks.scale --table plans.jsonl`` prints the rows of docs/scale.md.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 import numpy as np
 
-MESHES = {8: "v5e:2x4", 64: "v5e:8x8", 256: "v5e:16x16"}
-LARGE = {8: "v5p:2x2x2", 64: "v5p:4x4x4", 512: "v5p:8x8x8", 4096: "v5p:16x16x16"}
+MESHES = {8: "v5p:2x2x2", 64: "v5p:4x4x4", 512: "v5p:8x8x8", 4096: "v5p:16x16x16"}
 
 
 def struct(*shape: int, dtype: Any = np.float32) -> Any:
@@ -118,18 +119,50 @@ def one(name: str, mesh: str, chips: int) -> dict[str, Any]:
     return {"net": name, "took": time.perf_counter() - begun, **asdict(made)}
 
 
+def table(lines: Iterable[str]) -> str:
+    """Rows of docs/scale.md from lines of JSON."""
+    rows = [
+        "| net | chips | fits | GB a chip | weights and states | TFLOPs a step | GB by collectives | computing, ms "
+        "| sending, ms | sending over computing | planned in, s |",
+        "| --- " * 11 + "|",
+    ]
+    for made in sorted(map(json.loads, lines), key=lambda made: (made["net"], made["devices"])):
+        computing, sending = made["seconds"]["computing"], made["seconds"]["sending"]
+        sent = sum(entry["bytes"] for entry in made["collectives"])
+        cells = [
+            f"{made['net']} ({made['parameters'] / 1e6:,.0f} million)",
+            f"{made['devices']:,}",
+            "yes" if made["fits"] else "no",
+            f"{made['needed'] / 1e9:.2f}",
+            f"{(made['weights'] + made['states']) / 1e9:.2f}",
+            f"{made['flops'] / 1e12:,.3f}",
+            f"{sent / 1e9:.3g}",
+            f"{computing * 1e3:,.2f}",
+            f"{sending * 1e3:,.2f}",
+            f"{sending / computing:.2f}",
+            f"{made['took']:.0f}",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def main() -> int:
     """Plan all, or one in this process; print a line of JSON for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nets", nargs="*", help=", ".join(NETS))
     parser.add_argument("--mesh", help="one mesh, in this process")
     parser.add_argument("--chips", type=int)
+    parser.add_argument("--table", metavar="FILE", help="print what was planned before")
     options = parser.parse_args()
+    if options.table:
+        with open(options.table) as file:
+            print(table(file))
+        return 0
     if options.mesh:
         print(json.dumps(one(options.nets[0], options.mesh, options.chips)), flush=True)
         return 0
     for name in options.nets or list(NETS)[:3]:
-        for chips, mesh in LARGE.items() if name.startswith("decoder") else MESHES.items():
+        for chips, mesh in MESHES.items():
             command = [sys.executable, "-m", "benchmarks.scale", name, "--mesh", mesh, "--chips", str(chips)]
             subprocess.run(command, env={**os.environ, "JAX_PLATFORMS": "cpu"}, check=False)
     return 0

@@ -21,6 +21,7 @@ from gluonx.errors import DeviceError, ShapeError
 
 __all__ = [
     "Layout",
+    "Layouts",
     "Spec",
     "Use",
     "batch_axes",
@@ -42,6 +43,13 @@ __all__ = [
 
 Spec: TypeAlias = PartitionSpec | Sequence[str | tuple[str, ...] | None]
 Layout: TypeAlias = Callable[[tuple[int, ...]], NamedSharding]  # from a shape, which may be found out later
+
+
+class Layouts:
+    """How often parameters were laid out: what a trace says of their layouts holds while this stays as it is."""
+
+    version = 0
+
 
 BATCH = ("data", "fsdp")  # axes that a batch is split over where nobody says otherwise
 _EXPLICIT = (

@@ -32,7 +32,6 @@ from gluonx.block.structure import Text
 from gluonx.deferred import engine
 from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.placing import placed
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
@@ -351,6 +350,10 @@ class Trainer(Checked):
             raise AttributeError("this Trainer has no loss scale: call amp.init_trainer(trainer) after it was made")
         return self._scaler.loss_scale
 
+    def _devices(self) -> list[Any]:
+        """The devices that the parameters have replicas on; none where they are one array."""
+        return next((p.list_device() for p in self._params if p._replicas is not None), [])
+
     def _attach_scaler(self, scaler: Any) -> None:
         """Have every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
         self._scaler = scaler
@@ -507,10 +510,9 @@ class Trainer(Checked):
     def _step_on_several(self, plan: _Plan, value: Any, sums: bool) -> None:
         """The step of parameters on several devices: gradients are summed over them, and each updates its replicas."""
         optimizer = self._optimizer
-        if self._scaler is not None or value is not None:
-            what = "amp.init_trainer" if self._scaler is not None else "step(value=...)"
+        if value is not None:
             raise ArgumentError(
-                f"{what} is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
+                "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
             )
         self._check_replicas(plan)
         lanes = plan.lane_grads()
@@ -527,6 +529,8 @@ class Trainer(Checked):
             args += [*weights, *grads[k * each : (k + 1) * each], *state]
             owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
         args.append(vector)
+        if self._scaler is not None:
+            args.append(self._scaler.operand())
         if optimizer.draws:
             args += engine.random_inputs(current_state())
         release = None if self._keep_grads else lambda: _give_up([g for lane in lanes for g in lane])
@@ -633,14 +637,17 @@ class Trainer(Checked):
             self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        self._vector.place = _common_place(weights)
+        self._vector.move(_common_place(weights))
         advances = self._scaler is None and self._vector.place is not _MIXED and len(lanes) == 1
         op, state = self._update_op(packed, update, weights, units.key, advances, len(lanes)), self._state
+        copies = self._copies
         if self._scaler is not None:
-            op, state = self._scaler.around(op, update), [*state, *self._scaler.arrays]
+            if len(lanes) > 1:
+                self._scaler.replicate(lanes)
+                copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, lanes[1:], strict=True)]
+            state = [*state, *self._scaler.arrays]
             if isinstance(self._vector.place, NamedSharding):
-                for array in self._scaler.arrays:
-                    array._put(placed(array, self._vector.place))
+                self._scaler.lay_out(self._vector.place)
         return _Plan(
             tx,
             op,
@@ -651,7 +658,7 @@ class Trainer(Checked):
             state,
             self._vector if advances else None,
             waiting,
-            self._copies,
+            copies,
         )
 
     def _update_op(
@@ -670,9 +677,11 @@ class Trainer(Checked):
             rule.fresh,
             rule.by_row,
             rule.groups,
+            rule.alone,  # on a mesh nothing is joined, also where no state says so
             units,
             advances,
             lanes,
+            None if self._scaler is None else self._scaler.settings,
         )
         if optimizer.by_index or not optimizer.is_declared():
             key = (id(self), *key)  # what a user's class depends on is not known
@@ -683,11 +692,15 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            update = Advancing(update) if advances else update
-            op = home[key] = DerivedOp("update", Keyed(update) if optimizer.draws else update)
+            advancing = Advancing(update) if advances else update
+            op = DerivedOp("update", Keyed(advancing) if optimizer.draws else advancing)
             op.steady = home is _UPDATES
+            if self._scaler is not None:
+                op = self._scaler.around(op, update)
+            home[key] = op
             if lanes > 1:
-                op = home[key] = engine.joint(lanes, op, 3 if optimizer.draws else 1)
+                shared = 1 + (self._scaler is not None) + 2 * optimizer.draws
+                op = home[key] = engine.joint(lanes, op, shared)
                 op.random = False
         return op
 

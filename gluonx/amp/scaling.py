@@ -26,6 +26,7 @@ from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.rows import RowVariable
+from gluonx.dtype import on_device
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
@@ -66,7 +67,40 @@ class LossScaler:
         first = np.float32(init_scale)
         # In use, next, good steps in a row, skipped steps in all.
         self.arrays = [new_handle(jax.device_put(v)) for v in (first, first, np.int32(0), np.int32(0))]
+        self.replicas: dict[Any, list[Any]] = {}  # the same by device, where parameters are on several
         self.scaled = False  # whether gradients are still multiplied with the scale
+
+    @property
+    def settings(self) -> tuple[int, float]:
+        """What the update depends on."""
+        return self.growth_interval, self.max_scale
+
+    def replicate(self, devices: Sequence[Any]) -> None:
+        """Keep the numbers on each of these devices; each moves its own, by the same gradients."""
+        if list(self.replicas) != list(devices):
+            now = [np.asarray(array._read()) for array in self.arrays]
+            self.replicas = {d: [new_handle(on_device(a, d.place)) for a in now] for d in devices}
+            self.arrays = self.replicas[devices[0]]
+
+    def lay_out(self, place: Any) -> None:
+        """Keep the numbers on a mesh.
+
+        By way of the host: JAX would share the first device's buffer with the array that was there, which the scaled
+        loss of the first step takes, while the update is to have it for its own.
+        """
+        for array in self.arrays:
+            value = array._read()
+            if value.sharding != place:
+                array.value, array.aval = on_device(np.array(value), place), None
+
+    def beside(self, array: Any) -> Any:
+        """Return the scale on the device of an array."""
+        return self.replicas.get(array.device, self.arrays)[0] if self.replicas else self.arrays[0]
+
+    def _put(self, number: int, value: Any) -> None:
+        for device, arrays in self.replicas.items() or [(None, self.arrays)]:
+            arrays[number].value = jax.device_put(value) if device is None else on_device(value, device.place)
+            arrays[number].aval = None
 
     @property
     def loss_scale(self) -> float:
@@ -85,8 +119,8 @@ class LossScaler:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from what `state_dict` gave."""
         kinds = (np.float32, np.float32, np.int32, np.int32)
-        for array, kind, number in zip(self.arrays, kinds, state["numbers"], strict=True):
-            array.value, array.aval = jax.device_put(kind(number)), None
+        for i, (kind, number) in enumerate(zip(kinds, state["numbers"], strict=True)):
+            self._put(i, kind(number))
 
     def operand(self) -> float:
         """Return the update's scalar argument: 1 where gradients are still multiplied by the scale, else 0."""
@@ -110,8 +144,8 @@ class LossScaler:
         finite = bool(_all_finite([g._read() for g in grads]))
         now, after, good, skipped = [a._read() for a in self.arrays]
         values = _moved(now, after, good, skipped, finite, self.growth_interval, self.max_scale)
-        for array, value in zip(self.arrays, values, strict=True):
-            array.value, array.aval = value, None
+        for i, value in enumerate(values):
+            self._put(i, np.asarray(value))
         return factor if finite else None
 
     def settle(self, optimizer: Optimizer) -> None:
@@ -121,7 +155,7 @@ class LossScaler:
             counts = {i: max(n - skipped, 0) for i, n in optimizer._index_update_count.items()}
             optimizer._index_update_count = counts
             optimizer.num_update = max([*counts.values(), optimizer.begin_num_update])
-            self.arrays[3].value, self.arrays[3].aval = jax.device_put(np.int32(0)), None
+            self._put(3, np.int32(0))
 
 
 def _all_finite(grads: Sequence[Any]) -> Any:
@@ -224,8 +258,11 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Generator[Any]:
     """
     scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
     scaler.scaled = True
-    scale = scaler.arrays[0]
-    yield [part * scale for part in loss] if isinstance(loss, (list, tuple)) else loss * scale
+    devices = optimizer_or_trainer._devices()
+    if len(devices) > 1:
+        scaler.replicate(devices)
+    several = isinstance(loss, (list, tuple))
+    yield [part * scaler.beside(part) for part in loss] if several else loss * scaler.beside(loss)
 
 
 def _divided(grad: Any, scale: Any) -> Any:
@@ -249,7 +286,8 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
     with autograd.pause():
         for param in optimizer_or_trainer._params:
             if param.grad_req != "null" and param._is_ready:
-                variable = param.data().variable
-                grad = variable.values if type(variable) is RowVariable else param.grad()
-                grad._assign(invoke(_DIVIDE, (grad, scaler.arrays[0])))
+                for handle in param._every():
+                    variable = handle.variable
+                    grad = variable.values if type(variable) is RowVariable else handle.grad
+                    grad._assign(invoke(_DIVIDE, (grad, scaler.beside(grad))))
     scaler.scaled = False

@@ -58,7 +58,7 @@ from gluonx.errors import (
 from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
-from gluonx.sharding import Layout, Spec, current_mesh, layout_of, replicated
+from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -384,6 +384,7 @@ class Parameter:
         if layout is not None and self._shape is not None and is_complete(self._shape):
             layout(self._shape)  # raises before anything has changed
         self._layout = layout
+        Layouts.version += 1
         if self._is_ready:
             self._handle._put(placed(self._handle.detach(), self._place(self._device) or jax.local_devices()[0]))
             self._attach()
@@ -737,6 +738,7 @@ class Parameter:
         self._replicate(places)
         if value is not None:
             self._layout = None
+            Layouts.version += 1
             self._fill(value)
 
     def reset_ctx(self, ctx: Any) -> None:

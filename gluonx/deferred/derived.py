@@ -64,7 +64,8 @@ class DerivedOp:
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "host", "interpreted", "n_live", "name",
+        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "gathers", "host", "interpreted", "n_live",
+        "name",
         "random", "shapes", "steady", "traced", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
@@ -95,6 +96,9 @@ class DerivedOp:
         self.vjp: Any = None
         self.shapes: Any = None
         self.host: Any = None
+        self.gathers: frozenset[Any] = (
+            frozenset()
+        )  # variables of the weights that it gathers itself, where it uses them
 
     def infer(self, shapes: list[Any]) -> list[Any]:
         """Nothing is known of parameters' shapes here."""

@@ -350,7 +350,10 @@ def _build(
 def _gathers(graph: Any) -> dict[int, Any]:
     """By leaf: how a parameter lies where it is used, if not as it is kept."""
     found: dict[int, Any] = {}
+    gathered_within = {v for n in graph.path() for v in getattr(n.op, "gathers", ())}
     for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
+        if source in gathered_within:
+            continue
         aval = aval_of(leaf) if getattr(source, "owner", "") else None
         if aval is not None and aval.spread and (place := gathered(aval.sharding)) is not None:
             found[i] = place

@@ -76,5 +76,7 @@ def again(
     finally:
         _inside.reset(token)
     run = jax.checkpoint(traced.op.fn, policy=policy_of(name))  # pyright: ignore[reportPrivateImportUsage]
+    gathers = traced.op.gathers
     traced.op = DerivedOp("layer", run, n_live=traced.op.n_live, wide=traced.op.wide)
+    traced.op.gathers = gathers
     return traced(inputs)

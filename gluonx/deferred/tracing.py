@@ -45,7 +45,7 @@ from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
-from gluonx.sharding import in_use
+from gluonx.sharding import Layouts, in_use
 
 __all__ = [
     "KEY",
@@ -96,6 +96,8 @@ class Trace:
         self.n_random = 0
         self.recording = self.wide = False
         self.required: list[tuple[Handle, str]] | None = []  # booleans that must hold; None where none can be given out
+        # Variables of the weights that are gathered in here (see `gluonx.sharding.gathered`); None where nobody asks.
+        self.gathers: set[Any] | None = None
         self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
         self.known_taps: list[Handle] = []
 
@@ -124,6 +126,8 @@ class Trace:
             with jax.named_scope(where.scope_name(where.block_path(), op)):
                 out = strong(op)(*values)
             self.wide = self.wide or needs_64_bits(op, values)
+            if self.gathers is not None:
+                self.gathers.update(getattr(op, "gathers", ()))
         except (GluonxError, jax.errors.JAXTypeError):
             raise
         except growth.BAD_CALLS as error:
@@ -253,6 +257,7 @@ class Traced:
         "changed",
         "handles",
         "inputs",
+        "layouts",
         "lost",
         "n_out",
         "n_random",
@@ -271,6 +276,7 @@ class Traced:
         self.op, self.handles, self.n_out = op, handles, box["tree"].num_leaves
         head = KEY if box["random"] else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
+        self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
@@ -413,7 +419,7 @@ def _trace_once(
 
     def flat(root: Any, base: Any, *values: Any) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
-        trace.required = [] if changes else None
+        trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps = [] if changes else None, taps
         if getattr(state.trace, "of_shapes", False):
             trace.of_shapes, trace.runs_hooks = True, None
@@ -436,6 +442,7 @@ def _trace_once(
             box["required"] = [message for _, message in required]
             raw += [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
             box["taps"] = [tap for tap, _ in trace.taps or ()]
+            box["gathers"] = frozenset(trace.gathers or ())
             return raw + [_output(index, trace, name) for _, index in trace.taps or ()]
 
     inner = [aval_or_unknown(h) for h in handles]
@@ -449,7 +456,7 @@ def _trace_once(
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
-    op.wide = box["wide"]
+    op.wide, op.gathers = box["wide"], box["gathers"]
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
     return Traced(op, [handles[i] for i in kept], structs, outputs, box), []
 
@@ -627,6 +634,8 @@ class TracedCall:
         if variants is None:
             return None
         for i, entry in enumerate(variants):
+            if entry.layouts is not None and entry.layouts != Layouts.version:
+                continue
             if not entry.attributes or entry.renewed():
                 if i:
                     variants.insert(0, variants.pop(i))

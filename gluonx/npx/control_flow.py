@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
@@ -21,6 +22,7 @@ from gluonx.deferred.remat import again, checkpointed
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
+from gluonx.sharding import gathered, in_use
 
 __all__ = ["chain", "cond", "foreach", "while_loop"]
 
@@ -80,7 +82,14 @@ def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, .
 
 
 def _loop(
-    name: str, key: Any, fn: Callable[..., Any], bodies: list[Traced], inputs: list[Any], steps: int, functions: Any
+    name: str,
+    key: Any,
+    fn: Callable[..., Any],
+    bodies: list[Traced],
+    inputs: list[Any],
+    steps: int,
+    functions: Any,
+    gathers: frozenset[Any] = frozenset(),
 ) -> Any:
     """Invoke `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
     captured = [h for b in bodies for h in b.handles]
@@ -89,6 +98,7 @@ def _loop(
     op = None if key is None else _interned.get(key)
     if op is None:
         op = DerivedOp(name, fn, wide=any(b.op.wide for b in bodies))
+        op.gathers = gathers
         if key is not None:
             if len(_interned) >= _MOST:
                 _interned.pop(next(iter(_interned)))
@@ -415,19 +425,66 @@ def _scanned(group: list[Traced], x: Handle, given: list[Handle], remat: str | N
     """Layers that do the same, as one operator."""
     first, count = group[0], len(group)
     n = len(first.handles)
+    places = _gathered_in_the_loop(group)
 
     def run(root: Any, index: Any, *values: Any) -> tuple[Any, ...]:
         params, (start, *rest) = values[: n * count], values[n * count :]
-        stacked = tuple([jnp.stack(params[i::n]) for i in range(n)])
+        stacked = tuple([_stacked(params[i::n], places.get(i)) for i in range(n)])
 
         def layer(carry: Any, own: Any) -> Any:
             i, value = carry
+            own = [_used(piece, places.get(k)) for k, piece in enumerate(own)]
             (out,) = _parts(first, own)(root, i, value, *rest)
             return (i + first.n_random, out), None
 
         body = layer if remat is None else checkpointed(layer, remat)
+        if places and remat is None:  # else the backward would find all layers' gathered weights kept
+            body = jax.checkpoint(body, prevent_cse=False, policy=_keep_no_weight)  # pyright: ignore[reportPrivateImportUsage]
         (_, last), _ = jax.lax.scan(body, (jnp.asarray(index, jnp.int32), start), stacked, length=count)
         return (last,)
 
-    (out,) = _loop("layers", None, run, group, [x, *given], 1, ())
+    gathers = frozenset([t.handles[i].variable for t in group for i in places])
+    (out,) = _loop("layers", None, run, group, [x, *given], 1, (), gathers)
     return out
+
+
+def _gathered_in_the_loop(group: list[Traced]) -> dict[int, Any]:
+    """By number: how a weight of the layers lies on a mesh, if it is gathered where it is used.
+
+    Those of one layer at a time then, in the loop; gathered before it, all layers' would be whole on every device.
+    """
+    trace = current_state().trace
+    found: dict[int, Any] = {}
+    if in_use() is None or getattr(trace, "gathers", None) is None:
+        return found
+    for i, handles in enumerate(zip(*[t.handles for t in group], strict=True)):
+        avals = {h.aval if isinstance(h.value, (jax.Array, jax.ShapeDtypeStruct)) else None for h in handles}
+        aval = avals.pop() if len(avals) == 1 else None
+        if aval is None or not aval.spread or not all(getattr(h.variable, "owner", "") for h in handles):
+            continue
+        if gathered(aval.sharding) is not None:
+            found[i] = aval.sharding
+    return found
+
+
+def _stacked(pieces: Sequence[Any], place: Any) -> Any:
+    """Stack the weights of layers; on a mesh each stays where it is."""
+    whole = jnp.stack(pieces)
+    if place is None:
+        return whole
+    return jax.lax.with_sharding_constraint(whole, NamedSharding(place.mesh, PartitionSpec(None, *place.spec)))
+
+
+def _used(piece: Any, place: Any) -> Any:
+    """A weight as a layer uses it; its gradient goes the other way, and is summed into shards."""
+    if place is None:
+        return piece
+    return jax.lax.with_sharding_constraint(jax.lax.with_sharding_constraint(piece, place), gathered(place))
+
+
+_MOVES = frozenset(["convert_element_type", "reshape", "sharding_constraint", "squeeze", "transpose"])
+
+
+def _keep_no_weight(primitive: Any, *_: Any, **__: Any) -> bool:
+    """Policy of ``jax.checkpoint``: keep all but what a gathered weight and its transpose or cast are."""
+    return primitive.name not in _MOVES

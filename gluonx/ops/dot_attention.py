@@ -88,8 +88,8 @@ def _attend(
     query: Array, key: Array, value: Array, allowed: Array | None, causal: bool, scale: float | None, drop: Any
 ) -> Array:
     """`causal` alone, without a mask, is left to the kernel."""
-    if drop is not None:
-        return _attend_dropping(query, key, value, allowed, scale, drop)
+    if drop is not None or query.dtype == jnp.float64:  # jax.nn's takes the softmax of 64 bits in 32
+        return _attend_by_hand(query, key, value, allowed, scale, drop)
     causal = causal and allowed is None
 
     def kernel(*arrays: Array) -> Array:
@@ -108,23 +108,25 @@ def _attend(
     return jnp.where(some, out, jnp.zeros((), out.dtype))
 
 
-def _attend_dropping(
-    query: Array, key: Array, value: Array, allowed: Array | None, scale: float | None, drop: tuple[Array, float]
+def _attend_by_hand(
+    query: Array, key: Array, value: Array, allowed: Array | None, scale: float | None, drop: tuple[Array, float] | None
 ) -> Array:
+    wide = jnp.promote_types(query.dtype, jnp.float32)
     groups = query.shape[2] // key.shape[2]
     if groups > 1:
         key, value = jnp.repeat(key, groups, 2), jnp.repeat(value, groups, 2)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=jnp.float32) * scale
+    scores = jnp.einsum("btnh,bsnh->bnts", query, key, preferred_element_type=wide) * scale
     if allowed is not None:
         scores = jnp.where(allowed, scores, jnp.finfo(scores.dtype).min)
     weights = softmax(scores, scores.ndim - 1)
     if allowed is not None:
         weights = jnp.where(allowed, weights, 0.0)
-    random, p = drop
-    keep = jax.random.bernoulli(random, 1 - p, weights.shape)
-    weights = jnp.where(keep, weights * (1 / (1 - p)), 0.0).astype(value.dtype)
-    return jnp.einsum("bnts,bsnh->btnh", weights, value)
+    if drop is not None:
+        random, p = drop
+        keep = jax.random.bernoulli(random, 1 - p, weights.shape)
+        weights = jnp.where(keep, weights * (1 / (1 - p)), 0.0)
+    return jnp.einsum("bnts,bsnh->btnh", weights.astype(value.dtype), value)
 
 
 @register(level=6, random=_drops, mode=_heeds_mode)
@@ -185,7 +187,8 @@ def dot_product_attention(
         raise ValueError(f"{name}: p is {p!r}, but must be at least 0 and below 1.")
     drop = (key, p) if p > 0 and training and key is not None else None
     square = query.shape[1] == keys.shape[1]
-    plain = drop is None and mask is None and valid_length is None and (square or not causal)
+    by_kernel = drop is None and query.dtype != jnp.float64
+    plain = by_kernel and mask is None and valid_length is None and (square or not causal)
     allowed = None if plain else _allowed(name, query, keys, mask, valid_length, causal)
     return _attend(query, keys, values, allowed, causal, scale, drop)
 

@@ -30,6 +30,11 @@ class StepVector:
         self.coming: StepNumbers | None = None
         self.done: StepNumbers | None = None
 
+    def move(self, place: Any) -> None:
+        """Have the next vector lie with weights that lie at `place`; one that came out elsewhere is made again."""
+        if place != self.place:
+            self.place, self.done = place, None
+
     def renewed(self, numbers: StepNumbers) -> Any:
         """The handle with these numbers in it."""
         if self.done is None or not numbers.follows(self.done):

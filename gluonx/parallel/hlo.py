@@ -27,6 +27,8 @@ class Read:
     flops_once: float = 0.0
     """With the body of each loop counted once."""
     loops: int = 0
+    unknown: int = 0
+    """Loops among them of which the text does not tell how often they run; their bodies are counted once."""
     collectives: list[dict[str, Any]] = field(default_factory=list)
     """By kind and axes of the mesh: how many, bytes of their results, and how often a link carries such a byte."""
 
@@ -37,6 +39,7 @@ class _Line:
     shape: str
     op: str
     rest: str
+    is_root: bool = False
 
 
 def read(text: str, mesh: Any) -> Read:
@@ -50,8 +53,8 @@ def read(text: str, mesh: Any) -> Read:
         That it was compiled for: groups of devices are told as its axes.
     """
     bodies, entry = _computations(text)
-    often = _often(bodies, entry)
-    found = Read()
+    often, unknown = _often(bodies, entry)
+    found = Read(unknown=unknown)
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     for name, lines in bodies.items():
         times = often.get(name, 0)
@@ -91,31 +94,153 @@ def _computations(text: str) -> tuple[dict[str, list[_Line]], str]:
         elif current is not None:
             parts = _LINE.match(line)
             if parts:
-                current.append(_Line(*parts.groups()))
+                current.append(_Line(*parts.groups(), is_root=line.lstrip().startswith("ROOT ")))
             elif line.startswith("}"):
                 current = None
     return bodies, entry
 
 
-def _often(bodies: dict[str, list[_Line]], entry: str) -> dict[str, int]:
-    """How often each computation runs: loops say how often they go round."""
+def _often(bodies: dict[str, list[_Line]], entry: str) -> tuple[dict[str, int], int]:
+    """How often each computation runs, and how many loops do not tell how often they go round."""
     often: dict[str, int] = defaultdict(int)
+    unknown: set[tuple[str, str]] = set()
     stack = [(entry, 1)]
     while stack:
         name, times = stack.pop()
         often[name] += times
         for line in bodies.get(name, ()):
             if line.op == "while":
-                rounds = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line.rest)
-                body = re.search(r"body=%?([\w.\-]+)", line.rest)
+                rounds = _rounds_of_loop(bodies, name, line)
+                if rounds is None:
+                    unknown.add((name, line.name))
+                body = _attribute(line, "body")
                 if body:
-                    stack.append((body[1], times * (int(rounds[1]) if rounds else 1)))
+                    stack.append((body, times * (1 if rounds is None else rounds)))
                 continue
             stack += [(inner, times) for inner in re.findall(r"(?:calls|to_apply)=%?([\w.\-]+)", line.rest)]
             branches = re.search(r"branch_computations=\{([^}]*)\}", line.rest)
             if branches:
                 stack += [(inner.strip().lstrip("%"), times) for inner in branches[1].split(",")[:1]]
-    return often
+    return often, len(unknown)
+
+
+def _attribute(line: _Line, name: str) -> str | None:
+    found = re.search(rf"\b{name}=%?([\w.\-]+)", line.rest)
+    return found[1] if found else None
+
+
+def _operands(line: _Line) -> list[str]:
+    return re.findall(r"%([\w.\-]+)", line.rest.partition("), ")[0])
+
+
+class _Untold(Exception):
+    """A number that is not told by the text alone."""
+
+
+class _Numbers:
+    """The integers in a computation that are known before it runs: what loops count by.
+
+    ``inputs`` are the values of its parameters: an integer, a list of them (and None) for a tuple, None if unknown.
+    """
+
+    def __init__(self, bodies: dict[str, list[_Line]], name: str, inputs: list[Any]) -> None:
+        self.bodies, self.inputs = bodies, inputs
+        self.lines = {line.name: line for line in bodies.get(name, ())}
+        self.root = next((line.name for line in reversed(self.lines.values()) if line.is_root), "")
+
+    def at(self, name: str, place: int | None = None) -> Any:
+        """The integer that an instruction gives, or that stands at a place of the tuple that it gives."""
+        line = self.lines.get(name)
+        if line is None:
+            raise _Untold
+        args = _operands(line)
+        if line.op == "parameter":
+            number = int(line.rest.partition(")")[0])
+            value = self.inputs[number] if number < len(self.inputs) else None
+            if isinstance(value, list) and place is not None:
+                value = value[place] if place < len(value) else None
+        elif line.op == "constant":
+            told = re.match(r"(-?\d+)\)", line.rest)
+            value = int(told[1]) if told else None
+        elif line.op == "tuple" and place is not None:
+            value = self.at(args[place])
+        elif line.op == "get-tuple-element" and place is None:
+            value = self.at(args[0], int(_attribute(line, "index") or 0))
+        elif line.op in ("copy", "bitcast", "convert", "reshape", "opt-barrier", "copy-done"):
+            value = self.at(args[0], place)
+        elif line.op in ("add", "subtract", "multiply"):
+            one, other = self.at(args[0]), self.at(args[1])
+            value = one + other if line.op == "add" else one - other if line.op == "subtract" else one * other
+        elif line.op in ("fusion", "call"):
+            inner = _Numbers(
+                self.bodies, _attribute(line, "calls") or _attribute(line, "to_apply") or "", self._of(args)
+            )
+            value = inner.at(inner.root, place)
+        else:
+            value = None
+        if not isinstance(value, int):
+            raise _Untold
+        return value
+
+    def _of(self, names: list[str]) -> list[Any]:
+        found: list[Any] = []
+        for name in names:
+            try:
+                found.append(self.at(name))
+            except _Untold:
+                found.append(None)
+        return found
+
+    def tuple(self, name: str) -> list[Any]:
+        """The integers of the tuple that an instruction gives, None for what is not known."""
+        line = self.lines.get(name)
+        while line is not None and line.op in ("copy", "opt-barrier"):
+            line = self.lines.get(_operands(line)[0])
+        return self._of(_operands(line)) if line is not None and line.op == "tuple" else []
+
+    def comparison(self) -> _Line:
+        """The comparison that a condition gives, perhaps as a fusion of its own."""
+        line = self.lines.get(self.root)
+        if line is None or line.op != "compare":
+            raise _Untold
+        return line
+
+
+def _rounds_of_loop(bodies: dict[str, list[_Line]], name: str, loop: _Line) -> int | None:
+    """How often a loop goes round, None where that is not told.
+
+    XLA for CPUs writes it down. Of other loops the count is read off where an integer goes from one constant to another
+    in steps of a third, as it does in all that is made of ``lax.scan``.
+    """
+    told = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', loop.rest)
+    if told:
+        return int(told[1])
+    condition, body = _attribute(loop, "condition") or "", _attribute(loop, "body") or ""
+    try:
+        first = _Numbers(bodies, name, []).tuple(_operands(loop)[0])
+        while_true = _Numbers(bodies, condition, [first])
+        test = while_true.comparison()
+        direction = _attribute(test, "direction")
+        counter, limit = _operands(test)
+        counted = while_true.lines[counter]
+        while counted.op in ("copy", "bitcast"):
+            counted = while_true.lines[_operands(counted)[0]]
+        if counted.op != "get-tuple-element" or direction not in ("LT", "LE", "GT", "GE", "NE"):
+            return None
+        place = int(_attribute(counted, "index") or 0)
+        end, now = while_true.at(limit), first[place] if place < len(first) else None
+        if now is None:
+            return None
+        inside = _Numbers(bodies, body, [first])
+        step = inside.at(inside.root, place) - now
+        # The step is that of the first round: it is that of all where nothing but constants is added.
+        again = _Numbers(bodies, body, [[*first[:place], now + step, *first[place + 1 :]]])
+        if again.at(again.root, place) != now + 2 * step or step == 0:
+            return None
+    except (_Untold, ValueError, IndexError, KeyError):
+        return None
+    last = end + (step > 0) - (step < 0) if direction in ("LE", "GE") else end
+    return max(0, -(-(last - now) // step))
 
 
 def _elements(shape: str) -> int:
@@ -216,9 +341,33 @@ def _flops(line: _Line, shapes: dict[str, str]) -> float:
         dims = [int(n) for n in left[2].split(",") if n]
         inner = math.prod(dims[int(k)] for k in contracted[1].split(",") if k) if contracted else 1
         return 2.0 * out * inner
-    labels = re.search(r"dim_labels=\w+_(\w+)->(\w+)", line.rest)
-    dims = [int(n) for n in right[2].split(",") if n]
-    if labels is None:
+    labels = re.search(r"dim_labels=(\w+)_(\w+)->(\w+)", line.rest)
+    shaped = _ARRAY.search(line.shape)
+    if labels is None or shaped is None:
         return 0.0
-    kernel = math.prod(n for n, label in zip(dims, labels[1], strict=False) if label != "o")
-    return 2.0 * out * kernel
+    sizes = [
+        dict(zip(axes, [int(n) for n in found[2].split(",") if n], strict=False))
+        for axes, found in zip(labels.groups(), (left, right, shaped), strict=True)
+    ]
+    lhs, rhs, result = sizes
+    window = re.search(r"window=\{([^}]*)\}", line.rest)
+    told = dict(part.split("=") for part in window[1].split()) if window else {}
+    pairs = math.prod(_taps(told, int(k), lhs[k], rhs[k], result[k]) for k in labels[2] if k.isdigit())
+    return 2.0 * result["b"] * result["f"] * rhs["i"] * pairs
+
+
+def _taps(window: dict[str, str], axis: int, size: int, kernel: int, result: int) -> int:
+    """How many pairs of an output and a tap of the kernel meet an element of the input along an axis.
+
+    Others meet padding, or the holes of a dilated input, and are not computed: the TPU's compiler writes a batch of
+    matrix products as one convolution with holes, so that of many taps a single one is real.
+    """
+    import numpy as np
+
+    def told(name: str, default: str) -> str:
+        return window[name].split("x")[axis] if name in window else default
+
+    stride, holes, spread = (int(told(name, "1")) for name in ("stride", "lhs_dilate", "rhs_dilate"))
+    before = int(told("pad", "0_0").partition("_")[0])
+    places = np.arange(result)[:, None] * stride - before + np.arange(kernel) * spread
+    return int(((places >= 0) & (places <= (size - 1) * holes) & (places % holes == 0)).sum())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import sys
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from gluonx import autograd, sharding
 from gluonx.block.block import Block
 from gluonx.block.hollow import hollow
-from gluonx.deferred import flushing
+from gluonx.deferred import flushing, growth
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device
 from gluonx.dtype import canonical, keeping_64_bits
@@ -95,21 +96,25 @@ class _PlannedTrainer(Trainer):
 class _Lowered(BaseException):
     """Ends the recording where the program would be compiled; no handler of errors is to take it for one."""
 
-    def __init__(self, lowered: Any, args: list[Any], wide: bool) -> None:
+    def __init__(self, lowered: Any, args: list[Any], wide: bool, is_step: bool) -> None:
         super().__init__("a plan ends here")
-        self.lowered, self.arguments, self.wide = lowered, args, wide
+        self.lowered, self.arguments, self.wide, self.is_step = lowered, args, wide, is_step
 
 
 @contextlib.contextmanager
-def _ending_before_the_compiler() -> Generator[None]:
+def _ending_before_the_compiler() -> Generator[list[bool]]:
     def end(lowered: Any, args: list[Any]) -> None:
         if any(type(a) is Absent for a in args):
-            raise _Lowered(lowered, args, False)
+            raise _Lowered(lowered, args, False, stepping[0])
 
+    stepping = [False]  # set once the step is to be computed: what is computed before is not all of it
+    bound = growth.limits["bytes"]
     flushing.agreements.insert(0, end)
+    growth.limits["bytes"] = sys.maxsize  # nothing is there, so nothing is too large to be pending
     try:
-        yield
+        yield stepping
     finally:
+        growth.limits["bytes"] = bound
         flushing.agreements.remove(end)
 
 
@@ -236,7 +241,7 @@ def plan(
     given, asked = _tuple(inputs), _tuple(labels)
     mine = _shaped(net, given)
     trainer: Any = None
-    with sharding.Use(made), _ending_before_the_compiler():
+    with sharding.Use(made), _ending_before_the_compiler() as stepping:
         mine.unfuse()  # to join arrays that are not there takes more than their shapes
         report = mine.shard(*rules)
         params = {id(p): p for p in mine.collect_params().values()}
@@ -249,10 +254,13 @@ def plan(
             with autograd.record():
                 value = loss(mine(*given), *asked).mean()
             value.backward()
+            stepping[0] = True
             trainer.step(1)
         except _Lowered as reached:
             found = reached
         else:
+            found = None
+        if found is None or not found.is_step:
             raise DeviceError("plan(): the step computed something before its end, on arrays that are not there")
     weights = [p._handle.value for p in params.values()]
     states = [h.value for h in trainer._state]
@@ -369,14 +377,14 @@ def _answer(
         seconds=seconds,
     )
     made.advice = _advice(made, is_split)
-    if seen.loops:
-        made.advice.append(_LOOPS.format(count=seen.loops))
+    if seen.unknown:
+        made.advice.append(_LOOPS.format(count=seen.unknown))
     return made
 
 
 _LOOPS = (
-    "the program has {count} loops, and the compiler does not always say how often they run: FLOPs, collectives and "
-    "seconds are lower bounds, memory is the compiler's own"
+    "the program has {count} loops of which it does not tell how often they run; their bodies are counted once: FLOPs, "
+    "collectives and seconds are lower bounds, memory is the compiler's own"
 )
 
 

@@ -6,7 +6,7 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import Trainer, autograd, engine, gluon, nn, np
+from gluonx import Trainer, amp, autograd, engine, gluon, nn, np
 from gluonx.errors import ArgumentError, DeviceError, GluonxError, StaleGradientError
 
 cpu = gluonx.cpu
@@ -69,9 +69,10 @@ def same(net):
     return {name: param.data(param.list_ctx()[0]).asnumpy() for name, param in net.collect_params().items()}
 
 
-def close(one, two):
+def close(one, two, bound=0.0):
     for name in one:
-        onp.testing.assert_allclose(one[name], two[name], rtol=2e-5, atol=1e-6, err_msg=name)
+        rtol, atol = max(2e-5, bound), max(1e-6, bound)
+        onp.testing.assert_allclose(one[name], two[name], rtol=rtol, atol=atol, err_msg=name)
 
 
 def trained(devices, hybrid=True, optimizer="adam", even=True, size=12, **kwargs):
@@ -93,6 +94,57 @@ def test_a_loop_over_devices_has_the_numbers_of_one_and_is_one_program(devices, 
     onp.testing.assert_allclose(losses, alone, rtol=1e-5)
     close(replicas, weights)
     assert (stats["dispatches"], stats["programs_compiled"], stats["copies"]) == (1, 0, 0)
+
+
+def scaled(devices, hybrid=True, overflow=None, clip=False, optimizer="adam", start=2.0**10):
+    """Train under a loss scale: weights, scale, steps skipped, what a step took. In step `overflow` a loss is inf."""
+    amp.init("bfloat16")
+    try:
+        net = mlp(devices, hybrid)
+        trainer = Trainer(net.collect_params(), optimizer, {"learning_rate": 0.05}, update_on_kvstore=not clip and None)
+        amp.init_trainer(trainer)
+        trainer._scaler.load_state_dict({"numbers": [start, start, 0, 0]})
+        for i, batch in enumerate(batches(5)):
+            xs, ys = split(batch, devices)
+            engine.reset_stats()
+            with autograd.record():
+                losses = [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)]
+                if i == overflow:
+                    losses[-1] = losses[-1] * onp.inf
+                with amp.scale_loss(losses, trainer) as each:
+                    autograd.backward(each)
+            if clip:
+                trainer.allreduce_grads()
+                amp.unscale(trainer)
+                for device in devices:
+                    gluon.utils.clip_global_norm([p.grad(device) for p in net.collect_params().values()], 0.5, False)
+                trainer.update(len(batch[0]))
+            else:
+                trainer.step(len(batch[0]))
+            stats = engine.stats()
+        return same(net), trainer.amp_loss_scale, trainer._scaler.skipped, stats
+    finally:
+        amp.reset()
+
+
+@pytest.mark.parametrize("devices", [[cpu(0), cpu(1)], pytest.param(MORE[2], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"overflow": 1},
+        pytest.param({"hybrid": False, "optimizer": "sgd"}, marks=pytest.mark.slow),
+        pytest.param({"overflow": 2, "optimizer": "lamb"}, marks=pytest.mark.slow),
+        pytest.param({"clip": True, "overflow": 1}, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_a_loss_scale_on_several_devices(devices, how):
+    weights, scale, skipped, _ = scaled([cpu(0)], **how)
+    replicas, its_scale, its_skipped, stats = scaled(devices, **how)
+    close(replicas, weights, 2e-2 if "clip" in how else 5e-3)  # products in bfloat16
+    assert (its_scale, its_skipped) == (scale, skipped) == ((512.0, 1) if "overflow" in how else (1024.0, 0))
+    assert "clip" in how or (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
 
 
 @pytest.mark.parametrize("devices", LISTS, ids=str)

@@ -8,7 +8,7 @@ import optax
 import pytest
 
 import gluonx
-from gluonx import Trainer, autograd, engine, gluon, nn, np, parallel
+from gluonx import Trainer, amp, autograd, engine, gluon, nn, np, parallel
 from gluonx.deferred.core import aval_of
 from lib.meshes import NETS, STRATEGIES, Experts, collectives, compilations, kinds, on, ran, train
 
@@ -372,6 +372,128 @@ def test_scan_and_remat(how, rules):
     one, many, counts = compared(deep, DATA, 3, prepare=lambda net: net.hybridize(**how), mesh=mesh, rules=rules)
     onp.testing.assert_allclose(many, one, atol=1e-5)
     assert counts[1:] == [(1, 0)] * 2
+
+
+def seen_step(texts):
+    def step(net, trainer, x):
+        with ran() as found:
+            value = plain_step(net, trainer, x)
+            value.item()
+        texts.append(found[-1])
+        return value
+
+    return step
+
+
+@pytest.mark.parametrize("scan", [True, False])
+def test_weights_that_are_split_are_gathered_a_layer_at_a_time(scan):
+    """With ``scan`` the program has one layer's gathers and sums, in its loops, however deep the net is."""
+    texts = []
+    one, many, counts = compared(
+        deep, DATA, 3, seen_step(texts), prepare=lambda net: net.hybridize(scan=scan), rules=[parallel.fsdp(min_size=1)]
+    )
+    onp.testing.assert_allclose(many, one, atol=1e-5)
+    assert all(compiled == 0 for _, compiled in counts[2:])
+    sent = collectives(texts[-1])
+    weight, bias, layers = 16 * 16, 16, 1 if scan else 4
+    # The backward of a loop gathers again: else it would keep all layers' weights whole.
+    assert sorted(sent["all-gather"]) == sorted([weight, bias] * layers + [weight] * scan)
+    assert sum(sum(sent.get(kind, [])) for kind in ("all-reduce", "reduce-scatter")) <= layers * (weight + bias) + 1
+
+
+def test_a_loop_follows_when_weights_are_laid_out_anew():
+    texts = []
+    with parallel.use(on(4, data=2, model=2)):
+        net = deep()
+        net.initialize(gluonx.init.Xavier())
+        net.hybridize(scan=True)
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+        x = parallel.split(DATA)
+        for rules in ([parallel.fsdp(min_size=1)], [parallel.tensor()], [parallel.data_parallel()]):
+            net.shard(*rules)
+            seen_step(texts)(net, trainer, x)
+    first, _, last = [collectives(text) for text in texts]
+    assert first["all-gather"] and "all-gather" not in last
+    net.reset_device(gluonx.cpu(0))
+    with autograd.record():
+        value = (net(np.array(DATA)) ** 2).mean()
+    value.backward()
+    trainer.step(1)
+    assert len(value._read().devices()) == 1
+
+
+def test_an_update_on_a_mesh_joins_nothing_although_the_same_net_was_trained_on_one_device():
+    """An optimizer without states has nothing else that tells the two updates apart."""
+    texts = []
+    compared(deep, DATA, 2, seen_step(texts), ("sgd", {"learning_rate": 0.03}), rules=[parallel.fsdp(min_size=1)])
+    assert "all-gather" not in "".join(line for line in texts[-1].splitlines() if "/jit(update)/" in line)
+
+
+def test_lengths_are_split_and_attention_gathers_keys_and_values():
+    def losses(mesh):
+        gluonx.random.seed(2)
+        with parallel.use(mesh):
+            net = nn.HybridSequential()
+            net.add(*[nn.TransformerEncoderLayer(32, 64, 4, 0.0, 0.0) for _ in range(2)])
+            net.initialize(gluonx.init.Xavier())
+            net.hybridize()
+            trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+            data = onp.random.default_rng(0).standard_normal((4, 16, 32)).astype("f")
+            x = parallel.split(data, "data", "sequence") if mesh is not None else np.array(data)
+            texts = []
+            return [seen_step(texts)(net, trainer, x).item() for _ in range(3)], texts[-1]
+
+    one, _ = losses(None)
+    many, text = losses(on(8, data=2, sequence=4))
+    onp.testing.assert_allclose(many, one, atol=1e-5)
+    sent = collectives(text)
+    whole = 4 // 2 * 16 * 32  # the keys or the values of a device's samples
+    assert sent["all-gather"] == [whole] * 4, "those of two layers, once each"
+    assert set(sent) <= {"all-gather", "all-reduce", "reduce-scatter"}
+
+
+def amp_step(net, trainer, x):
+    with autograd.record():
+        value = (net(x) ** 2).mean()
+        with amp.scale_loss(value, trainer) as scaled:
+            scaled.backward()
+    trainer.step(1)
+    return value
+
+
+@pytest.mark.parametrize("overflows", [False, True])
+def test_a_loss_scale_on_a_mesh(overflows):
+    """One program a step as without; where a gradient overflows, no shard of a weight moves."""
+    amp.init("bfloat16")
+    try:
+        found = []
+        for mesh in (None, on(4, data=4)):
+            gluonx.random.seed(2)
+            with parallel.use(mesh):
+                net = deep()
+                net.initialize(gluonx.init.Xavier())
+                if mesh is not None:
+                    net.shard(parallel.fsdp(min_size=16))
+                net.hybridize()
+                trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+                amp.init_trainer(trainer)
+                x, bad = parallel.split(DATA), parallel.split(DATA * onp.float32(onp.inf))
+                losses = []
+                for step in range(5):
+                    engine.reset_stats()
+                    losses.append(amp_step(net, trainer, bad if overflows and step == 2 else x))
+                    stats = engine.stats()
+                values = [value.item() for value in losses]
+                weights = [p.data().asnumpy() for p in net.collect_params().values()]
+                found.append((values, weights, trainer.amp_loss_scale, trainer._scaler.skipped))
+        (one, weights, *scale), (many, shards, *its_scale) = found
+        onp.testing.assert_allclose(many, one, atol=2e-3)  # products in bfloat16
+        for a, b in zip(weights, shards, strict=True):
+            onp.testing.assert_allclose(b, a, atol=1e-2)
+        assert scale == its_scale and scale[1] == overflows
+        assert (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
+    finally:
+        amp.reset()
 
 
 def closure_step(net, trainer, x):

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as onp
 import pytest
 
+import gluonx
 from gluonx import loss, nn, parallel
+from gluonx.deferred import growth
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.parallel import hlo, topologies
 from lib.meshes import on
@@ -33,10 +35,76 @@ def test_what_a_program_computes_and_sends():
     args = struct((16, 16), "float32", sharding=place()), struct((8, 16), "float32", sharding=place("data"))
     found = hlo.read(jax.jit(step, out_shardings=place()).lower(*args).compile().as_text(), mesh)
     assert found.flops == 5 * 2 * 4 * 16 * 16  # each device has four of the rows, five times
-    assert found.flops_once * 5 == found.flops and found.loops == 1
+    assert found.flops_once * 5 == found.flops and (found.loops, found.unknown) == (1, 0)
     (entry,) = found.collectives
     assert (entry["kind"], entry["axes"], entry["count"], entry["bytes"]) == ("all-reduce", "data", 1, 4)
     assert entry["rounds"] == 1.0  # 2 (n - 1) / n of two
+
+
+LOOPS = """
+%step (numbers: (s32[], f32[8,8], s32[])) -> (s32[], f32[8,8], s32[]) {
+  %numbers = (s32[], f32[8,8]{1,0}, s32[]) parameter(0)
+  %i = s32[]{:T(128)} get-tuple-element(%numbers), index=0
+  %x = f32[8,8]{1,0} get-tuple-element(%numbers), index=1
+  %end = s32[]{:T(128)} get-tuple-element(%numbers), index=2
+  %by = s32[] constant(STEP)
+  %next = s32[] add(%i, %by)
+  %product = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %out = (s32[], f32[8,8]{1,0}, s32[]) tuple(%next, %product, %end)
+}
+
+%more (numbers.1: (s32[], f32[8,8], s32[])) -> pred[] {
+  %numbers.1 = (s32[], f32[8,8]{1,0}, s32[]) parameter(0)
+  %i.1 = s32[] get-tuple-element(%numbers.1), index=0
+  %end.1 = s32[] get-tuple-element(%numbers.1), index=2
+  ROOT %go = pred[] compare(%i.1, %end.1), direction=HOW
+}
+
+ENTRY %main (x.1: f32[8,8], n: s32[]) -> f32[8,8] {
+  %x.1 = f32[8,8]{1,0} parameter(0)
+  %n = s32[] parameter(1)
+  %first = s32[] constant(FIRST)
+  %last = s32[] constant(LAST)
+  %start = (s32[], f32[8,8]{1,0}, s32[]) tuple(%first, %x.1, %BOUND)
+  %loop = (s32[], f32[8,8]{1,0}, s32[]) while(%start), condition=%more, body=%step
+  ROOT %found = f32[8,8]{1,0} get-tuple-element(%loop), index=1
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step", "how", "rounds"),
+    [(0, 12, 1, "LT", 12), (3, 12, 4, "LT", 3), (0, 12, 4, "LE", 4), (9, 0, -2, "GT", 5), (5, 5, 1, "LT", 0)],
+)
+def test_how_often_a_loop_runs_is_read_off_its_counter(first, last, step, how, rounds):
+    """As TPU programs have it: nobody has written the number down."""
+    text = LOOPS.replace("FIRST", str(first)).replace("LAST", str(last)).replace("STEP", str(step))
+    found = hlo.read(text.replace("HOW", how).replace("BOUND", "last"), on(1, data=1))
+    assert (found.flops, found.loops, found.unknown) == (rounds * 2 * 8**3, 1, 0)
+
+
+def test_a_loop_that_does_not_tell_is_counted_once_and_said():
+    text = LOOPS.replace("FIRST", "0").replace("STEP", "1").replace("HOW", "LT").replace("BOUND", "n")
+    found = hlo.read(text, on(1, data=1))
+    assert (found.flops, found.loops, found.unknown) == (2 * 8**3, 1, 1)
+
+
+def test_products_with_holes_are_not_counted():
+    """A TPU's program has a batch of products as one convolution, of whose taps one in each output is real."""
+    line = (
+        "ENTRY %main (q: f32[2,16,4,8], k: f32[2,16,4,8]) -> f32[2,4,16,16] {\n"
+        "  %q = f32[2,16,4,8]{3,2,1,0} parameter(0)\n  %k = f32[2,16,4,8]{3,2,1,0} parameter(1)\n"
+        "  ROOT %scores = f32[2,4,16,16]{3,2,1,0} convolution(%q, %k), "
+        "window={size=2x4 stride=1x3 lhs_dilate=2x4}, dim_labels=0b1f_0o1i->01bf\n}\n"
+    )
+    assert hlo.read(line, on(1, data=1)).flops == 2 * (2 * 4) * 16 * 16 * 8
+    image = (
+        "ENTRY %main (x: f32[2,3,5,5], w: f32[4,3,3,3]) -> f32[2,4,5,5] {\n"
+        "  %x = f32[2,3,5,5]{3,2,1,0} parameter(0)\n  %w = f32[4,3,3,3]{3,2,1,0} parameter(1)\n"
+        "  ROOT %y = f32[2,4,5,5]{3,2,1,0} convolution(%x, %w), window={size=3x3 pad=1_1x1_1}, "
+        "dim_labels=bf01_oi01->bf01\n}\n"
+    )
+    assert hlo.read(image, on(1, data=1)).flops == 2 * 2 * 4 * 3 * 13 * 13  # 3 taps at each place, 2 at either end
 
 
 def test_groups_of_devices():
@@ -86,6 +154,51 @@ def test_a_plan():
     split = planned(net, mesh="v5e:2x4", rules=[parallel.fsdp(min_size=1)])
     assert split.weights * 7 < weights < split.weights * 9
     assert all(p._handle is None for p in net.collect_params().values())  # the net is as it was
+
+
+class Encoder(gluonx.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.layers, self.out = nn.Embedding(64, 64), nn.HybridSequential(), nn.Dense(64, flatten=False)
+        self.layers.add(*[nn.TransformerEncoderLayer(64, 128, 4, 0.0, 0.0) for _ in range(4)])
+
+    def forward(self, words):
+        return self.out(self.layers(self.embed(words)))
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("rules", [[], [parallel.fsdp(min_size=1024)]], ids=["data", "fsdp"])
+@pytest.mark.parametrize("remat", [None, "layer"])
+def test_a_loop_counts_as_its_layers_do(rules, remat):
+    def plan_of(scan):
+        net = Encoder()
+        net.hybridize(scan=scan, remat=remat)
+        words = struct((16, 32), "int32")
+        return parallel.plan(net, words, loss.SoftmaxCrossEntropyLoss(), "adam", labels=words, rules=rules)
+
+    apart, looped = plan_of(False), plan_of(True)
+    assert looped.flops == pytest.approx(apart.flops, rel=0.03)
+    layer = 4 * 64 * 64 + 2 * 64 * 128
+    products = 6 * 16 * 32 * (4 * layer + 64 * 64) + 4 * 12 * 16 * 32 * 32 * 64
+    if remat is None:
+        assert apart.flops == pytest.approx(products / 8, rel=0.03)  # 6 x weights x words, and attention
+    sums = [sum(c["bytes"] for c in made.collectives if c["kind"] == "all-reduce") for made in (apart, looped)]
+    if not rules:
+        assert sums[1] == pytest.approx(sums[0], rel=0.03)  # gradients, once
+    assert not looped.advice
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_a_batch_beyond_the_bound_on_pending_bytes_is_planned_whole(monkeypatch):
+    """The engine computes what is larger early; a plan of that would be of a forward alone."""
+    monkeypatch.setitem(growth.limits, "bytes", 1000)
+    made = planned(net_of(1016), mesh="v5e:2x4")
+    assert growth.limits["bytes"] == 1000
+    monkeypatch.undo()
+    wanted = planned(net_of(1016), mesh="v5e:2x4")
+    assert made.flops == wanted.flops and made.states == wanted.states > 0
 
 
 @pytest.mark.slow
