@@ -335,7 +335,7 @@ class Parameter:
         before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
         set_state(at_once())
         try:
-            with jax.ensure_compile_time_eval(), prng.drawing_from(self._stream):
+            with jax.core.eval_context(), prng.drawing_from(self._stream):
                 return init.make(desc, self._shape, self._dtype)
         finally:
             set_state(before)
