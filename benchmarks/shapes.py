@@ -44,7 +44,7 @@ def _run(count: int) -> None:
             with autograd.record():
                 y = (x * x).sum()
             y.backward()
-            assert float(x.grad[0, 0]) == 2
+            assert x.grad is not None and float(x.grad[0, 0]) == 2
         if n == _FIRST:
             before = _resident_mb() - engine.stats()["programs_mb"]
         if n % 64 == 63 or n == count - 1:

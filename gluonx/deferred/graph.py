@@ -22,6 +22,7 @@ from weakref import ref
 
 import jax
 import numpy as np
+from jax.core import eval_context
 
 from gluonx.deferred import core, flushing, growth, vectors
 from gluonx.deferred.core import (
@@ -359,7 +360,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
         if array is None:
             # Under somebody's jax.jit the program runs now all the same, and its results are no part of that trace.
             # (`ensure_compile_time_eval` would also run what is constant in the program, compiled one by one.)
-            with jax.core.eval_context():
+            with eval_context():
                 if not graph.closed:
                     flushing.flush(graph, why)
                     drop_closed()

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import eval_context
 
 from gluonx._process import uncollected
 from gluonx.deferred import casting, core, growth, ranges, rows, where
@@ -156,9 +157,9 @@ class Trace:
         if type(value) is Pending and value.value is None:
             # This trace is thrown away, and the next has the handle as an input; its value plays no part.
             self.missing[id(handle)] = handle
-            with jax.core.eval_context():
+            with eval_context():
                 return as_array(np.zeros(value.aval.shape, value.aval.dtype))
-        with jax.core.eval_context():
+        with eval_context():
             if isinstance(value, Placeholder) and op is not None:
                 growth.fill(handle, op, args)
             array = settle(handle)

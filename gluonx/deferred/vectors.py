@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import eval_context
 
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
 from gluonx.deferred.holders import any_piece_held
@@ -105,7 +106,7 @@ class Vector:
         """
         found = self.found
         if found[0] is not self.value:
-            with _cutting, jax.core.eval_context():
+            with _cutting, eval_context():
                 value, found = self.value, self.found
                 if found[0] is not value:  # no other thread was faster
                     try:
