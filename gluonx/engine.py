@@ -15,13 +15,14 @@ import jax
 from gluonx._process import compilation_cache as compilation_cache
 from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph, ranges
+from gluonx.deferred import flushing, graph, kept, ranges
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 
 __all__ = [
     "bulk",
     "check",
+    "clear",
     "compilation_cache",
     "explain",
     "host",
@@ -162,14 +163,34 @@ def host(on: bool = True) -> Iterator[None]:
         _host.Switch.on = before
 
 
+def clear() -> None:
+    """Forget every compiled program and all traces of operators, and so free their memory.
+
+    Values are computed first. What comes again is compiled again; nothing else changes. Programs are forgotten by
+    themselves, least recently used first, where they take more than ``GLUONX_PROGRAMS_MB``.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> x = np.ones((2,)) + 1
+    >>> engine.clear()
+    >>> engine.stats()["programs_mb"], x.tolist()
+    (0.0, [2.0, 2.0])
+    """
+    _engine.flush("engine.clear")
+    flushing.LAST.clear()
+    kept.clear()
+
+
 def stats() -> dict[str, Any]:
     """Counters since the start or the last :func:`reset_stats`.
 
     Returns
     -------
     dict
-        ``programs_compiled``, ``dispatches`` (programs and single operators run by XLA), ``host`` (operators that
-        NumPy ran), ``nodes_recorded``, ``traces`` (of
+        ``programs_compiled``, ``programs_forgotten`` (also single operators'), ``programs_mb`` (an estimate of the
+        memory that programs and traces take now), ``dispatches`` (programs and single operators run by XLA), ``host``
+        (operators that NumPy ran), ``nodes_recorded``, ``traces`` (of
         hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates), ``flushes`` (number
         by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by reason: an operator
         whose result's shape depends on values).
@@ -177,6 +198,8 @@ def stats() -> dict[str, Any]:
     pending = graph.current_graph().cursor.depth
     return {
         "programs_compiled": counters.programs_compiled,
+        "programs_forgotten": counters.forgotten,
+        "programs_mb": kept.Kept.nbytes / 1e6,
         "dispatches": counters.dispatches,
         "host": counters.host,
         "nodes_recorded": counters.nodes_flushed + pending,

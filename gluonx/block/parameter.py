@@ -26,6 +26,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import eval_context
 from jax.sharding import NamedSharding
 
 from gluonx import initializer
@@ -335,7 +336,7 @@ class Parameter:
         before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
         set_state(at_once())
         try:
-            with jax.ensure_compile_time_eval(), prng.drawing_from(self._stream):
+            with eval_context(), prng.drawing_from(self._stream):
                 return init.make(desc, self._shape, self._dtype)
         finally:
             set_state(before)

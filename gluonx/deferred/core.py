@@ -387,6 +387,7 @@ class Node:
         "size",
         "spans",
         "taped",
+        "used",
         "visits",
         "where",
         "wide",
@@ -400,6 +401,7 @@ class Node:
         self.children: dict[tuple[Any, ...], Node] = {}
         self.programs: dict[Any, Any] = {}
         self.visits = 0
+        self.used = 0  # when, on the clock of gluonx.deferred.kept
         self.single = True
         self.full = False
         self.taped = False
@@ -497,11 +499,11 @@ class _Counters:
 
     def __init__(self) -> None:
         self.sequence = itertools.count(1)
-        self.trie_nodes = 0
         self.reset()
 
     def reset(self) -> None:
         self.programs_compiled = 0
+        self.forgotten = 0  # programs (gluonx.deferred.kept)
         self.dispatches = 0
         self.nodes_flushed = 0
         self.traces = 0

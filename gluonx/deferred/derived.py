@@ -25,8 +25,9 @@ import numpy as np
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
-from gluonx.deferred import ranges, singular
+from gluonx.deferred import kept, ranges, singular
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
+from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import native_only
@@ -39,6 +40,7 @@ __all__ = [
     "Joint",
     "Pin",
     "cuts_tape",
+    "jaxpr_of",
     "needs_64_bits",
     "out_avals",
     "pin",
@@ -64,9 +66,8 @@ class DerivedOp:
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "gathers", "host", "interpreted", "n_live",
-        "name",
-        "random", "shapes", "steady", "traced", "vjp", "wide", "work",
+        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "gathers", "host", "interpreted", "kept",
+        "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
 
@@ -96,9 +97,9 @@ class DerivedOp:
         self.vjp: Any = None
         self.shapes: Any = None
         self.host: Any = None
-        self.gathers: frozenset[Any] = (
-            frozenset()
-        )  # variables of the weights that it gathers itself, where it uses them
+        self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
+        self.kept: Any = None  # see gluonx.deferred.kept
+        self.nbytes = kept.PROGRAM  # what a program of it takes
 
     def infer(self, shapes: list[Any]) -> list[Any]:
         """Nothing is known of parameters' shapes here."""
@@ -224,9 +225,7 @@ def strong(op: Any) -> Callable[..., Any]:
         found = op.traced = {}
     run = found.get(native)
     if run is None:
-        fn = _function(op)
-        fn.__name__ = fn.__qualname__ = op.name
-        run = found[native] = _switching(op, jax.jit(fn))
+        run = found[native] = _switching(op, _jitted(op, kept.TRACE))
     return run
 
 
@@ -267,10 +266,26 @@ def program_of(op: Any) -> Any:
     """The jitted function of `op` alone."""
     compiled = op.eager
     if compiled is None:
-        fn = _function(op)
-        fn.__name__ = fn.__qualname__ = op.name
-        compiled = op.eager = jax.jit(fn)
+        compiled = op.eager = _jitted(op, getattr(op, "nbytes", kept.PROGRAM), 1)
     return compiled
+
+
+def _jitted(op: Any, nbytes: int, programs: int = 0) -> Any:
+    """The function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
+    fn = _function(op)
+
+    def run(*args: Any) -> Any:
+        kept.add(nbytes, op, programs)
+        return fn(*args)
+
+    run.__name__ = run.__qualname__ = op.name
+    return jax.jit(run)
+
+
+def jaxpr_of(op: Any, structs: Sequence[Any]) -> Any:
+    """What ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
+    kept.add(kept.TRACE, op)
+    return jax.jit(_function(op)).trace(*structs)
 
 
 def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
@@ -279,6 +294,9 @@ def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
     ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
     """
     compiled = op.eager or program_of(op)
+    usage = op.kept
+    if usage is not None:
+        usage.used = Kept.now
     if wide is None:
         wide = needs_64_bits(op, inputs)
     if wide:
@@ -353,6 +371,7 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
             )
 
         found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
+        found.nbytes = getattr(op, "nbytes", found.nbytes)
     return found
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import host, lanes, repeats, where
+from gluonx.deferred import host, kept, lanes, repeats, where
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments, is_alone
@@ -154,6 +154,7 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     donors = final.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
+    node.used = kept.Kept.now
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
@@ -167,12 +168,16 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                lowered = program.call.lower(*args, *_structs(program.spares))
+                traced = program.call.trace(*args, *_structs(program.spares))
+                lowered = traced.lower()
         for agree in agreements:
             agree(lowered, args)
         lowered.compile()
         counters.programs_compiled += 1
+        program.nbytes = kept.program_size(traced.jaxpr)
+        kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
         node.programs[key] = program
+        node.used = kept.Kept.now
         site.waiting += 1
         program.site = site
         LAST.update(new=_novelty(node))
@@ -188,6 +193,7 @@ def _compute_lanes(graph: Any, node: Node, places: list[Any], why: str, final: C
     tape_slots = _tape_slots(graph, alive)
     key = ("lanes", alive, final is not None)
     node.visits += 1
+    node.used = kept.Kept.now
     program = node.programs.get(key)
     if program is None:
         with uncollected():
@@ -211,7 +217,9 @@ def _lanes_of(graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[
     if lanes.alike(found, graph) and not tape_slots:
         finals = range(node.size - len(node.outs), node.size) if final is not None else ()
         counters.programs_compiled += 1
-        return lanes.Program(graph, found, (*finals, *alive), final.donors if final is not None else ())
+        program = lanes.Program(graph, found, (*finals, *alive), final.donors if final is not None else ())
+        kept.add(program.nbytes, programs=1)
+        return program
     return [] if any(type(n.op) is Joint for n in graph.path()) else found
 
 
@@ -271,7 +279,7 @@ def _other_program(
 ) -> Program | None:
     """A program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
     wanted = set(alive)
-    for (slots, given, ends), program in node.programs.items():
+    for (slots, given, ends), program in list(node.programs.items()):
         if (
             given == donors
             and ends == (final is not None)

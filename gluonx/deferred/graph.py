@@ -22,6 +22,7 @@ from weakref import ref
 
 import jax
 import numpy as np
+from jax.core import eval_context
 
 from gluonx.deferred import core, flushing, growth, vectors
 from gluonx.deferred.core import (
@@ -371,7 +372,8 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
         graph = value.graph
         if array is None:
             # Under somebody's jax.jit the program runs now all the same, and its results are no part of that trace.
-            with jax.ensure_compile_time_eval():
+            # (`ensure_compile_time_eval` would also run what is constant in the program, compiled one by one.)
+            with eval_context():
                 if not graph.closed:
                     flushing.flush(graph, why)
                     drop_closed()

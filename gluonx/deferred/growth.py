@@ -14,8 +14,8 @@ import jax
 import numpy as np
 
 from gluonx._frames import cast, telling
-from gluonx.deferred import where
-from gluonx.deferred.core import ROOT, Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of, counters
+from gluonx.deferred import kept, where
+from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
 from gluonx.deferred.derived import Joint, cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
@@ -35,8 +35,8 @@ __all__ = [
     "typed",
 ]
 
-LIMIT_NODES, LIMIT_BYTES, LIMIT_TRIE = 20_000, 8 << 30, 500_000
-limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES, "trie": LIMIT_TRIE}
+LIMIT_NODES, LIMIT_BYTES = 20_000, 8 << 30
+limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
 # What operators raise on inputs that they cannot take.
 BAD_CALLS = (
     TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
@@ -182,23 +182,12 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
 
 def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     """Note where the user is and hang `child` into the trie."""
+    child.used = kept.Kept.now
     child.line = where.user_line()
     child.where = where.block_path()
-    _prune()
+    kept.add(kept.NODE)
     child.full = child.depth >= limits["nodes"] or child.nbytes >= limits["bytes"]
     return node.children.setdefault(key, child)
-
-
-def _prune() -> None:
-    """Forget the whole trie when it has grown beyond all steady use: ever new traces must not fill memory."""
-    counters.trie_nodes += 1
-    if counters.trie_nodes > limits["trie"]:
-        counters.trie_nodes = 0
-        ROOT.children.clear()
-        where.warn(
-            f"more than {limits['trie']} different operations were recorded, which no steady program does; what was "
-            "known of them is forgotten, and programs that come again are compiled anew. See docs/recompile.md.",
-        )
 
 
 def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:

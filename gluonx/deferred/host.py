@@ -43,7 +43,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, needs_64_bits, program_of
+from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms
@@ -379,7 +379,7 @@ def _interpreted(op: Any, values: list[Any]) -> Any:
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
     try:
         with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
-            traced = program_of(op).trace(*structs)
+            traced = jaxpr_of(op, structs)
             program = HostProgram(traced.jaxpr)
     except (Unsupported, *growth.BAD_CALLS):  # of a bad call the usual way says what is wrong
         return _COMPILE

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from gluonx.deferred import kept
 from gluonx.deferred.core import ROOT, Node, aval_of, counters, intern_aval
 from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments
@@ -81,7 +82,7 @@ class Lane:
             found.n_leaves, found.n_floats, found.n_ints = counts
             found.single, found.taped, found.diff = node.single, node.taped, node.diff
             found.live = tuple([node.live[i] for i in outs]) if node.live else ()
-            found.line, found.where = node.line, node.where
+            found.line, found.where, found.used = node.line, node.where, kept.Kept.now
             found.wide = found.wide or node.wide
             if node.grad is not None:
                 found.grad, found.has_backward = self._translated(node.grad), True
@@ -246,6 +247,7 @@ class Program:
 
         self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated))
         self.runs = 0
+        self.nbytes = kept.PROGRAM + kept.OPERATION * len(lanes[0].nodes)
 
     def _run(self, *args: Any) -> tuple[Any, ...]:
         n, rest = self.node.n_leaves, list(args[self.node.n_leaves :])

@@ -19,6 +19,7 @@ fresh memory costs a page fault for every 4 KiB.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -365,12 +366,17 @@ class Program:
         self.treedef: Any = None
         self.out_avals: Any = None
         self.runs = 0
+        self.nbytes = 0  # an estimate, see gluonx.deferred.kept
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
         self._pullbacks: Pullbacks | None = None
 
+        me = weakref.ref(self)  # no circle: a program that is forgotten is freed at once
+
         def gluonx_step(*args: Any) -> Any:
-            return self._trace(args)
+            program = me()
+            assert program is not None, "who calls a program holds it"
+            return program._trace(args)
 
         gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
         joined = frozenset(itertools.chain(*[join.leaves for join in joins]))
@@ -450,6 +456,8 @@ class Program:
                 DerivedOp("segment_replay_backward", self._replay_pull, wide=self.wide, interpreted=False),
                 DerivedOp("segment_inner_backward", self._tap, wide=self.wide, interpreted=False),
             )
+            for op in self._pullbacks:
+                op.nbytes = self.nbytes
         return self._pullbacks
 
     def _cotangents(self, given: Any) -> tuple[Any, ...]:

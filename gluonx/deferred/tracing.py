@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import eval_context
 
 from gluonx._process import uncollected
 from gluonx.deferred import casting, core, growth, ranges, rows, where
@@ -40,6 +41,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
+from gluonx.deferred.kept import TRACE, Kept, add, program_size
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
@@ -162,9 +164,9 @@ class Trace:
         if type(value) is Pending and value.value is None:
             # This trace is thrown away, and the next has the handle as an input; its value plays no part.
             self.missing[id(handle)] = handle
-            with jax.ensure_compile_time_eval():
+            with eval_context():
                 return as_array(np.zeros(value.aval.shape, value.aval.dtype))
-        with jax.ensure_compile_time_eval():
+        with eval_context():
             if isinstance(value, Placeholder) and op is not None:
                 growth.fill(handle, op, args)
             array = settle(handle)
@@ -456,7 +458,7 @@ def _trace_once(
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
-    op.wide, op.gathers = box["wide"], box["gathers"]
+    op.wide, op.gathers, op.nbytes = box["wide"], box["gathers"], program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
     return Traced(op, [handles[i] for i in kept], structs, outputs, box), []
 
@@ -590,6 +592,13 @@ class TracedCall:
         self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
         self.last_inputs: list[Any] | None = None  # what exports take in; lists in it where lists were given
         self.plain: dict[bool, str] = {}  # by train mode: why the forward cannot be traced
+        Kept.tables.add(self)
+
+    def forget(self) -> None:
+        """Drop the traces whose programs were forgotten, see :mod:`gluonx.deferred.kept`."""
+        for key, variants in list(self.entries.items()):
+            if all(entry.op.kept is None for entry in variants):
+                self.entries.pop(key, None)
 
     @property
     def block(self) -> Any:
@@ -639,6 +648,8 @@ class TracedCall:
             if not entry.attributes or entry.renewed():
                 if i:
                     variants.insert(0, variants.pop(i))
+                if entry.op.kept is not None:
+                    entry.op.kept.used = Kept.now
                 return entry
         return None
 
@@ -719,10 +730,11 @@ class TracedCall:
         handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
         traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
-        variants = self.entries.setdefault(key, [])
-        for old in variants:
+        for old in self.entries.get(key, ()):
             if _read_alike(old, traced):
                 traced.op = old.op  # what changed about an attribute plays no part: nothing recompiles
+        add(TRACE, traced.op)  # what it makes room for may be other traces of this block
+        variants = self.entries.setdefault(key, [])
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
         del variants[MANY_TRACES:]

@@ -14,10 +14,10 @@ steady step does nothing for each weight.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import eval_context
 
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
 from gluonx.deferred.holders import any_piece_held
@@ -39,7 +40,7 @@ __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
 class Layout:
     """The arrays that a vector holds, end to end; interned, see :func:`layout_of`."""
 
-    __slots__ = ("avals", "cuts", "joined", "numbers", "places", "taken_apart")
+    __slots__ = ("__weakref__", "avals", "cuts", "joined", "numbers", "places", "taken_apart")
 
     def __init__(self, avals: tuple[Aval, ...]) -> None:
         self.avals = avals
@@ -75,7 +76,13 @@ _CUTS_BY_HOST = 3
 _GIVEN = "the value of this array was given to a training step in another thread, which replaces it"
 _TRIES = 100
 _cutting = threading.Lock()
-layout_of = functools.cache(Layout)
+_layouts: weakref.WeakValueDictionary[tuple[Aval, ...], Layout] = weakref.WeakValueDictionary()
+
+
+def layout_of(avals: tuple[Aval, ...]) -> Layout:
+    """The one :class:`Layout` of these arrays, as long as somebody holds it."""
+    found = _layouts.get(avals)
+    return _layouts.setdefault(avals, Layout(avals)) if found is None else found
 
 
 class Vector:
@@ -99,7 +106,7 @@ class Vector:
         """
         found = self.found
         if found[0] is not self.value:
-            with _cutting, jax.ensure_compile_time_eval():
+            with _cutting, eval_context():
                 value, found = self.value, self.found
                 if found[0] is not value:  # no other thread was faster
                     try:

@@ -697,8 +697,10 @@ def test_a_print_while_debugging_does_not_disturb_the_program_of_the_loop(capsys
     value = setup.last = None
     engine.reset_stats()
     setup.steps(2)
-    assert engine.stats() | {"nodes_recorded": 0} == {
+    assert engine.stats() | {"nodes_recorded": 0, "programs_mb": 0} == {
         "programs_compiled": 0,
+        "programs_forgotten": 0,
+        "programs_mb": 0,
         "dispatches": 2,
         "host": 0,
         "nodes_recorded": 0,
