@@ -166,9 +166,10 @@ class Trace:
             self.missing[id(handle)] = handle
             with eval_context():
                 return as_array(np.zeros(value.aval.shape, value.aval.dtype))
-        with eval_context():
-            if isinstance(value, Placeholder) and op is not None:
+        if isinstance(value, Placeholder) and op is not None:
+            with jax.ensure_compile_time_eval():
                 growth.fill(handle, op, args)
+        with eval_context():
             array = settle(handle)
         if isinstance(array, Tracer) or self.of_shapes:
             return array

@@ -160,7 +160,7 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bo
         if fits and (kwargs.pop("size", None), kwargs.pop("fill_value", None))[1] is not None:
             raise ArgumentError(f"np.{name}: fill_value says what fills the places of a size; give size= too.")
         if kwargs:
-            refuse(f"np.{name}", set(kwargs).difference(signature.parameters), signature.parameters)
+            refuse(f"np.{name}", set(kwargs).difference(signature.parameters), shown.parameters)
         read = {k: on_host(name, v) for k, v in kwargs.items()}
         return to_device(compute(*[on_host(name, a) for a in args], **read), is_wide(*args, *kwargs.values()))
 

@@ -66,6 +66,10 @@ _OVERWRITES = (
     "The scheduler's base_lr of {old} was replaced by the optimizer's learning_rate of {new}, as MXNet does. Give "
     "{name}(learning_rate=None, lr_scheduler=...) to keep the scheduler's, or the same number in both places."
 )
+_NO_FORMULA = (
+    "{name} has no update formula. Override step(indices, weights, grads, states), "
+    "or use one of gluonx.optimizer.Optimizer.opt_registry."
+)
 _NARROW = (
     "The optimizer keeps its states in {dtype}, as the weights are, which loses small updates. "
     "Give multi_precision=True to update float32 copies of the weights."
@@ -404,13 +408,12 @@ class Optimizer(_Keywords):
         tuple of (jax.Array, tuple of jax.Array)
             What is to be added to the weight, and the states.
         """
-        raise NotImplementedError(
-            f"{cls.__name__} has no update formula. Override step(indices, weights, grads, states), "
-            "or use one of gluonx.optimizer.Optimizer.opt_registry."
-        )
+        raise NotImplementedError(_NO_FORMULA.format(name=cls.__name__))
 
     def _formula(self) -> Step:
         """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
+        if type(self).formula.__func__ is Optimizer.formula.__func__:  # type: ignore[attr-defined]
+            raise NotImplementedError(_NO_FORMULA.format(name=type(self).__name__))
         names = self._names()
         record = collections.namedtuple("Settings", names)
         return functools.partial(type(self).formula, record(*_reader(names)(self)))

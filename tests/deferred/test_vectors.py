@@ -520,8 +520,9 @@ def test_the_numbers_of_a_step_are_sent_only_when_they_change():
         sent.append(handle.value is not before)
         return handle
 
-    own = {"renewed": staticmethod(watched), "stepped": trainer._vector.stepped, "handle": trainer._vector.handle}
-    trainer._vector = type("Watched", (), own)
+    kept = trainer._vector
+    own = {"renewed": staticmethod(watched), "__getattr__": lambda self, name: getattr(kept, name)}
+    trainer._vector = type("Watched", (), own)()
     rates = [0.1, 0.1, 0.1, 0.05, 0.05, 0.1]
     for i, rate in enumerate(rates):
         for each in (trainer, other):

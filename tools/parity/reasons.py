@@ -17,6 +17,7 @@ _FLAGS = "what follows are `flag` and `to_rgb`"
 
 DIFFERENT: Mapping[str, str] = {
     "mxnet.gluon.Block.initialize": _DEFAULT_INIT,
+    "mxnet.gluon.Block.save_parameters": "None writes a shared parameter once where every reader of the format copes",
     "mxnet.gluon.Parameter.initialize": _DEFAULT_INIT,
     "mxnet.gluon.Constant.initialize": _DEFAULT_INIT,
     "mxnet.gluon.metric.Loss.update": "MXNet calls the labels `_`",
