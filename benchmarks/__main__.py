@@ -56,7 +56,7 @@ class Row:
 
 
 def row(measure: str, value: float, limit: float, shown: str, target: str | None = None) -> Row:
-    """A row whose target is its limit."""
+    """Return a row whose target is its limit."""
     return Row(measure, target or f"{limit:g}", value, shown, limit)
 
 
@@ -71,7 +71,7 @@ def spread(result: Result) -> str:
 
 
 def step_rows(names: list[str], rounds: int, block: float) -> Iterator[Row]:
-    """The ratios of section "time a step"."""
+    """Measure the ratios of section "time a step"."""
     for name in names:
         case = CASES[name]
         difference = step.agree(case)
@@ -103,7 +103,7 @@ def count_rows() -> Iterator[Row]:
 
 
 def recording_rows() -> Iterator[Row]:
-    """The cost of recording an operator."""
+    """Measure the cost of recording an operator."""
     for name in recording.CHAINS:
         low, middle, high = (t * 1e6 for t in recording.measure(name))
         yield row(f"recording one operator: {name}", middle, 3, f"{middle:.2f} µs ({low:.2f} to {high:.2f})", "3 µs")
@@ -120,7 +120,7 @@ def memory_rows() -> Iterator[Row]:
 
 
 def startup_rows() -> Iterator[Row]:
-    """The cost of importing."""
+    """Measure the cost of importing."""
     for name, code in startup.IMPORTS.items():
         low, middle, high = startup.measure(code)
         yield row(f"{name}, over import jax", middle, 0.3, f"{middle:.3f} s ({low:.3f} to {high:.3f})", "0.3 s")
@@ -138,14 +138,14 @@ def header(tuning: str) -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as Markdown."""
+    """Return the rows as Markdown."""
     lines = ["| measure | at most | measured | reached |", "| --- | --- | --- | --- |"]
     lines += [f"| {r.measure} | {r.target} | {r.shown} | {r.verdict} |" for r in rows]
     return "\n".join(lines)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=["step", "count", "recording", "memory", "startup"])
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), help="of the step rows")

@@ -45,12 +45,12 @@ print(time.perf_counter() - start)
 
 
 def data() -> Any:
-    """A batch of what comes into the first layer."""
+    """Return a batch of what comes into the first layer."""
     return np.random.default_rng(0).standard_normal((BATCH, LENGTH, UNITS), np.float32)
 
 
 def gluon_side(name: str, layers: int, fuse: bool) -> tuple[Side, Any]:
-    """The Gluon loop, and its first parameters by unfused name."""
+    """Return the Gluon loop, and its first parameters by unfused name."""
     mx.random.seed(0)
     net = nn.TransformerEncoder(layers, UNITS, HIDDEN, HEADS, 0.0, 0.0, activation="gelu", fuse=fuse)
     net.initialize(mx.init.Normal(0.02))
@@ -72,7 +72,7 @@ def gluon_side(name: str, layers: int, fuse: bool) -> tuple[Side, Any]:
 
 
 def hand_side(layers: int, start: dict[str, Any]) -> Side:
-    """The same in plain JAX, from the same numbers."""
+    """Return the same in plain JAX, from the same numbers."""
     params = []
     for index in range(layers):
         own = {k.removeprefix(f"layers.{index}."): v for k, v in start.items() if k.startswith(f"layers.{index}.")}

@@ -123,7 +123,7 @@ def over(mine: list[float], others: list[float]) -> str:
 
 
 def waiting(path: pathlib.Path, python: pathlib.Path, batch: int, steps: int) -> str:
-    """What part of its time a ResNet-18 waits for data, as Markdown."""
+    """Return what part of its time a ResNet-18 waits for data, as Markdown."""
     lines = ["| ResNet-18 trained on | steps | seconds a step | waits for data |", "| --- | --- | --- | --- |"]
     for kind in ("DataLoader", "ImageRecordIter"):
         worker = Worker(OURS, [str(python), "-m", "benchmarks.data_sides", OURS])

@@ -138,7 +138,7 @@ def _decoding(np: Any, npx: Any, seed: int) -> None:
 
 
 def _statistics(np: Any, npx: Any, seed: int) -> None:
-    """Samples of growing size: moments, a histogram by hand, a correlation."""
+    """Look at samples of growing size: moments, a histogram by hand, a correlation."""
     for n in range(10, 40):
         x, y = np.random.normal(0, 1, size=(n + seed, 2)), np.random.uniform(0, 1, size=(n + seed, 2))
         mean, deviation = x.mean(axis=0), x.std(axis=0)
@@ -148,7 +148,7 @@ def _statistics(np: Any, npx: Any, seed: int) -> None:
 
 
 def _updates(np: Any, npx: Any, seed: int) -> None:
-    """Updates of a weight by hand, 36 on each of 36 shapes, as tests of optimizers make them."""
+    """Update a weight by hand, 36 on each of 36 shapes, as tests of optimizers make them."""
     library = importlib.import_module(np.__name__.partition(".")[0]).optimizer
     update = library.get_updater(library.create("adam", learning_rate=0.1))
     for n in range(36):

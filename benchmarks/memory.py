@@ -50,14 +50,14 @@ def resident(mark: str) -> int:
 
 
 def case() -> Any:
-    """A wide MLP with Adam: 42 million parameters."""
+    """Return a wide MLP with Adam: 42 million parameters."""
     from benchmarks.models import ADAM, MLP, Case, mlp_by_hand
 
     return Case("wide", lambda: MLP(WIDTH, DEPTH), mlp_by_hand(DEPTH), (BATCH, WIDTH), 10, **ADAM)
 
 
 def run_one(side: str) -> int:
-    """The measurement itself."""
+    """Return the measurement itself."""
     import jax
 
     from benchmarks.step import gluon_side, hand_side

@@ -37,13 +37,13 @@ class Case:
     optax: Callable[[], optax.GradientTransformation]
 
     def data(self, seed: int = 0) -> tuple[Any, Any]:
-        """A fixed batch: inputs and labels (float32, as Gluon's loaders give them)."""
+        """Return a fixed batch: inputs and labels (float32, as Gluon's loaders give them)."""
         rng = np.random.default_rng(seed)
         x = rng.standard_normal(self.input_shape, np.float32)
         return x, rng.integers(0, self.classes, self.input_shape[0]).astype(np.float32)
 
     def make_net(self, hybridize: bool) -> Any:
-        """The Gluon net, initialized from a fixed seed, its shapes known."""
+        """Return the Gluon net, initialized from a fixed seed, its shapes known."""
         mx.random.seed(1)
         net = self.net()
         net.initialize(init.Xavier())
@@ -53,7 +53,7 @@ class Case:
         return net
 
     def make_trainer(self, net: Any, **kwargs: Any) -> Any:
-        """The Gluon trainer of `net`."""
+        """Return the Gluon trainer of `net`."""
         return gluon.Trainer(net.collect_params(), self.optimizer, dict(self.options), **kwargs)
 
 
@@ -86,7 +86,7 @@ class MLP(nn.HybridBlock):
 
 
 def mlp_by_hand(depth: int) -> Callable[..., Any]:
-    """The forward of `MLP`."""
+    """Return the forward of `MLP`."""
 
     def forward(params: Any, state: Any, key: Any, x: Any) -> Any:
         for index in range(depth):
@@ -113,7 +113,7 @@ class LeNet(nn.HybridBlock):
 
 
 def lenet_by_hand(params: Any, state: Any, key: Any, x: Any) -> Any:
-    """The forward of `LeNet`."""
+    """Return the forward of `LeNet`."""
     x = max_pool(jax.nn.relu(conv(params["conv1"], x, pad=0)))
     x = max_pool(jax.nn.relu(conv(params["conv2"], x, pad=0)))
     return dense(params["output"], jax.nn.relu(dense(params["dense"], x))), state
@@ -156,7 +156,7 @@ class ResNet(nn.HybridBlock):
 
 
 def residual_by_hand(params: Any, state: Any, moved: Any, name: str, x: Any) -> Any:
-    """The forward of `Residual`; writes moving averages into `moved`."""
+    """Return the forward of `Residual`; writes moving averages into `moved`."""
 
     def norm(layer: str, y: Any) -> Any:
         y, moved[layer] = batch_norm(params[layer], state[layer], y)
@@ -169,7 +169,7 @@ def residual_by_hand(params: Any, state: Any, moved: Any, name: str, x: Any) -> 
 
 
 def resnet_by_hand(params: Any, state: Any, key: Any, x: Any) -> Any:
-    """The forward of `ResNet`."""
+    """Return the forward of `ResNet`."""
     moved: dict[str, Any] = {}
     x, moved["norm"] = batch_norm(params["norm"], state["norm"], conv(params["stem"], x))
     x = jax.nn.relu(x)

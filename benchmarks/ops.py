@@ -100,7 +100,7 @@ def measure(case: Case, gradient: bool, workers: dict[str, Worker], rounds: int,
 
 
 def cliffs(rows: Iterable[Row]) -> list[tuple[Row, str]]:
-    """The rows where gluonx is far behind, each with the side that it is behind."""
+    """Return the rows where gluonx is far behind, each with the side that it is behind."""
     found = []
     for row in rows:
         rivals = [side for side in RIVALS if side in row.wall]
@@ -111,7 +111,7 @@ def cliffs(rows: Iterable[Row]) -> list[tuple[Row, str]]:
 
 
 def table(rows: Sequence[Row], sides: Iterable[str]) -> str:
-    """The rows as Markdown; a ratio above 1 says that gluonx is faster."""
+    """Return the rows as Markdown; a ratio above 1 says that gluonx is faster."""
     others = [side for side in sides if side != "ours"]
     lines = ["| operator | | gluonx, ms | " + " | ".join(f"{SIDES[s]} over gluonx" for s in others) + " |"]
     lines.append("| --- | --- | --- |" + " --- |" * len(others))
@@ -123,7 +123,7 @@ def table(rows: Sequence[Row], sides: Iterable[str]) -> str:
 
 
 def list_of_cliffs(rows: Sequence[Row]) -> str:
-    """The cliffs as Markdown, the longest first."""
+    """Return the cliffs as Markdown, the longest first."""
     found = sorted(cliffs(rows), key=lambda pair: pair[0].median(pair[1]) - pair[0].median("ours"))
     lines = [
         f"- {row.title.replace(' |', ',')}: {row.median('ours') * 1e3:.3g} ms, {SIDES[best]} "
@@ -137,7 +137,7 @@ def list_of_cliffs(rows: Sequence[Row]) -> str:
 def page(
     rows: Sequence[Row], sides: Iterable[str], versions: dict[str, str], rounds: int, block: float, note: str = ""
 ) -> str:
-    """The table, with what it was measured on above it, and the cliffs."""
+    """Return the table, with what it was measured on above it, and the cliffs."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     behind = sum(bool([s for s in RIVALS if s in row.wall and row.ratio(s)[1] < 1]) for row in rows)
     head = (
@@ -166,7 +166,7 @@ def page(
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ops", description=__doc__)
     parser.add_argument("--only", default="", help="rows whose name has this regular expression in it, in any case")
     parser.add_argument("--part", default="1/1", help="such as 2/3: the second third of these rows; 0/1 is none")
@@ -183,7 +183,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def chosen(only: str, part: str) -> list[str]:
-    """The names of the rows that are asked for."""
+    """Return the names of the rows that are asked for."""
     names = [name for name in CASES if re.search(only, name, re.IGNORECASE)]
     index, parts = (int(n) for n in part.split("/"))
     share = -(-len(names) // parts)
@@ -191,7 +191,7 @@ def chosen(only: str, part: str) -> list[str]:
 
 
 def start(sides: Iterable[str], pythons: dict[str, str], log: pathlib.Path) -> tuple[dict[str, Worker], dict[str, str]]:
-    """The processes of the sides that are there, and their versions."""
+    """Return the processes of the sides that are there, and their versions."""
     workers, versions = {}, {}
     for side in sides:
         command = [pythons.get(side, sys.executable), "-m", "benchmarks.sweep.worker", side]

@@ -19,7 +19,7 @@ DEVICES, RATE, MOMENTUM = 8, 0.01, 0.9
 
 
 def mlp_inputs(width: int, depth: int) -> tuple[Any, Callable[[Any, Any], Any]]:
-    """A net of dense layers by gluonx, and its forward by hand."""
+    """Return a net of dense layers by gluonx, and its forward by hand."""
     import jax.numpy as jnp
 
     from gluonx import nn
@@ -37,7 +37,7 @@ def mlp_inputs(width: int, depth: int) -> tuple[Any, Callable[[Any, Any], Any]]:
 
 
 def sides(width: int, depth: int, batch: int, axes: dict[str, Any], rules: list[Any]) -> list[Any]:
-    """The step of gluonx and that by hand."""
+    """Return the step of gluonx and that by hand."""
     import jax
     import jax.numpy as jnp
     import numpy as np

@@ -73,7 +73,7 @@ class Worker:
             self.process.stdin.flush()
 
     def answer(self) -> Any:
-        """The value that the last order gave.
+        """Return the value that the last order gave.
 
         Raises
         ------

@@ -46,7 +46,7 @@ class Case(NamedTuple):
         return f"{self.kind}, T {self.time}, batch {self.batch}, hidden {self.size}"
 
     def data(self) -> Any:
-        """The inputs."""
+        """Return the inputs."""
         shape = (self.time, self.batch, self.size)
         return np.random.RandomState(0).uniform(-1, 1, shape).astype("float32")
 
@@ -63,14 +63,14 @@ class MXNet:
         self.worker = Worker(self.name, [str(python), "-m", "benchmarks.rnn_mxnet"], environment=environment)
 
     def side(self, case: Case, training: bool) -> Side:
-        """The layer there."""
+        """Return the layer there."""
         sizes = [case.time, case.batch, case.size]
         self.worker.order(do="make", kind=case.kind, sizes=sizes, training=training, rate=RATE)
         return RemoteSide(self.name, lambda count: self.worker.order(do="run", count=count))
 
 
 def gluon_side(case: Case, training: bool) -> Side:
-    """The layer in the loop that a Gluon user writes."""
+    """Return the layer in the loop that a Gluon user writes."""
     layer = getattr(rnn, case.kind)(case.size, input_size=case.size)
     layer.initialize()
     layer.hybridize()
@@ -99,7 +99,7 @@ def gluon_side(case: Case, training: bool) -> Side:
 
 
 def lstm_by_hand(p: dict[str, Any], x: Any) -> Any:
-    """An LSTM as one writes it in JAX."""
+    """Return an LSTM as one writes it in JAX."""
     gates, weight = x @ p["wx"] + p["b"], p["wh"]
 
     def step(state: Any, xt: Any) -> Any:
@@ -114,7 +114,7 @@ def lstm_by_hand(p: dict[str, Any], x: Any) -> Any:
 
 
 def gru_by_hand(p: dict[str, Any], x: Any) -> Any:
-    """A GRU as one writes it in JAX."""
+    """Return a GRU as one writes it in JAX."""
     gates, weight, bias = x @ p["wx"] + p["b"], p["wh"], p["bh"]
 
     def step(h: Any, xt: Any) -> Any:
@@ -129,7 +129,7 @@ def gru_by_hand(p: dict[str, Any], x: Any) -> Any:
 
 
 def hand_side(case: Case, training: bool) -> Side:
-    """The layer and the step in plain JAX."""
+    """Return the layer and the step in plain JAX."""
     gates, net = (4, lstm_by_hand) if case.kind == "LSTM" else (3, gru_by_hand)
     rng = np.random.RandomState(1)
     shapes = {"wx": (case.size, gates * case.size), "wh": (case.size, gates * case.size), "b": (gates * case.size,)}

@@ -30,7 +30,7 @@ class Server:
         self.once = self.step(layer, x, rate) if training else lambda: layer(x)
 
     def step(self, layer: Any, x: Any, rate: float) -> Callable[[], Any]:
-        """A training step."""
+        """Return a training step."""
         trainer = mx.gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": rate})
 
         def once() -> None:

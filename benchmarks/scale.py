@@ -22,7 +22,7 @@ MESHES = {8: "v5p:2x2x2", 64: "v5p:4x4x4", 512: "v5p:8x8x8", 4096: "v5p:16x16x16
 
 
 def struct(*shape: int, dtype: Any = np.float32) -> Any:
-    """The shape of a batch."""
+    """Return the shape of a batch."""
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
@@ -54,7 +54,7 @@ def resnet50(chips: int) -> dict[str, Any]:
 
 
 def decoder(layers: int, units: int, hidden: int, heads: int, length: int, rows: int) -> dict[str, Any]:
-    """A decoder of words in bfloat16, one layer compiled for all, the inputs of layers kept."""
+    """Return a decoder of words in bfloat16, one layer compiled for all, the inputs of layers kept."""
     import gluonx
     from gluonx import loss, nn, parallel
 
@@ -96,12 +96,12 @@ def decoder(layers: int, units: int, hidden: int, heads: int, length: int, rows:
 
 
 def decoder7b(chips: int) -> dict[str, Any]:
-    """A decoder of 7 billion parameters: a piece of 2,048 words for each chip."""
+    """Return a decoder of 7 billion parameters: a piece of 2,048 words for each chip."""
     return decoder(32, 4096, 16384, 32, 2048, chips)
 
 
 def decoder70b(chips: int) -> dict[str, Any]:
-    """A decoder of 70 billion parameters."""
+    """Return a decoder of 70 billion parameters."""
     return decoder(80, 8192, 36864, 64, 2048, chips)
 
 

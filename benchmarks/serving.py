@@ -73,7 +73,7 @@ def free_ports(count: int) -> list[int]:
 
 @contextlib.contextmanager
 def server(folder: pathlib.Path, side: str, batch: int) -> Iterator[int]:
-    """A server of one side; gives its gRPC port."""
+    """Run a server of one side; give its gRPC port."""
     http, grpc, metrics = free_ports(3)
     place = folder / f"server-{side}-{batch}"
     place.mkdir()

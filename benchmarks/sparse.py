@@ -68,7 +68,7 @@ def measure(rows: int, pythons: dict[str, pathlib.Path], rounds: int, count: int
 
 
 def lines(rows: int, sides: list[Step]) -> list[str]:
-    """Times, memory and ratio, as rows of a Markdown table."""
+    """Print times, memory and ratio, as rows of a Markdown table."""
     ours, table = sides[0], rows * WIDTH * 4
     found = []
     for side in sides:

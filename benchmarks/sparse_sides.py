@@ -25,7 +25,7 @@ class _Server:
         self.open(rows, width)
 
     def memory(self) -> int:
-        """The most bytes that the process ever had."""
+        """Return the most bytes that the process ever had."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
     def steps(self, count: int) -> tuple[float, float]:

@@ -44,7 +44,7 @@ Quartiles = tuple[float, float, float]
 
 
 def environment(bytecode: str, **more: str) -> dict[str, str]:
-    """The environment of a process that keeps its bytecode in a folder, and has no settings of a cache of ours."""
+    """Give the environment of a process that keeps its bytecode in a folder, and has no settings of a cache of ours."""
     gone = ("PYTHONDONTWRITEBYTECODE", "GLUONX_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR")
     kept = {name: value for name, value in os.environ.items() if name not in gone}
     return {**kept, "PYTHONPATH": str(HERE.parent), "PYTHONPYCACHEPREFIX": bytecode, **more}
@@ -97,7 +97,7 @@ class Side:
         return float(done.stdout.split()[-1]) - start, spent
 
     def both(self, model: str, what: str, bytecode: str) -> None:
-        """A process with an empty cache and one with what the first has left there."""
+        """Run a process with an empty cache and one with what the first has left there."""
         with tempfile.TemporaryDirectory() as cache:
             wall, cpu = self.once(model, what, cache, bytecode)
             self.cold.append(wall)
@@ -108,7 +108,7 @@ class Side:
 
 
 def sides_of(mxnet: str | None = None) -> list[Side]:
-    """The side by hand, then those that are compared with it."""
+    """Return the side by hand, then those that are compared with it."""
     gluon = str(HERE / "startup_gluon.py")
     sides = [
         Side("by hand", (sys.executable, str(HERE / "startup_hand.py"))),

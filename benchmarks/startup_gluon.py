@@ -81,7 +81,7 @@ def lenet():
 
 
 def resnet(depth):
-    """The model zoo's."""
+    """Return the model zoo's."""
     return importlib.import_module(f"{mx.__name__}.gluon.model_zoo.vision").get_model(f"resnet{depth}_v1", classes=10)
 
 

@@ -25,7 +25,7 @@ WORDS, LENGTH, UNITS, HIDDEN, HEADS, DROPOUT = 2000, 32, 128, 512, 4, 0.1
 
 
 def load_by_hand():
-    """The module of gluonx's examples that has layers by hand, without importing gluonx."""
+    """Return the module of gluonx's examples that has layers by hand, without importing gluonx."""
     path = pathlib.Path(__file__).parents[1] / "examples/by_hand.py"
     spec = importlib.util.spec_from_file_location("by_hand", path)
     assert spec is not None and spec.loader is not None, path
@@ -44,7 +44,7 @@ class Weights:
         self.rng, self.params, self.state = np.random.Generator(np.random.Philox(0)), {}, {}
 
     def add(self, name, shape, bias=True):
-        """A dense or convolutional layer with a weight of this shape."""
+        """Make a dense or convolutional layer with a weight of this shape."""
         positions = math.prod(shape[2:])
         scale = math.sqrt(6 / ((shape[0] + shape[1]) * positions))
         weight = (2 * self.rng.random(shape, np.float32) - 1) * np.float32(scale)
@@ -53,7 +53,7 @@ class Weights:
             self.params[name]["bias"] = jax.device_put(np.zeros(shape[0], np.float32))
 
     def norm(self, name, width, moving=True):
-        """A normalization."""
+        """Make a normalization."""
         one, zero = np.ones(width, np.float32), np.zeros(width, np.float32)
         self.params[name] = {"gamma": jax.device_put(one), "beta": jax.device_put(zero)}
         if moving:
@@ -102,7 +102,7 @@ def resnet_blocks(depth):
 
 
 def resnet_weights(weights, depth):
-    """The stem, the blocks, the output layer."""
+    """Make the stem, the blocks, the output layer."""
     weights.add("stem", (64, 3, 7, 7), bias=False)
     weights.norm("stem.norm", 64)
     last = 64
@@ -185,12 +185,12 @@ def bert(params, state, key, tokens, train, layers):
 
 
 def momentum():
-    """The optimizer of the convolutional nets."""
+    """Return the optimizer of the convolutional nets."""
     return optax.sgd(1e-3, momentum=0.9)
 
 
 def adam():
-    """The optimizer of the others."""
+    """Return the optimizer of the others."""
     return optax.adam(1e-3)
 
 

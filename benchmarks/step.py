@@ -17,7 +17,7 @@ __all__ = ["agree", "gluon_side", "hand_side", "measure"]
 
 
 def gluon_side(case: Case, hybridize: bool, keep_grads: bool = True) -> Side:
-    """The loop that a Gluon user writes."""
+    """Return the loop that a Gluon user writes."""
     net = case.make_net(hybridize)
     trainer = case.make_trainer(net, keep_grads=keep_grads)
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
@@ -40,7 +40,7 @@ def gluon_side(case: Case, hybridize: bool, keep_grads: bool = True) -> Side:
 
 
 def hand_side(case: Case) -> Side:
-    """The step that a jax user writes: one jit, donated, the loss not read."""
+    """Return the step that a jax user writes: one jit, donated, the loss not read."""
     params, state = by_hand_params(case.make_net(False))
     optimizer = case.optax()
     held = [params, state, optimizer.init(params)]
@@ -59,7 +59,7 @@ def hand_side(case: Case) -> Side:
 
 
 def measure(case: Case, rounds: int, block: float) -> list[Result]:
-    """The hand-written step, then the Gluon loop hybridized and not, and without kept gradients."""
+    """Return the hand-written step, then the Gluon loop hybridized and not, and without kept gradients."""
     sides = [gluon_side(case, True), gluon_side(case, False), gluon_side(case, True, keep_grads=False)]
     return compare(hand_side(case), sides, rounds, block)
 
@@ -91,6 +91,6 @@ def agree(case: Case, steps: int = 3) -> float:
 
 
 def distance(one: Any, other: Any) -> float:
-    """The Euclidean distance of two trees of arrays."""
+    """Return the Euclidean distance of two trees of arrays."""
     squares = jax.tree.map(lambda a, b: jnp.square(a - b).sum(), one, other)
     return float(sum(jax.tree.leaves(squares))) ** 0.5

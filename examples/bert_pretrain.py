@@ -124,7 +124,7 @@ def masked(text: Any, words: int, rng: onp.random.Generator) -> tuple[Any, Any]:
 
 
 def loss_of(net: Any, text: Any, words: int, rng: onp.random.Generator) -> Any:
-    """The mean loss of the masked words of a batch."""
+    """Return the mean loss of the masked words of a batch."""
     seen, asked = masked(text, words, rng)
     seen, text, asked = parallel.split((seen, text.astype("int32"), asked))
     scores = net(seen)
@@ -134,7 +134,7 @@ def loss_of(net: Any, text: Any, words: int, rng: onp.random.Generator) -> Any:
 
 
 def make(words: int, settings: Settings, steps: int) -> tuple[Any, Any]:
-    """A net with its first weights, and its trainer: LAMB, with a rate that rises and then falls."""
+    """Return a net with its first weights, and its trainer: LAMB, with a rate that rises and then falls."""
     mx.random.seed(settings.seed)
     net = BERT(words + 1, settings)
     net.initialize(init.Xavier())
@@ -188,14 +188,14 @@ def train(numbers: Any, words: int, settings: Settings, folder: str | None = Non
 
 
 def evaluate(net: Any, numbers: Any, words: int, settings: Settings) -> float:
-    """The perplexity of masked words on a text."""
+    """Return the perplexity of masked words on a text."""
     rng = onp.random.default_rng(1)
     losses = [loss_of(net, text, words, rng) for text in pieces(numbers, settings)]
     return math.exp(sum(float(loss) for loss in losses) / len(losses))
 
 
 def mesh_of(text: str) -> dict[str, int]:
-    """The axes that an argument names.
+    """Return the axes that an argument names.
 
     >>> mesh_of("data=2,model=2")
     {'data': 2, 'model': 2}

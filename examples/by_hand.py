@@ -26,7 +26,7 @@ def dense(p: Params, x: jax.Array) -> jax.Array:
 
 
 def conv(p: Params, x: jax.Array, stride: int = 1, pad: int = 1) -> jax.Array:
-    """A two-dimensional convolution in NCHW, with a bias where `p` has one."""
+    """Return a two-dimensional convolution in NCHW, with a bias where `p` has one."""
     y = jax.lax.conv_general_dilated(
         x, p["weight"], (stride, stride), [(pad, pad)] * 2, dimension_numbers=("NCHW", "OIHW", "NCHW")
     )
@@ -34,7 +34,7 @@ def conv(p: Params, x: jax.Array, stride: int = 1, pad: int = 1) -> jax.Array:
 
 
 def batch_norm(p: Params, state: Params, x: jax.Array, momentum: float = 0.9, eps: float = 1e-5) -> tuple[Any, Params]:
-    """Normalizes by the batch's statistics, taken in one pass as flax does; returns the output and the averages."""
+    """Normalize by the batch's statistics, taken in one pass as flax does; returns the output and the averages."""
     mean = x.mean((0, 2, 3))
     var = jnp.maximum(jnp.square(x).mean((0, 2, 3)) - jnp.square(mean), 0)
     scale = p["gamma"] * jax.lax.rsqrt(var + eps)
@@ -65,13 +65,13 @@ def dropout(key: jax.Array, x: jax.Array, rate: float) -> jax.Array:
 
 
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    """The mean over the batch of the negative log probability of the labels."""
+    """Return the mean over the batch of the negative log probability of the labels."""
     picked = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None].astype(jnp.int32), axis=1)
     return -picked.mean()
 
 
 def make_step(forward: Forward, optimizer: optax.GradientTransformation, seed: int = 0) -> Callable[..., Any]:
-    """The jitted and donated train step.
+    """Return the jitted and donated train step.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Digits(nn.HybridBlock):
 
 
 def load_data(seed: int = 0) -> tuple[Any, Any]:
-    """The digits as ((images, labels) to train on, (images, labels) held out: a fifth, chosen by `seed`)."""
+    """Return the digits as ((images, labels) to train on, (images, labels) held out: a fifth, chosen by `seed`)."""
     from sklearn.datasets import load_digits
 
     bunch: Any = load_digits()
@@ -64,14 +64,14 @@ def load_data(seed: int = 0) -> tuple[Any, Any]:
 
 
 def progress(iterable: Any, **kwargs: Any) -> Any:
-    """The iterable with a progress bar on a terminal."""
+    """Return the iterable with a progress bar on a terminal."""
     from tqdm import tqdm
 
     return tqdm(iterable, leave=False, disable=not sys.stderr.isatty(), **kwargs)
 
 
 def train(net: Any, data: Any, epochs: int, seed: int = 0) -> tuple[Any, int]:
-    """The plain Gluon loop; returns the trainer and the number of steps."""
+    """Return the plain Gluon loop; returns the trainer and the number of steps."""
     mx.random.seed(seed)
     net.initialize(init.Xavier())
     net.hybridize()
@@ -135,7 +135,7 @@ def forward_by_hand(params: Any, state: Any, key: Any, x: Any) -> Any:
 
 
 def params_by_hand(net: Any) -> tuple[Any, Any]:
-    """The net's parameters and moving averages as two dicts of fresh jax arrays."""
+    """Return the net's parameters and moving averages as two dicts of fresh jax arrays."""
     params: dict[str, Any] = {}
     state: dict[str, Any] = {}
     for name, parameter in net.collect_params().items():
@@ -184,7 +184,7 @@ def compare(net: Any, trainer: Any, data: Any, repeats: int) -> tuple[float, flo
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m examples.digits", description="Train, export and serve a convnet on handwritten digits."
     )

@@ -32,7 +32,7 @@ def make(units: int) -> gluon.HybridBlock:
 
 
 def stacked(nets: list[gluon.HybridBlock]) -> Any:
-    """The pure view of the first net, with the parameters of all of them, each stacked along a new first axis."""
+    """Give the pure view of the first net, with the parameters of all of them, each stacked along a new first axis."""
     views = [mx.functional(net) for net in nets]
     params = jax.tree.map(lambda *arrays: jnp.stack(arrays), *[view.params for view in views])
     return views[0].replace(params=params)
@@ -45,7 +45,7 @@ def curve(count: int, rng: onp.random.Generator) -> tuple[onp.ndarray, onp.ndarr
 
 
 def train(nets: Any, x: onp.ndarray, y: onp.ndarray, steps: int, rate: float) -> tuple[Any, list[float]]:
-    """The ensemble after training, and the mean loss of every step."""
+    """Return the ensemble after training, and the mean loss of every step."""
     tx = optax.adam(rate)
 
     def loss_of(net: Any) -> Any:

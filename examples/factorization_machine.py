@@ -63,7 +63,7 @@ class FactorizationMachine(gluon.Block):
         self.factors = gluon.Parameter("factors", shape=(features, factors), init=mx.init.Normal(0.1), **rows)
 
     def forward(self, x: Any) -> Any:
-        """A csr matrix (batch, features) to scores (batch,)."""
+        """Return a csr matrix (batch, features) to scores (batch,)."""
         weight, factors = (p.row_sparse_data(x.indices) for p in (self.weight, self.factors))
         squares = sparse.dot(sparse.square(x), sparse.square(factors))
         pairs = 0.5 * (sparse.dot(x, factors) ** 2 - squares).sum(axis=1)
@@ -71,7 +71,7 @@ class FactorizationMachine(gluon.Block):
 
 
 def read(path: str) -> Any:
-    """The batches of a file, as csr matrices."""
+    """Return the batches of a file, as csr matrices."""
     return mx.io.LibSVMIter(data_libsvm=path, data_shape=(FEATURES,), batch_size=BATCH)
 
 
@@ -83,7 +83,7 @@ def train(net: Any, path: str, epochs: int, seed: int = 0) -> list[float]:
 
 
 def train_on(net: Any, path: str, epochs: int) -> list[float]:
-    """The plain Gluon loop; returns the mean loss of each epoch."""
+    """Return the plain Gluon loop; returns the mean loss of each epoch."""
     measure = gluon.loss.SigmoidBinaryCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": LEARNING_RATE, "lazy_update": True})
     batches = read(path)
@@ -102,7 +102,7 @@ def train_on(net: Any, path: str, epochs: int) -> list[float]:
 
 
 def accuracy(net: Any, path: str) -> float:
-    """The share of the rows of a file whose score has the right sign."""
+    """Return the share of the rows of a file whose score has the right sign."""
     metric = gluon.metric.Accuracy()
     for batch in read(path):
         rows = BATCH - batch.pad

@@ -45,7 +45,7 @@ class Coupling(mgp.TransformBlock):
         self.net.add(nn.Dense(hidden, activation="tanh"), nn.Dense(hidden, activation="tanh"), nn.Dense(2))
 
     def _affine(self, x: Any) -> tuple[Any, Any]:
-        """The logarithm of the scale, which is bounded, and the shift: functions of the coordinate that stays."""
+        """Give the logarithm of the scale, which is bounded, and the shift: functions of the coordinate that stays."""
         stays = 1 - self.moved
         log_scale, shift = np.split(self.net(x[:, stays : stays + 1]), 2, axis=-1)
         return 2 * np.tanh(log_scale / 2), shift
@@ -64,7 +64,7 @@ class Coupling(mgp.TransformBlock):
         return self._with(y, (y[:, self.moved : self.moved + 1] - shift) * np.exp(-log_scale))
 
     def log_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the scale."""
+        """Return the logarithm of the scale."""
         return self._affine(y)[0][:, 0]
 
 
@@ -83,12 +83,12 @@ class Flow(nn.HybridBlock):
         return mgp.TransformedDistribution(mgp.Normal(np.zeros(2), 1.0), self.couplings)
 
     def forward(self, x: Any) -> Any:
-        """The loss of each point."""
+        """Return the loss of each point."""
         return -self.distribution.log_prob(x)
 
 
 def train(net: Any, points: Any, steps: int, seed: int = 0) -> list[float]:
-    """The plain Gluon loop; returns the loss, in nats a point, of each step."""
+    """Return the plain Gluon loop; returns the loss, in nats a point, of each step."""
     mx.random.seed(seed)
     net.initialize(mx.init.Xavier(magnitude=0.5))
     net.hybridize()

@@ -28,7 +28,7 @@ BATCHES = 5
 
 
 def quantized(net: Any, images: Any, mode: str = "naive") -> Any:
-    """The net in int8, calibrated on a few batches of `images`."""
+    """Return the net in int8, calibrated on a few batches of `images`."""
     loader = gluon.data.DataLoader(images, batch_size=64)
     return quantize_net(
         net, calib_data=loader, calib_mode=mode, num_calib_batches=BATCHES, quantize_granularity="channel-wise"

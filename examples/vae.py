@@ -37,7 +37,7 @@ class VAE(mgp.StochasticBlock):
         self.decoder.add(nn.Dense(hidden, activation="relu"), nn.Dense(pixels))
 
     def decode(self, code: Any) -> Any:
-        """The distribution of the pixels."""
+        """Return the distribution of the pixels."""
         return mgp.Independent(mgp.Bernoulli(logit=self.decoder(code)), 1)
 
     @mgp.StochasticBlock.collectLoss
@@ -50,7 +50,7 @@ class VAE(mgp.StochasticBlock):
 
 
 def train(net: Any, images: Any, epochs: int, seed: int = 0) -> list[float]:
-    """The plain Gluon loop; returns the mean loss, in nats an image, of each epoch."""
+    """Return the plain Gluon loop; returns the mean loss, in nats an image, of each epoch."""
     mx.random.seed(seed)
     net.initialize(mx.init.Xavier())
     net.hybridize()
@@ -70,14 +70,14 @@ def train(net: Any, images: Any, epochs: int, seed: int = 0) -> list[float]:
 
 
 def evaluate(net: Any, images: Any) -> tuple[float, float]:
-    """The loss on images that it has not seen, and how much of it is the divergence."""
+    """Return the loss on images that it has not seen, and how much of it is the divergence."""
     loss = net(np.array(images))
     divergence = net.losses[0]
     return float((loss + divergence).mean()), float(divergence.mean())
 
 
 def picture(net: Any, code: Any) -> str:
-    """The image that a code stands for, in characters."""
+    """Return the image that a code stands for, in characters."""
     grey = net.decode(np.array([code])).mean[0].reshape((8, 8)).asnumpy()
     return "\n".join("".join(" .:-=+*#%@"[min(9, int(10 * pixel))] * 2 for pixel in row) for row in grey)
 

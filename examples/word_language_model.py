@@ -60,7 +60,7 @@ class Corpus:
 
 
 def read_corpus(vocabulary: int = 4000, limit: int | None = None) -> Corpus:
-    """The reference manual of this Python; rare words, beyond the size of the vocabulary, are one word.
+    """Return the reference manual of this Python; rare words, beyond the size of the vocabulary, are one word.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class LanguageModel(nn.HybridBlock):
         self.output.weight = self.embedding.weight
 
     def begin_state(self, batch: int) -> list[Any]:
-        """The states before the first word."""
+        """Return the states before the first word."""
         return self.rnn.begin_state(batch)
 
     def forward(self, words: Any, states: Any) -> tuple[Any, Any]:
@@ -131,7 +131,7 @@ def train_epoch(net: Any, trainer: Any, corpus: Corpus, settings: Settings) -> t
 
 
 def evaluate(net: Any, numbers: Any, settings: Settings) -> float:
-    """The perplexity on a text."""
+    """Return the perplexity on a text."""
     metric = gluon.metric.Perplexity(from_logits=True)
     states = net.begin_state(settings.batch)
     for words, following in pieces(numbers, settings.batch, settings.bptt):
@@ -160,7 +160,7 @@ def load(folder: pathlib.Path, net: Any, trainer: Any) -> int:
 
 
 def make(corpus: Corpus, settings: Settings) -> tuple[Any, Any]:
-    """A net with its first weights, and its trainer."""
+    """Return a net with its first weights, and its trainer."""
     mx.random.seed(settings.seed)
     net = LanguageModel(len(corpus.words), settings.size, settings.layers, settings.dropout)
     net.initialize(init.Xavier())

@@ -76,7 +76,7 @@ _ALIASES = {
 
 
 def absent(name: str) -> str:
-    """The message of the AttributeError for a name that gluonx does not have.
+    """Return the message of the AttributeError for a name that gluonx does not have.
 
     Examples
     --------

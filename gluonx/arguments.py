@@ -21,7 +21,7 @@ __all__ = ["Checked", "named", "refuse", "unexpected"]
 
 
 def unexpected(owner: str, key: str, known: Iterable[str], untold: Iterable[str] = ()) -> TypeError:
-    """The error for a keyword argument that `owner` does not have; `untold` are further ones, which mean nothing.
+    """Give the error for a keyword argument that `owner` does not have; `untold` are further ones, which mean nothing.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def refuse(owner: str, given: Iterable[str], known: Iterable[str], ignored: Iter
 
 @functools.cache
 def _keywords(cls: type) -> tuple[str, ...] | None:
-    """The keywords that a class's constructor takes; None if it takes any."""
+    """Return the keywords that a class's constructor takes; None if it takes any."""
     try:
         rows = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
     except (TypeError, ValueError):
@@ -79,7 +79,7 @@ class Checked:
     _also_takes: frozenset[str] = frozenset()  # keywords that a subclass deals with before __init__ sees them
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """A bare instance, once the keywords are known to be right."""
+        """Return a bare instance, once the keywords are known to be right."""
         if kwargs:
             known = _keywords(cls)
             if known is not None and not set(known).issuperset(kwargs):

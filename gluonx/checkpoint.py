@@ -197,7 +197,7 @@ class Checkpoints:
         return rest
 
     def _arrays(self, step: int, rest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """The arrays of a checkpoint, laid out as the net is; everything is compared before anything is read."""
+        """Return the arrays of a checkpoint, laid out as the net is; everything is compared before anything is read."""
         there = self._manager.item_metadata(step)["arrays"]
         if there is None:
             raise FormatError("it has no arrays")
@@ -288,7 +288,7 @@ def _struct(meta: Any, place: Any) -> jax.ShapeDtypeStruct:
 
 
 def _settled(array: Any) -> Any:
-    """An array that the training does not write to while it is written to disk.
+    """Return an array that the training does not write to while it is written to disk.
 
     Orbax has brought it to the host when `save` returns; on a CPU that is the very memory that the next step donates.
     """
@@ -298,7 +298,7 @@ def _settled(array: Any) -> Any:
 
 
 def _key(name: str) -> str:
-    """A name as a key of a tree: a slash would be a folder."""
+    """Return a name as a key of a tree: a slash would be a folder."""
     return name.replace("%", "%25").replace("/", "%2F")
 
 

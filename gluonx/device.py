@@ -143,7 +143,7 @@ Context = Device
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The `device_id`-th host device."""
+    """Return the `device_id`-th host device."""
     return Device("cpu", device_id)
 
 
@@ -153,12 +153,12 @@ def cpu_pinned(device_id: int = 0) -> Device:
 
 
 def gpu(device_id: int = 0) -> Device:
-    """The `device_id`-th GPU."""
+    """Return the `device_id`-th GPU."""
     return Device("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Device:
-    """The `device_id`-th TPU core."""
+    """Return the `device_id`-th TPU core."""
     return Device("tpu", device_id)
 
 
@@ -193,7 +193,7 @@ def num_tpus() -> int:
 
 
 def device_of(device: JaxDevice) -> Device:
-    """The gluonx name of a ``jax.Device``."""
+    """Return the gluonx name of a ``jax.Device``."""
     kind = device.platform if device.platform in ("cpu", "tpu") else "gpu"
     devices = jax.local_devices(backend=kind)
     return Device(kind, devices.index(device) if device in devices else device.id)
@@ -205,13 +205,13 @@ def is_folded(sharding: Any) -> bool:
 
 
 def place_device(sharding: Any) -> Device:
-    """The gluonx name of where an array of this sharding lies; of the first device, where there are several."""
+    """Return the gluonx name of where an array of this sharding lies; of the first device, where there are several."""
     found = _folded.get(sharding) if _folded else None
     return device_of(next(iter(sharding.device_set))) if found is None else Device(found)
 
 
 def current_device() -> Device:
-    """The device new arrays go to: the innermost ``with device:``, else JAX's default device."""
+    """Return the device new arrays go to: the innermost ``with device:``, else JAX's default device."""
     chosen = _current.get()
     return chosen if chosen is not None else device_of(jax.local_devices()[0])
 
@@ -220,7 +220,7 @@ current_context = current_device
 
 
 def resolve(device: Any) -> JaxDevice | None:
-    """The ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
+    """Return the ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
 
     A sharding of JAX is taken as it is, and given for a folded device.
     """

@@ -82,7 +82,10 @@ def kept_by_us() -> bool:
 
 
 def keeping_64_bits(needed: Any = True) -> contextlib.AbstractContextManager[None]:
-    """A stretch in which JAX keeps 64-bit types, if they are `needed`; only this thread's, and only JAX's switch."""
+    """Get a stretch in which JAX keeps 64-bit types, if they are `needed`.
+
+    Only this thread's, and only JAX's switch.
+    """
     return _Switched(True) if needed else _NOTHING
 
 
@@ -133,7 +136,7 @@ wide_default: ContextVar[bool] = ContextVar("gluonx_np_default_dtype", default=F
 
 
 def standard(dtype: Any) -> np.dtype:
-    """The dtype that ``dtype=`` means for a new array: None is float32, or float64 where NumPy's default was chosen."""
+    """Get the dtype that ``dtype=`` means for a new array: None is float32, or float64 by NumPy's default."""
     return canonical(np.float64 if dtype is None and wide_default.get() else dtype)
 
 
@@ -141,7 +144,7 @@ _UNASKED = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128):
 
 
 def operand_dtype(array: np.ndarray, beside: Any = ()) -> np.dtype:
-    """The dtype that a NumPy array has as an operand of an operator.
+    """Return the dtype that a NumPy array has as an operand of an operator.
 
     Its own, but float64, which NumPy gives without being asked, is the default dtype, float32. It is float64 where that
     is the default or where one of the dtypes in `beside` is of 64 bits and inexact.

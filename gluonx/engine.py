@@ -216,7 +216,7 @@ def reset_stats() -> None:
 
 
 def explain(limit: int = 60) -> str:
-    """The last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
+    """Return the last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The loss of each sample."""
+        """Compute the loss of each sample."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
 
@@ -82,7 +82,7 @@ class _PairLoss(Loss):
     """A loss of a prediction and a label."""
 
     def forward(self, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss of each sample.
+        """Compute the loss of each sample.
 
         Parameters
         ----------
@@ -163,7 +163,10 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         self._bind(ops.sigmoid_bce_loss, from_sigmoid=from_sigmoid, **_ignoring(ignore_label))
 
     def forward(self, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
-        """The loss of each sample; ``pos_weight`` multiplies the part of positive labels and broadcasts to ``pred``."""
+        """Get the loss of each sample.
+
+        ``pos_weight`` multiplies the part of positive labels and broadcasts to ``pred``.
+        """
         if pos_weight is not None:
             return invoke(self._op, (pred, label, sample_weight, pos_weight))
         if sample_weight is None:
@@ -312,7 +315,7 @@ class TripletLoss(Loss):
         self._bind(ops.triplet_loss, margin=margin)
 
     def forward(self, pred: Any, positive: Any, negative: Any, sample_weight: Any = None) -> Any:
-        """The loss of each sample: how much nearer ``positive`` is than ``negative``."""
+        """Return the loss of each sample: how much nearer ``positive`` is than ``negative``."""
         return invoke(self._op, (pred, positive, negative, sample_weight))
 
 
@@ -341,7 +344,7 @@ class PoissonNLLLoss(Loss):
         self._bind(ops.poisson_nll_loss, from_logits=from_logits, compute_full=compute_full)
 
     def forward(self, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
-        """The loss of each sample; ``epsilon`` keeps the logarithm of a rate finite."""
+        """Return the loss of each sample; ``epsilon`` keeps the logarithm of a rate finite."""
         op = self._op
         if epsilon != op.attrs["epsilon"]:
             op = op.op.bind(**{**op.attrs, "epsilon": float(epsilon)})
@@ -357,7 +360,7 @@ class CosineEmbeddingLoss(Loss):
         self._bind(ops.cosine_embedding_loss, margin=margin)
 
     def forward(self, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss of each pair of rows."""
+        """Return the loss of each pair of rows."""
         return invoke(self._op, (input1, input2, label, sample_weight))
 
 
@@ -378,7 +381,7 @@ class SDMLLoss(Loss):
         self._op = ops.sdml_loss.bind(smoothing_parameter=smoothing_parameter)
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        """The loss of each row."""
+        """Return the loss of each row."""
         return invoke(self._op, (x1, x2))
 
 
@@ -418,5 +421,5 @@ class CTCLoss(Loss):
         label_lengths: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """The loss of each sample. Without ``label_lengths`` a label ends before its first negative number."""
+        """Compute the loss of each sample. Without ``label_lengths`` a label ends before its first negative number."""
         return invoke(self._op, (pred, label, pred_lengths, label_lengths, sample_weight))

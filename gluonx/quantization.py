@@ -262,7 +262,7 @@ class _Sighting:
         self.batches += 1
 
     def folds(self) -> dict[str, str]:
-        """The batch norm, by its place, that is folded into each layer: it alone reads what the layer alone makes."""
+        """Find the batch norm, by its place, that each layer takes in: it alone reads what the layer alone makes."""
         norms = {
             id(block.gamma.data()): (place[:-1], block)
             for place, block in self.net._walk()
@@ -290,7 +290,7 @@ def _same_channels(layer: Any, axis: int) -> bool:
 
 
 def _folded(layer: Any, norm: Any) -> tuple[onp.ndarray, onp.ndarray | None]:
-    """The weight and bias of a layer and of the batch norm behind it, if there is one."""
+    """Return the weight and bias of a layer and of the batch norm behind it, if there is one."""
     weight = layer.weight.data().asnumpy().astype(onp.float32)
     bias = None if layer.bias is None else layer.bias.data().asnumpy().astype(onp.float32)
     if norm is None:
@@ -304,7 +304,7 @@ def _folded(layer: Any, norm: Any) -> tuple[onp.ndarray, onp.ndarray | None]:
 
 
 def _rounded(weight: onp.ndarray, by_channel: bool) -> tuple[onp.ndarray, onp.ndarray]:
-    """A weight as int8 from -127 to 127, and what a step stands for, of each row or of all."""
+    """Return a weight as int8 from -127 to 127, and what a step stands for, of each row or of all."""
     rows = onp.abs(weight.reshape(len(weight), -1)).max(1)
     scale = (rows if by_channel else rows.max(keepdims=True)) / onp.float32(127)
     scale = onp.where(scale > 0, scale, 1).astype("float32")
@@ -474,7 +474,7 @@ def _collector(mode: str, dtype: str, given: Any) -> CalibrationCollector | None
 
 
 def _chosen(net: Any, names: Any, patterns: Any, operators: Any) -> dict[str, Any]:
-    """The layers that are to be quantized, by their place; one that stands in several places has its first name."""
+    """Get the layers that are to be quantized, by their place; one that stands in several places has its first name."""
     below = [(place[:-1], block) for place, block in net._walk()]
     places = {name for name, _ in below}
     layers: dict[int, tuple[str, Any]] = {}
@@ -517,7 +517,7 @@ def _operator(name: str) -> str:
 
 
 def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, device: Any) -> Iterator[list[Any]]:
-    """The inputs of the net, batch by batch."""
+    """Yield the inputs of the net, batch by batch."""
     if data is None:
         if needed:
             raise ValueError("quantize_net: this calib_mode needs calib_data, batches that the net is to predict")
@@ -555,7 +555,7 @@ def _inputs(net: Any) -> int:
 
 
 def _step(name: str, ranges: Mapping[str, Any] | None, dtype: str) -> tuple[float | None, bool]:
-    """What a step of a layer's input stands for, and whether its bytes are unsigned."""
+    """Return what a step of a layer's input stands for, and whether its bytes are unsigned."""
     if ranges is None:
         return None, False
     if name not in ranges:
@@ -582,7 +582,7 @@ def _step(name: str, ranges: Mapping[str, Any] | None, dtype: str) -> tuple[floa
 
 
 def _replaced(net: Any, instead: Mapping[int, Any]) -> Any:
-    """The net with other blocks in some places."""
+    """Return the net with other blocks in some places."""
     if id(net) in instead:
         return instead[id(net)]
     for block in list({id(b): b for _, b in net._walk()}.values()):

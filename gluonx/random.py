@@ -85,7 +85,7 @@ def deterministic(seed_state: int = 0) -> None:
 
 
 def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """The parameters with axes for what is drawn of each element, and the size of the draw."""
+    """Return the parameters with axes for what is drawn of each element, and the size of the draw."""
     arrays = [isinstance(value, ndarray) for value in given.values()]
     wanted = as_size(shape)
     if not any(arrays):
@@ -179,7 +179,7 @@ def negative_binomial(
 def generalized_negative_binomial(
     mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma."""
+    """Draw counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma."""
     further_known = ["mu", "alpha", "shape", "dtype", "ctx", "out"]
     refuse("random.generalized_negative_binomial", further, further_known, IGNORED | HINTS)
     shape = out.shape if shape is None and out is not None else shape
@@ -199,7 +199,7 @@ def randint(
 
 
 def shuffle(data: ndarray, **further: Any) -> ndarray:
-    """The slices of `data` along its first axis in random order, as a new array."""
+    """Return the slices of `data` along its first axis in random order, as a new array."""
     out = further.pop("out", None)
     refuse("random.shuffle", further, ["data", "out"], IGNORED | HINTS)
     result = np.random.permutation(data)
@@ -209,7 +209,7 @@ def shuffle(data: ndarray, **further: Any) -> ndarray:
 def categorical(
     data: ndarray, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **further: Any
 ) -> Any:
-    """Indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
+    """Give indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
     result = _extended.categorical(data, shape, get_prob, dtype)
     if data.ndim == 1 and as_size(shape) is None:

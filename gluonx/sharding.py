@@ -133,13 +133,13 @@ def _batch_axes(mesh: Mesh, batch: str | Iterable[str] | None) -> tuple[str, ...
 
 
 def current_mesh() -> Mesh | None:
-    """The mesh in use here, or None."""
+    """Return the mesh in use here, or None."""
     scope = in_use()
     return None if scope is None else scope.mesh
 
 
 def batch_axes() -> tuple[str, ...]:
-    """The axes of the mesh in use that a batch is split over."""
+    """Return the axes of the mesh in use that a batch is split over."""
     scope = in_use()
     return () if scope is None else scope.batch
 
@@ -165,7 +165,7 @@ def is_spread(sharding: Any) -> bool:
 
 
 def replicated(like: Any) -> Any:
-    """The sharding of an array that is whole on every device of `like`, a mesh or a sharding."""
+    """Return the sharding of an array that is whole on every device of `like`, a mesh or a sharding."""
     if isinstance(like, Mesh):
         return NamedSharding(like, PartitionSpec())
     return NamedSharding(like.mesh, PartitionSpec()) if isinstance(like, NamedSharding) else like
@@ -187,7 +187,7 @@ def divides(mesh: Mesh, entry: Any, size: int) -> bool:
 
 
 def named(mesh: Mesh, spec: Spec, shape: Sequence[int] | None = None, what: str = "a spec") -> NamedSharding:
-    """The sharding of `spec` on `mesh`, checked, with `shape` if that is known; `what` it is for begins an error.
+    """Give the sharding of `spec` on `mesh`, checked, with `shape` if that is known; `what` it is for begins an error.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def layout_of(sharding: NamedSharding | Spec | None, what: str) -> Layout | None
 
 
 def needed_mesh(what: str) -> Mesh:
-    """The mesh in use; DeviceError where there is none."""
+    """Return the mesh in use; DeviceError where there is none."""
     mesh = current_mesh()
     if mesh is None:
         raise DeviceError(f"{what}: no mesh is in use. Say which: parallel.use(parallel.mesh(data=-1))")

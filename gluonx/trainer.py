@@ -158,11 +158,11 @@ class _Plan:
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
 
     def every_weight(self) -> list[Any]:
-        """The weights of all devices, device by device."""
+        """Return the weights of all devices, device by device."""
         return [*self.weights, *[w for weights, _ in self.copies for w in weights]]
 
     def lane_grads(self) -> list[list[Any]]:
-        """The gradients by device, zeros where there is no new one; of the parameters of which any is new."""
+        """Return the gradients by device, zeros where there is no new one; of the parameters of which any is new."""
         fresh = self.update.fresh
         return [
             [
@@ -351,7 +351,7 @@ class Trainer(Checked):
         return self._scaler.loss_scale
 
     def _devices(self) -> list[Any]:
-        """The devices that the parameters have replicas on; none where they are one array."""
+        """Return the devices that the parameters have replicas on; none where they are one array."""
         return next((p.list_device() for p in self._params if p._replicas is not None), [])
 
     def _attach_scaler(self, scaler: Any) -> None:
@@ -412,7 +412,7 @@ class Trainer(Checked):
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Does :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself."""
+        """Do :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself."""
         if self._on_store:
             raise ValueError("update() cannot be called where the kvstore updates the weights: call step()")
         self._update(batch_size, ignore_stale_grad)
@@ -508,7 +508,7 @@ class Trainer(Checked):
         _spend(plan)
 
     def _step_on_several(self, plan: _Plan, value: Any, sums: bool) -> None:
-        """The step of parameters on several devices: gradients are summed over them, and each updates its replicas."""
+        """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
         optimizer = self._optimizer
         if value is not None:
             raise ArgumentError(
@@ -558,7 +558,7 @@ class Trainer(Checked):
                     )
 
     def _close(self, batch_size: float, closure: Any) -> Any:
-        """A step by a function that gives the loss."""
+        """Return a step by a function that gives the loss."""
         size, optimizer = _positive(batch_size), self._optimizer
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
@@ -664,7 +664,7 @@ class Trainer(Checked):
     def _update_op(
         self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, lanes: int
     ) -> DerivedOp:
-        """The update as an operator, which gives the next step's vector too if it `advances`; on so many devices.
+        """Give the update as an operator, which gives the next step's vector too if it `advances`; on so many devices.
 
         The same update gives the same operator, also in another Trainer: nothing recompiles.
         """
@@ -705,7 +705,7 @@ class Trainer(Checked):
         return op
 
     def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
-        """The states for `rule`: those that there are under the same names, and fresh ones."""
+        """Return the states for `rule`: those that there are under the same names, and fresh ones."""
         if self._rule is not None and self._rule.rule is rule:
             return self._rule.unpack([s._read() for s in self._state])
         kept = self._states()
@@ -713,12 +713,12 @@ class Trainer(Checked):
         return leaves
 
     def _state_handles(self, packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
-        """The arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+        """Return the arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
         states = packed.pack(leaves)
         return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
     def _states(self, lying: bool = False) -> dict[str, Any]:
-        """The single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
+        """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
         if self._rule is None:
             return dict(self._resting)
         leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in self._state])
@@ -851,7 +851,7 @@ class Trainer(Checked):
                 handle._put(value)
 
     def _trained_handles(self) -> list[Any]:
-        """The arrays that the rule sees: of the parameters that are trained."""
+        """Return the arrays that the rule sees: of the parameters that are trained."""
         self._plan_for_states()
         return [self._params[i]._handle for i in self._active]
 
@@ -901,7 +901,7 @@ class Trainer(Checked):
         deque(map(setattr, states, repeat("value"), new), maxlen=0)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
-        """The leaves of the state on the host, and where hyperparameters are among them."""
+        """Return the leaves of the state on the host, and where hyperparameters are among them."""
         self._plan_for_states()
         assert self._rule is not None, "made by the plan"
         found: dict[str, list[int]] = {}
@@ -997,7 +997,7 @@ class Trainer(Checked):
     # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
 
     def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The states by name, as they lie, and all else that the next step depends on, in types of JSON."""
+        """Return the states by name, as they lie, and all else that the next step depends on, in types of JSON."""
         if self._by_hand:
             raise ValueError(f"{type(self._optimizer).__name__} keeps states of its own making, which nobody can write")
         self._plan_for_states(all_there=False)
@@ -1026,7 +1026,7 @@ class Trainer(Checked):
             raise MismatchError(f"{source} has the schedule {theirs}, but this Trainer {schedule!r}")
 
     def _param_of_state(self, name: str) -> Parameter | None:
-        """The parameter that a state of this name is of."""
+        """Return the parameter that a state of this name is of."""
         owner = name.rpartition("/")[0]
         return dict(zip(self._names, self._params, strict=True)).get(owner)
 
@@ -1065,7 +1065,7 @@ class Trainer(Checked):
 
 
 def _as_key(leaf: Any, kind: Any) -> Any:
-    """A leaf of a state as optax has it: random keys as such."""
+    """Return a leaf of a state as optax has it: random keys as such."""
     return leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)
 
 
@@ -1138,7 +1138,10 @@ def _variable_of(param: Parameter) -> Any:
 
 
 def _lanes_of(units: Units) -> list[Any]:
-    """The devices that all parameters have; DeviceError where they have different ones, of which one has several."""
+    """Get the devices that all parameters have.
+
+    DeviceError where they have different ones, of which one has several.
+    """
     places = {tuple(p.list_device()): p for p in units.params}
     several = [p for devices, p in places.items() if len(devices) > 1]
     if not several:
@@ -1158,7 +1161,7 @@ def _lanes_of(units: Units) -> list[Any]:
 
 
 def _summed(lanes: list[list[Any]]) -> list[Any]:
-    """The sums of gradients over devices, on each of them: one flat list, device by device."""
+    """Return the sums of gradients over devices, on each of them: one flat list, device by device."""
     return list(engine.invoke_joint(_sum_op(len(lanes)), [g for lane in lanes for g in lane]))
 
 
@@ -1168,7 +1171,7 @@ def _sum_op(lanes: int) -> Any:
 
 
 def _positive(batch_size: Any) -> float:
-    """The batch size as a number; ValueError if it is none that gradients can be divided by."""
+    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
     try:
         size = float(batch_size)
     except (TypeError, ValueError):
@@ -1207,7 +1210,7 @@ def _common_place(weights: list[Any]) -> Any:
 
 
 def _handles(states: Any) -> Iterator[Any]:
-    """The arrays in nested lists, tuples and dicts of states."""
+    """Yield the arrays in nested lists, tuples and dicts of states."""
     if isinstance(states, Handle):
         yield states
     elif isinstance(states, (list, tuple, dict)):

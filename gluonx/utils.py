@@ -424,7 +424,7 @@ def _target(url: str, path: str | os.PathLike[str] | None) -> str:
 
 @contextlib.contextmanager
 def _part_file(target: str, keep: bool) -> Iterator[str]:
-    """A path to download to, which no other process uses; with `keep` a broken download stays for the next run."""
+    """Open a path to download to, which no other process uses; with `keep` a broken download stays for the next run."""
     part = f"{target}.part"
     with open(part, "ab") as file:
         if not _lock(file):

@@ -65,7 +65,7 @@ PAGES = (
 
 
 def _public(module: ModuleType, chosen: tuple[str, ...]) -> list[str]:
-    """The names that have something to be said of them, in the order of the alphabet."""
+    """Return the names that have something to be said of them, in the order of the alphabet."""
     names = chosen or tuple(getattr(module, "__all__", ())) or tuple(n for n in dir(module) if not n.startswith("_"))
     values = {name: getattr(module, name) for name in sorted(names, key=str.lower)}
     return [n for n, v in values.items() if (inspect.isclass(v) or inspect.isroutine(v)) and (v.__doc__ or "").strip()]

@@ -232,7 +232,7 @@ _STANDS_FOR: Mapping[str, str] = {
 
 
 def shape_rule(op: Op) -> str:
-    """The shape of the result."""
+    """Return the shape of the result."""
     if op.name in _SHAPES:
         return _SHAPES[op.name]
     if op.name.startswith("random_"):
@@ -255,7 +255,7 @@ def gradient(op: Op) -> str:
 
 
 def stands_for(op: Op) -> str:
-    """The operation of NumPy or StableHLO that it is, or what it is composed of."""
+    """Return the operation of NumPy or StableHLO that it is, or what it is composed of."""
     if op.name in _STANDS_FOR:
         return _STANDS_FOR[op.name]
     if op.name.startswith("random_") and hasattr(np.random, op.name.removeprefix("random_")):
@@ -303,12 +303,13 @@ _COLUMNS = ("name", "inputs", "attributes", "shape of the result", "gradient", "
 
 def _line(op: Op) -> str:
     summary = op.doc.split("\n\n", 1)[0].replace("\n", " ")
+    summary = re.sub(r"^(Return|Give|Get|Compute) (.)", lambda m: m[2].upper(), summary)  # what the column is called
     cells = (_names(op), _inputs(op), _attributes(op), shape_rule(op), gradient(op), stands_for(op), summary)
     return "| " + " | ".join([cell.replace("|", "\\|") for cell in cells]) + " |\n"
 
 
 def page(operators: Iterable[Op]) -> str:
-    """The whole page.
+    """Return the whole page.
 
     Parameters
     ----------

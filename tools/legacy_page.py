@@ -16,7 +16,7 @@ MARKS = ("<!-- table of operators: made by python -m tools.legacy_page -->", "<!
 
 
 def table() -> str:
-    """The rows as Markdown, in alphabetical order.
+    """Return the rows as Markdown, in alphabetical order.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def table() -> str:
 
 
 def renewed(page: str) -> str:
-    """The page with the table of now between its marks.
+    """Return the page with the table of now between its marks.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def executed(path: pathlib.Path, timeout: int = 120) -> Any:
 
 
 def _joined(outputs: list[Any]) -> list[Any]:
-    """The outputs with texts joined that came one after the other: how they are cut is chance."""
+    """Return the outputs with texts joined that came one after the other: how they are cut is chance."""
     joined: list[Any] = []
     for output in outputs:
         last = joined[-1] if joined else None

@@ -31,7 +31,7 @@ INPUT = re.compile(r"(?P<shape>\d+(x\d+)*)?(?P<kind> (fixed|positive|small|bool|
 
 
 def array_of(text: str, rng: Any) -> Any:
-    """An input.
+    """Return an input.
 
     ``"8x16"`` are normal numbers of this shape, ``"8x16 fixed"`` such without a gradient, ``"8x16 small"`` such as
     small as weights. ``"8x16 positive"`` lie between 0.5 and 1.5, ``"8x16 <9"`` are whole numbers from 0 to 8, ``"8x16
@@ -62,7 +62,7 @@ def array_of(text: str, rng: Any) -> Any:
 
 
 def arrays(case: Case) -> list[Any]:
-    """The inputs, the same in every process."""
+    """Return the inputs, the same in every process."""
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     return [array_of(text, rng) for text in case.inputs]
 
@@ -73,14 +73,14 @@ def trained(case: Case) -> list[int]:
 
 
 def row(op: str, *inputs: str, title: str = "", gradient: bool = True, random: bool = False, **attrs: Any) -> Case:
-    """A case named by its operator, or its title, and its inputs."""
+    """Return a case named by its operator, or its title, and its inputs."""
     many = len(inputs) > 4 and len(set(inputs)) == 1
     told = f"{len(inputs)} of {inputs[0]}" if many else ", ".join(inputs)
     return Case(f"{title or op}: {told}", op, inputs, attrs, gradient, random)
 
 
 def conv(net: str, n: int, inner: int, size: int, out: int, k: int, s: int = 1, groups: int = 1, d: int = 1) -> Case:
-    """A square convolution padded to keep its size, but for the stride."""
+    """Return a square convolution padded to keep its size, but for the stride."""
     attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (d * ((k - 1) // 2),) * 2, "num_filter": out}
     attrs.update(num_group=groups, dilate=(d, d), no_bias=True)
     more = f", {groups} groups" * (groups > 1) + f", dilated {d}" * (d > 1)
@@ -89,7 +89,7 @@ def conv(net: str, n: int, inner: int, size: int, out: int, k: int, s: int = 1, 
 
 
 def conv_of(net: str, data: str, weight: str) -> Case:
-    """A convolution along one or three axes, padded to keep its size."""
+    """Return a convolution along one or three axes, padded to keep its size."""
     out, _, *kernel = (int(n) for n in weight.split("x"))
     ones, pad = (1,) * len(kernel), tuple(k // 2 for k in kernel)
     attrs = {"kernel": tuple(kernel), "stride": ones, "pad": pad, "dilate": ones, "num_filter": out}
@@ -97,21 +97,21 @@ def conv_of(net: str, data: str, weight: str) -> Case:
 
 
 def deconv(net: str, n: int, inner: int, size: int, out: int, k: int, s: int, p: int) -> Case:
-    """A square transposed convolution."""
+    """Return a square transposed convolution."""
     attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (p, p), "num_filter": out, "no_bias": True}
     name = f"{net}: {n}x{inner}x{size}x{size}, transposed {k}x{k} to {out}, stride {s}"
     return Case(name, "deconvolution", (f"{n}x{inner}x{size}x{size}", f"{inner}x{out}x{k}x{k}"), attrs)
 
 
 def pool(kind: str, data: str, k: int, s: int, p: int) -> Case:
-    """A pooling with windows of `k` along every spatial axis."""
+    """Return a pooling with windows of `k` along every spatial axis."""
     axes = data.count("x") - 1
     attrs = {"kernel": (k,) * axes, "stride": (s,) * axes, "pad": (p,) * axes, "pool_type": kind}
     return row("pooling", data, title=f"{kind} pooling, {k} wide, stride {s}", **attrs)
 
 
 def rnn(mode: str, parameters: int, states: int) -> Case:
-    """A recurrent layer of 256 units."""
+    """Return a recurrent layer of 256 units."""
     inputs = ("35x32x256", f"{parameters} small", *["1x32x256"] * states)
     return row("rnn", *inputs, title=mode, mode=mode, state_size=256, num_layers=1)
 
@@ -182,7 +182,7 @@ POOLING = [
 
 
 def normalizations() -> Iterator[Case]:
-    """Normalizations and softmax."""
+    """Yield normalizations and softmax."""
     for data, c in (("16x64x32x32", 64), ("16x512x2x2", 512), ("4x256x28x28", 256)):
         moments = [f"{c} fixed", f"{c} positive"]
         yield row("batch_norm", data, str(c), str(c), *moments, title="batch norm", eps=1e-5, fix_gamma=False)

@@ -60,17 +60,17 @@ class Job:
 
 
 def _bare(fn: Form) -> Callable[..., Form]:
-    """A function that needs none of the attributes."""
+    """Return a function that needs none of the attributes."""
     return lambda **_: fn
 
 
 def _over(fn: Form) -> Callable[..., Form]:
-    """A function that takes the attributes as they are."""
+    """Return a function that takes the attributes as they are."""
     return lambda **attrs: lambda *args: fn(*args, **attrs)
 
 
 def _layer(make: Callable[..., Any]) -> Callable[..., Form]:
-    """A layer or a loss without parameters, compiled."""
+    """Return a layer or a loss without parameters, compiled."""
 
     def form(**attrs: Any) -> Form:
         layer = make(**attrs)
@@ -81,7 +81,7 @@ def _layer(make: Callable[..., Any]) -> Callable[..., Form]:
 
 
 def _first(fn: Form) -> Callable[..., Form]:
-    """A function of which the first result is wanted."""
+    """Return a function of which the first result is wanted."""
 
     def form(**attrs: Any) -> Form:
         def call(*args: Any) -> Any:
@@ -139,7 +139,7 @@ def _sequence(fn: Form) -> Callable[..., Form]:
 
 
 def _legacy(fn: Form) -> Form:
-    """A function of `mx.nd`, for arrays of `mx.np`."""
+    """Return a function of `mx.nd`, for arrays of `mx.np`."""
     return lambda *args, **attrs: fn(*[x.as_nd_ndarray() for x in args], **attrs).as_np_ndarray()
 
 
@@ -148,7 +148,7 @@ def _random(draw: Form) -> Callable[..., Form]:
 
 
 def _update(fn: Form, names: tuple[str, ...], states: int) -> Callable[..., Form]:
-    """A step of an optimizer, in place as MXNet has it."""
+    """Return a step of an optimizer, in place as MXNet has it."""
 
     def form(**_: Any) -> Form:
         def step(*args: Any) -> Any:
@@ -237,7 +237,7 @@ FORMS: dict[str, Callable[..., Form]] = {
 
 
 def make(case: Case, gradient: bool) -> Job:
-    """The case as a call: by the table, else what MXNet has by this name, with the same attributes.
+    """Return the case as a call: by the table, else what MXNet has by this name, with the same attributes.
 
     Raises
     ------

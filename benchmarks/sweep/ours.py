@@ -18,6 +18,6 @@ def versions() -> dict[str, str]:
 
 
 def make(case: Case, gradient: bool) -> Any:
-    """The case as a jitted function of its arrays."""
+    """Return the case as a jitted function of its arrays."""
     bound = get(case.op).bind(**case.attrs).in_mode(True)
     return made(bound.fn, case, gradient, bound.random)

@@ -45,7 +45,7 @@ class Job:
 
 
 def made(fn: Form, case: Case, gradient: bool, keyed: bool) -> Job:
-    """A job of `fn`, which takes a key first if `keyed`."""
+    """Return a job of `fn`, which takes a key first if `keyed`."""
     inputs = [jnp.asarray(x) for x in arrays(case)]
     first = [jax.random.key(0)] if keyed else []
     wanted = [i + len(first) for i in trained(case)]
@@ -141,7 +141,7 @@ def _cross_entropy(axis: int = -1, sparse_label: bool = True) -> Form:
 
 
 def _mean(penalty: Form) -> Callable[..., Form]:
-    """A loss: the penalty of each element, averaged over each sample."""
+    """Return a loss: the penalty of each element, averaged over each sample."""
 
     def form(**_: Any) -> Form:
         def loss(x: Any, y: Any) -> Any:
@@ -161,12 +161,12 @@ def _ctc(**_: Any) -> Form:
 
 
 def _over(fn: Form, **more: Any) -> Callable[..., Form]:
-    """A function of an array that takes the attributes as they are."""
+    """Return a function of an array that takes the attributes as they are."""
     return lambda **attrs: lambda *args: fn(*args, **more, **attrs)
 
 
 def _bare(fn: Form) -> Callable[..., Form]:
-    """A function that needs none of the attributes."""
+    """Return a function that needs none of the attributes."""
     return lambda **_: fn
 
 
@@ -220,7 +220,7 @@ def _attention(causal: bool = False) -> Form:
 
 
 def _heads_of(x: Any, heads: int) -> Any:
-    """Queries, keys and values, each (batch times heads, length, width), of MXNet's interleaved array."""
+    """Get queries, keys and values, each (batch times heads, length, width), of MXNet's interleaved array."""
     length, batch, _ = x.shape
     parts = x.reshape(length, batch, heads, 3, -1).transpose(3, 1, 2, 0, 4)
     return parts.reshape(3, batch * heads, length, -1)
@@ -358,7 +358,7 @@ FORMS.update(
 
 
 def make(case: Case, gradient: bool) -> Job:
-    """The case as a jitted function of its arrays.
+    """Return the case as a jitted function of its arrays.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def _cross_entropy(axis: int = -1, sparse_label: bool = True) -> Form:
 
 
 def _mean(penalty: Form) -> Callable[..., Form]:
-    """A loss: the penalty of each element, averaged over each sample."""
+    """Return a loss: the penalty of each element, averaged over each sample."""
 
     def form(**_: Any) -> Form:
         return lambda x, y: penalty(x, y).flatten(1).mean(1)
@@ -115,12 +115,12 @@ def _ctc(**_: Any) -> Form:
 
 
 def _bare(fn: Form) -> Callable[..., Form]:
-    """A function that needs none of the attributes."""
+    """Return a function that needs none of the attributes."""
     return lambda **_: fn
 
 
 def _along(fn: Form, first: bool = False) -> Callable[..., Form]:
-    """A function over an axis, or over all; of a pair of results the first is wanted."""
+    """Return a function over an axis, or over all; of a pair of results the first is wanted."""
 
     def form(axis: Any, **_: Any) -> Form:
         if axis is None:
@@ -181,7 +181,7 @@ def _rnn(mode: str, **_: Any) -> Form:
 
 
 def _split_rnn(case: Case, inputs: list[Any]) -> list[Any]:
-    """The weights and biases that gluonx and MXNet keep in one flat array."""
+    """Return the weights and biases that gluonx and MXNet keep in one flat array."""
     x, flat, *states = inputs
     size = case.attrs["state_size"]
     rows = {"lstm": 4, "gru": 3, "rnn_tanh": 1}[case.attrs["mode"]] * size
@@ -347,7 +347,7 @@ FORMS.update(
 
 
 def make(case: Case, gradient: bool) -> Job:
-    """The case as a call.
+    """Return the case as a call.
 
     Raises
     ------

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.zoo", description=__doc__)
     parser.add_argument("--cases", nargs="*", default=list(CASES), help="none: the table of what was kept")
     parser.add_argument("--sides", nargs="+", choices=list(host.SIDES), default=list(host.SIDES))

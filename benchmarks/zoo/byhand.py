@@ -57,7 +57,7 @@ class Net:
         )
 
     def deconv(self, name: str, x: Any, stride: int, pad: int) -> Any:
-        """A transposed convolution, with Gluon's (inputs, outputs, height, width) weight."""
+        """Return a transposed convolution, with Gluon's (inputs, outputs, height, width) weight."""
         p = self.params[name]
         weight = p["weight"][..., ::-1, ::-1]
         pads = [(weight.shape[-1] - 1 - pad,) * 2] * 2
@@ -146,7 +146,7 @@ def unet(net: Net, case: Case, x: Any) -> Any:
 
 
 def maker(net: Net, noise: Any) -> Any:
-    """The generator of the DCGAN."""
+    """Return the generator of the DCGAN."""
     x = noise
     for i in range(4):
         stride, pad = (2, 1) if i else (1, 0)
@@ -155,7 +155,7 @@ def maker(net: Net, noise: Any) -> Any:
 
 
 def judge(net: Net, x: Any) -> Any:
-    """The discriminator of the DCGAN."""
+    """Return the discriminator of the DCGAN."""
     x = jax.nn.leaky_relu(net.conv("judge.0", x, 2, 1), 0.2)
     for i in (2, 5, 8):
         x = jax.nn.leaky_relu(net.norm(f"judge.{i + 1}", net.conv(f"judge.{i}", x, 2, 1)), 0.2)
@@ -183,7 +183,7 @@ def lstm(net: Net, case: Case, words: Any, states: Any) -> Any:
 
 
 def bert(net: Net, case: Case, words: Any, asked: Any) -> Any:
-    """The whole encoder, with query, key and value as one product."""
+    """Return the whole encoder, with query, key and value as one product."""
     table, heads, shape = net.params["words"]["weight"], case.size["heads"], case.shape
     x = net.layer_norm("norm", table[words] + net.params["places"]["weight"])
     for i in range(case.size["layers"]):
@@ -223,7 +223,7 @@ class Job:
         jax.block_until_ready((self.held, loss))
 
     def number(self, loss: Any) -> float:
-        """The mean of a loss, or of the sizes of what was predicted."""
+        """Return the mean of a loss, or of the sizes of what was predicted."""
         return float(jnp.abs(loss.astype(jnp.float32)).mean())
 
 
@@ -270,7 +270,7 @@ def training(case: Case, params: Any, state: Any, inputs: Any, labels: Any, dtyp
 
 
 def language_training(case: Case, params: Any, state: Any, inputs: Any, labels: Any, dtype: Any) -> Job:
-    """Truncated back-propagation, gradients clipped."""
+    """Train by truncated back-propagation, gradients clipped."""
     optimizer = optimizer_of(case)
 
     def objective(params: Any, states: Any, words: Any, labels: Any) -> Any:
@@ -289,7 +289,7 @@ def language_training(case: Case, params: Any, state: Any, inputs: Any, labels: 
 
 
 def gan_training(case: Case, params: Any, state: Any, inputs: Any, labels: Any, dtype: Any) -> Job:
-    """A step of the judge, then a step of the maker against it, as one program."""
+    """Return a step of the judge, then a step of the maker against it, as one program."""
     optimizer, parts = optimizer_of(case), ("judge", "maker")
     held = {part: {k: v for k, v in params.items() if k.startswith(part)} for part in parts}
     opts = {part: optimizer.init(held[part]) for part in parts}
@@ -329,7 +329,7 @@ def gan_training(case: Case, params: Any, state: Any, inputs: Any, labels: Any, 
 
 
 def predicting(case: Case, params: Any, state: Any, inputs: Any, labels: Any, dtype: Any) -> Job:
-    """The forward alone."""
+    """Return the forward alone."""
     forward = NETS[case.model]
 
     def predict(held: Any, params: Any, state: Any, *inputs: Any) -> Any:

@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 def mlp(layers: int, bounds: tuple[float, ...], eager: tuple[float, ...]) -> Case:
-    """A net that is dispatch and nothing else."""
+    """Return a net that is dispatch and nothing else."""
     size = {"layers": layers}
     return Case(f"mlp{layers}", "mlp", (8, 32), 32, "adam", 1e-3, "train", size, bounds, eager)
 
@@ -75,7 +75,7 @@ EPSILON = 1e-10
 
 
 def data(case: Case) -> tuple[list[Any], Any]:
-    """A fixed batch: the inputs and the labels. Numbers of words and classes are int32."""
+    """Return a fixed batch: the inputs and the labels. Numbers of words and classes are int32."""
     rng = np.random.RandomState(0)
 
     def whole(top: int, *shape: int) -> Any:
@@ -115,7 +115,7 @@ def fuse_attention(weights: dict[str, Any]) -> dict[str, Any]:
 
 
 def layers_of(model: str) -> list[tuple[int, int, int, int]]:
-    """The bottlenecks of MobileNetV2 (expansion, channels, how many, stride of the first), the stages of a ResNet."""
+    """Give the bottlenecks of MobileNetV2 (expansion, channels, how many, first stride) or a ResNet's stages."""
     if model == "mobilenetv2":
         return [
             (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)

@@ -18,7 +18,7 @@ __all__ = ["Job", "make", "versions"]
 
 
 def library(side: str) -> Any:
-    """The package of a side."""
+    """Return the package of a side."""
     mx = importlib.import_module("mxnet" if side == "mxnet" else "gluonx")
     mx.npx.set_np()
     return mx
@@ -46,7 +46,7 @@ class Job:
         self.mx.npx.waitall()
 
     def number(self, loss: Any) -> float:
-        """The mean of a loss, or of the sizes of what was predicted."""
+        """Return the mean of a loss, or of the sizes of what was predicted."""
         return float(onp.abs(loss.astype("float32").asnumpy()).mean())
 
     def save(self, path: str) -> int:
@@ -254,7 +254,7 @@ def trainer_of(mx: Any, case: Case, net: Any) -> Any:
 
 
 def training(mx: Any, case: Case, net: Any, inputs: Any, labels: Any) -> Any:
-    """The loop of every book."""
+    """Return the loop of every book."""
     losses, autograd = mx.gluon.loss, mx.autograd
     loss_fn = losses.SigmoidBCELoss() if case.model == "unet" else losses.SoftmaxCrossEntropyLoss()
     trainer, batch = trainer_of(mx, case, net), len(labels)
@@ -274,7 +274,7 @@ def predicting(mx: Any, case: Case, net: Any, inputs: Any, labels: Any) -> Any:
 
 
 def gan_training(mx: Any, case: Case, both: Any, inputs: Any, labels: Any) -> Any:
-    """A step of the judge, then a step of the maker against it."""
+    """Return a step of the judge, then a step of the maker against it."""
     maker, judge, (real, noise), autograd = both.maker, both.judge, inputs, mx.autograd
     loss_fn = mx.gluon.loss.SigmoidBinaryCrossEntropyLoss()
     maker_trainer, judge_trainer = (trainer_of(mx, case, net) for net in (maker, judge))
@@ -298,7 +298,7 @@ def gan_training(mx: Any, case: Case, both: Any, inputs: Any, labels: Any) -> An
 
 
 def language_training(mx: Any, case: Case, net: Any, inputs: Any, labels: Any) -> Any:
-    """Truncated back-propagation: the states go on, the gradient does not; gradients are clipped."""
+    """Train by truncated back-propagation: the states go on, the gradient does not; gradients are clipped."""
     (words,), loss_fn = inputs, mx.gluon.loss.SoftmaxCrossEntropyLoss()
     trainer, autograd = trainer_of(mx, case, net), mx.autograd
     params = list({id(p): p for p in net.collect_params().values()}.values())

@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
 
 
 def start(sides: list[str], pythons: dict[str, str], logs: pathlib.Path, found: Measured) -> dict[str, Worker]:
-    """The processes of all sides that are there."""
+    """Return the processes of all sides that are there."""
     workers = {}
     for side in sides:
         command = [pythons.get(side, sys.executable), "-m", "benchmarks.zoo.worker", side]
@@ -86,7 +86,7 @@ def start(sides: list[str], pythons: dict[str, str], logs: pathlib.Path, found: 
 
 
 def together(workers: dict[str, Worker], found: Measured, **order: Any) -> dict[str, Any]:
-    """The answers of all sides to an order. A side that fails is ended and noted."""
+    """Return the answers of all sides to an order. A side that fails is ended and noted."""
     for worker in workers.values():
         worker.send(**order)
     answers = {}
@@ -126,7 +126,7 @@ def check(found: Measured, dtype: str, workers: dict[str, Worker]) -> None:
 
 
 def heats(case: Case, sides: list[str]) -> list[list[str]]:
-    """The sides that run together: all of them where memory suffices, gluonx in any case."""
+    """Return the sides that run together: all of them where memory suffices, gluonx in any case."""
     rest = [side for side in sides if side != "gluonx"]
     try:
         with open("/proc/meminfo") as info:

@@ -337,7 +337,7 @@ class Job:
         jax.block_until_ready((nnx.state(self.model), loss))
 
     def number(self, loss: Any) -> float:
-        """The mean of a loss, or of the sizes of what was predicted."""
+        """Return the mean of a loss, or of the sizes of what was predicted."""
         return float(jnp.abs(loss.astype(jnp.float32)).mean())
 
 
@@ -368,7 +368,7 @@ def training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
 
 
 def language_training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
-    """Truncated back-propagation, gradients clipped."""
+    """Train by truncated back-propagation, gradients clipped."""
     optimizer, words, dtype = optimizer_of(case, model), inputs[0], model.bias.dtype
     zeros = [[jnp.zeros((case.shape[1], case.size["units"]), dtype) for _ in "hc"] for _ in range(case.size["layers"])]
     states: Any = [tuple(pair) for pair in zeros]
@@ -392,7 +392,7 @@ def language_training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
 
 
 def gan_training(case: Case, both: Any, inputs: Any, labels: Any) -> Job:
-    """A step of the judge, then a step of the maker against it."""
+    """Return a step of the judge, then a step of the maker against it."""
     both.train()
     optimizers, (real, noise) = [optimizer_of(case, net) for net in (both.maker, both.judge)], inputs
 
@@ -413,7 +413,7 @@ def gan_training(case: Case, both: Any, inputs: Any, labels: Any) -> Job:
 
 
 def predicting(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
-    """The forward alone."""
+    """Return the forward alone."""
     model.eval()
     predict = nnx.jit(lambda model, *inputs: model(*inputs))
     return Job(model, lambda: predict(model, *inputs))

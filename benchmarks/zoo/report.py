@@ -29,7 +29,7 @@ step, over what its libraries need. Dropout is off on all sides."""
 
 
 def verdict(value: float, bound: float | None) -> str:
-    """The bound and whether it is reached, as two cells."""
+    """Return the bound and whether it is reached, as two cells."""
     return "| " if bound is None else f"{bound:g} | {'yes' if value <= bound else 'NO'}"
 
 
@@ -64,7 +64,7 @@ def bounds_of(case: Case, side: str, dtype: str) -> tuple[float | None, float | 
 
 
 def rows(case: Case, found: Measured, dtype: str, machine: dict[str, float]) -> list[str]:
-    """The lines of a workload: one of each side, and what the machine allows."""
+    """Return the lines of a workload: one of each side, and what the machine allows."""
     lines = []
     for side, name in SIDES.items():
         start = f"| {case.title} | {name} "
@@ -103,7 +103,7 @@ def cpu_model() -> str:
 
 
 def text(found: dict[str, Measured], dtype: str, machine: dict[str, float], more: list[str]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     versions: dict[str, Any] = {}
     for one in found.values():
         versions |= one.versions

@@ -42,6 +42,6 @@ def machine(dtype: str) -> dict[str, float]:
 
 
 def least(cost: dict[str, float], found: dict[str, float]) -> tuple[float, str]:
-    """The least seconds of a step of this cost on this machine, and what bounds it."""
+    """Return the least seconds of a step of this cost on this machine, and what bounds it."""
     compute, memory = cost["flops"] / found["flops"], cost["bytes"] / found["bandwidth"]
     return (compute, "FLOPs") if compute >= memory else (memory, "bytes")

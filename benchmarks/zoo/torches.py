@@ -40,7 +40,7 @@ class Job:
             torch.cuda.synchronize()
 
     def number(self, loss: Any) -> float:
-        """The mean of a loss, or of the sizes of what was predicted."""
+        """Return the mean of a loss, or of the sizes of what was predicted."""
         return float(loss.detach().float().abs().mean())
 
 
@@ -279,7 +279,7 @@ def optimizer_of(case: Case, model: Any) -> Any:
 
 
 def training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
-    """The loop of every tutorial."""
+    """Return the loop of every tutorial."""
     optimizer = optimizer_of(case, model)
     loss_fn = nn.BCEWithLogitsLoss() if case.model == "unet" else nn.CrossEntropyLoss()
 
@@ -294,7 +294,7 @@ def training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
 
 
 def language_training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
-    """Truncated back-propagation, gradients clipped."""
+    """Train by truncated back-propagation, gradients clipped."""
     optimizer, (words,) = optimizer_of(case, model), inputs
     zeros = torch.zeros(
         case.size["layers"], case.shape[1], case.size["units"], device=DEVICE, dtype=model.output.bias.dtype
@@ -316,7 +316,7 @@ def language_training(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
 
 
 def gan_training(case: Case, both: Any, inputs: Any, labels: Any) -> Job:
-    """A step of the judge, then a step of the maker against it."""
+    """Return a step of the judge, then a step of the maker against it."""
     of_maker, of_judge = (optimizer_of(case, net) for net in (both.maker, both.judge))
     (real, noise), loss_fn = inputs, F.binary_cross_entropy_with_logits
     ones, zeros = (make(len(real), device=DEVICE, dtype=real.dtype) for make in (torch.ones, torch.zeros))
@@ -337,7 +337,7 @@ def gan_training(case: Case, both: Any, inputs: Any, labels: Any) -> Job:
 
 
 def predicting(case: Case, model: Any, inputs: Any, labels: Any) -> Job:
-    """The forward alone."""
+    """Return the forward alone."""
     model.eval()
 
     def step() -> Any:

@@ -74,7 +74,7 @@ class Server:
         return self.job.save(path)
 
     def losses(self, count: int) -> Any:
-        """The first losses."""
+        """Return the first losses."""
         return [self.job.number(self.job.step()) for _ in range(count)]
 
     def mark(self) -> None:
@@ -90,7 +90,7 @@ class Server:
                 return
 
     def peak(self) -> int:
-        """The peak of memory since `mark`: of the device if it counts, else of this process without its libraries.
+        """Give the peak of memory since `mark`: of the device if it counts, else of this process without its libraries.
 
         JAX's count of a GPU cannot be set back: it is that since its process began.
         """

@@ -36,7 +36,7 @@ def _under(block: Any, policy: casting.Policy | None) -> None:
 
 
 def _named(block: HybridBlock, excluded: Iterable[str] | None) -> tuple[dict[str, Any], list[str]]:
-    """The blocks in `block` by their structured names, and the names among them that are to be left out."""
+    """Return the blocks in `block` by their structured names, and the names among them that are to be left out."""
     below = {prefix.removesuffix("."): inner for prefix, inner in block._walk()}
     names = list(excluded or ())
     unknown = [name for name in names if name not in below or not name]
@@ -62,7 +62,9 @@ def convert_hybrid_block(
     device: Any = None,
     cast_optional_params: bool = False,
 ) -> HybridBlock:
-    """A copy of a block that computes in mixed precision, for prediction above all. The block itself stays as it is.
+    """Get a copy of a block that computes in mixed precision, for prediction above all.
+
+    The block itself stays as it is.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ _PREFIXES = ("_npi_", "_npx_", "_np_", "_contrib_", "_linalg_", "broadcast_", "_
 
 
 def target_of(dtype: Any) -> np.dtype:
-    """The low precision that `dtype` names.
+    """Return the low precision that `dtype` names.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def target_of(dtype: Any) -> np.dtype:
 
 
 def core_name(name: str) -> str:
-    """The core operator that a user means by `name`, which may be MXNet's.
+    """Return the core operator that a user means by `name`, which may be MXNet's.
 
     Raises
     ------

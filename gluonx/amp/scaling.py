@@ -127,7 +127,7 @@ class LossScaler:
         return 1.0 if self.scaled else 0.0
 
     def around(self, op: DerivedOp, rule: PackedRule) -> DerivedOp:
-        """The update operator `op`, with the check before it; the same one for the same update."""
+        """Return the update operator `op`, with the check before it; the same one for the same update."""
         key = (id(op), self.growth_interval, self.max_scale)
         found = _scaled_ops.get(key)
         if found is None:
@@ -163,7 +163,7 @@ def _all_finite(grads: Sequence[Any]) -> Any:
 
 
 def _moved(now: Any, after: Any, good: Any, skipped: Any, finite: Any, interval: int, most: float) -> tuple[Any, ...]:
-    """The scaler's four numbers after a step."""
+    """Return the scaler's four numbers after a step."""
     good = jnp.where(finite, good + 1, 0)
     full = good == interval
     grown = jnp.where(full, jnp.minimum(after * 2, most), after)

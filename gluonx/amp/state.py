@@ -25,7 +25,7 @@ def policy_for(
     single: Iterable[str] | None,
     conditional: Iterable[tuple[str, str, Iterable[Any]]] | None,
 ) -> casting.Policy:
-    """The policy of these lists, each of them gluonx's own where it is None; the same object for the same lists.
+    """Return the policy of these lists, each of them gluonx's own where it is None; the same object for the same lists.
 
     Raises
     ------

@@ -90,7 +90,7 @@ class LoadedBlock(HybridBlock):
         return serve.tree(self.artifact.model["output_tree"], own["_program"](values, handles))
 
     def predictor(self, buckets: Sequence[int] | None = None, warm_up: bool = False) -> Predictor:
-        """A function of NumPy arrays for servers, with the parameters as they are now; see :class:`Predictor`.
+        """Return a function of NumPy arrays for servers, with the parameters as they are now; see :class:`Predictor`.
 
         Without `buckets` it takes those that the net was exported with, or 1, 2, 4 and so on up to 32.
         """

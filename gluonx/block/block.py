@@ -241,7 +241,7 @@ class Block(Checked):
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call of a block that has hooks, is hybridized, or was never called before."""
+        """Return the call of a block that has hooks, is hybridized, or was never called before."""
         hooked = (self._pre_hooks or self._post_hooks or self._back_hooks) and hooks_run(self)
         for hook in tuple(self._pre_hooks.values()) if hooked else ():
             hook(self, args)
@@ -254,7 +254,7 @@ class Block(Checked):
         return out if watched is None else watched.leave(out)
 
     def _watched(self) -> Any:
-        """The passage of one call's gradients by the backward hooks."""
+        """Return the passage of one call's gradients by the backward hooks."""
         from gluonx.block.hooks import Watched  # few programs have such hooks
 
         hooks = self._back_hooks.values()
@@ -499,11 +499,11 @@ class Block(Checked):
             yield from child._walk(f"{prefix}{name}.")
 
     def _unique_params(self) -> list[Parameter]:
-        """The parameters that have arrays, or will: fused ones only where they are fused."""
+        """Return the parameters that have arrays, or will: fused ones only where they are fused."""
         return list(dict.fromkeys(self._array_params().values()))
 
     def _array_params(self) -> dict[str, Parameter]:
-        """The same by name."""
+        """Return the same by name."""
         return planned_apart(self.collect_params())
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
@@ -599,7 +599,7 @@ class Block(Checked):
             param.reset_device(device)
 
     def reset_ctx(self, ctx: Any) -> None:
-        """The older name of :meth:`reset_device`."""
+        """Do :meth:`reset_device`, by its older name."""
         self.reset_device(ctx)
 
     def _unfuse_for(self, device: Any) -> None:
@@ -693,7 +693,7 @@ class Block(Checked):
     # ---------------------------------------------------------------- fused parameters
 
     def _own_fusions(self) -> fusion.Fusions:
-        """The block's part in fusion, made when it is first needed."""
+        """Return the block's part in fusion, made when it is first needed."""
         if self._fusions is None:
             self.__dict__["_fusions"] = fusion.Fusions(self)
         return self._fusions  # type: ignore[return-value]
@@ -891,11 +891,11 @@ class Block(Checked):
         checkpoint.load_parameters(self, filename, options)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
-        """The older name of :meth:`save_parameters`."""
+        """Do :meth:`save_parameters`, by its older name."""
         self.save_parameters(filename)
 
     def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
-        """The older name of :meth:`load_parameters`."""
+        """Do :meth:`load_parameters`, by its older name."""
         self.load_parameters(filename, ctx, **kwargs)
 
     def load_dict(

@@ -60,11 +60,11 @@ class Captured:
         self.key, self.build = self.look(fn, 0)
 
     def function(self, arrays: Sequence[Any]) -> Any:
-        """The function with these arrays in the place of those that were found."""
+        """Return the function with these arrays in the place of those that were found."""
         return self.build(arrays, {})
 
     def look(self, value: Any, depth: int) -> tuple[Any, Build]:
-        """The key of a value, and how it is built again."""
+        """Return the key of a value, and how it is built again."""
         kind: Any = type(value)
         if kind in _PLAIN:
             return (kind, value), lambda *_: value
@@ -95,7 +95,7 @@ class Captured:
         return (id(value), *self._plain_attributes(value)), lambda *_: value
 
     def _plain_attributes(self, value: Any) -> list[Any]:
-        """The numbers among the attributes of an object that is known by its identity, such as settings."""
+        """Return the numbers among the attributes of an object that is known by its identity, such as settings."""
         if isinstance(value, (*_SKIPPED, FunctionType)) or _is_library(type(value)):
             return []
         attributes = getattr(value, "__dict__", None) or {}
@@ -140,7 +140,7 @@ class Captured:
         return ("method", key, own), lambda *found: MethodType(build(*found), begin(*found))
 
     def _object(self, value: Any, depth: int) -> tuple[Any, Build]:
-        """An object by its identity and its attributes; what is built is a shallow copy."""
+        """Return an object by its identity and its attributes; what is built is a shallow copy."""
         self.held.append(value)
         attributes = getattr(value, "__dict__", None)
         if not attributes or isinstance(value, _SKIPPED) or _is_library(type(value)):
@@ -202,7 +202,7 @@ def _contents(cell: CellType) -> Any:
 
 @functools.cache
 def _names(code: CodeType) -> tuple[str, ...]:
-    """The names that some code, and what is defined in it, may look up among the globals."""
+    """Return the names that some code, and what is defined in it, may look up among the globals."""
     names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

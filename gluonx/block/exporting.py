@@ -137,7 +137,7 @@ def _reached(block: HybridBlock, specs: Sequence[Any]) -> bool:
 
 
 def _of_some_size(spec: InputSpec) -> jax.ShapeDtypeStruct:
-    """A size for each symbolic dimension."""
+    """Return a size for each symbolic dimension."""
     return jax.ShapeDtypeStruct(tuple([n if isinstance(n, int) else 2 for n in spec.shape]), spec.dtype)
 
 
@@ -166,7 +166,7 @@ def _all_specs(name: str, value: Any, dynamic_batch: bool) -> Any:
 
 
 def _last(spec: InputSpec) -> InputSpec:
-    """An image's description with the channels last."""
+    """Return an image's description with the channels last."""
     if len(spec.shape) != 4:
         return spec
     batch, channel, *space = spec.shape

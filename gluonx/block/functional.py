@@ -94,7 +94,7 @@ def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:
 
 
 def _entering(value: Any) -> Any:
-    """An input of a pure function: numbers are arrays without dimensions."""
+    """Return an input of a pure function: numbers are arrays without dimensions."""
     return to_jax(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
 
 
@@ -151,7 +151,7 @@ class Functional:
     def apply(
         self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
     ) -> tuple[Any, Any]:
-        """The forward pass, pure and traceable.
+        """Return the forward pass, pure and traceable.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ jax.tree_util.register_pytree_with_keys(
 
 
 def _started(key: Any) -> Any:
-    """The key of a trace, or what makes it, or None."""
+    """Return the key of a trace, or what makes it, or None."""
     if callable(key):
         return lambda: (_words(key()), np.int32(0))
     return None if key is None else (_words(key), np.int32(0))
@@ -221,7 +221,7 @@ def _words(key: Any) -> Any:
 
 
 def functional(net: Block) -> Functional:
-    """The pure view of `net`.
+    """Return the pure view of `net`.
 
     Examples
     --------
@@ -351,5 +351,5 @@ class _JaxOp:
 
 
 def _kinds(leaves: Any) -> tuple[Any, ...]:
-    """The shapes of the inputs; a number is an array without dimensions."""
+    """Return the shapes of the inputs; a number is an array without dimensions."""
     return tuple([tuple(getattr(x, "shape", ())) for x in leaves])

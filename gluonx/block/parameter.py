@@ -278,7 +278,7 @@ class Parameter:
         self._fill(value, chosen)
 
     def _checked_devices(self, device: Any) -> list[Device]:
-        """The devices that a user gave; raises, before anything has changed, if this machine has no such device."""
+        """Get the devices that a user gave; raises, before anything has changed, if this machine has no such device."""
         places = device_list(device, self._path)
         for place in places:
             place.jax_device  # noqa: B018 - raises
@@ -306,7 +306,7 @@ class Parameter:
         self._replicas[places[0]] = self._make_handle()
 
     def _every(self) -> list[Any]:
-        """The handles of all devices."""
+        """Return the handles of all devices."""
         return [self._handle] if self._replicas is None else list(self._replicas.values())
 
     def _places(self) -> list[Any]:
@@ -314,7 +314,7 @@ class Parameter:
         return [self._place(d) for d in ([self._device] if self._replicas is None else self._replicas)]
 
     def _reduced(self) -> np.ndarray:
-        """The value on the host, for files: the mean of replicas that differ, as running statistics do."""
+        """Return the value on the host, for files: the mean of replicas that differ, as running statistics do."""
         value = self._require_ready().asnumpy()
         rest = [h.asnumpy() for h in self._every()[1:]]
         if all(np.array_equal(value, other) for other in rest):
@@ -329,7 +329,7 @@ class Parameter:
             )
 
     def _initial_value(self, init: Any) -> np.ndarray:
-        """The host array that `init` makes. Mixed initializers choose by the structured name."""
+        """Return the host array that `init` makes. Mixed initializers choose by the structured name."""
         assert self._shape is not None, "only a known shape can be filled"
         # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
         desc = initializer.InitDesc(self._structured_name, {"__init__": init})
@@ -457,7 +457,7 @@ class Parameter:
             self._fill(value, init)
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
-        """Called by the engine when an operator meets the placeholder and knows what shape it should have."""
+        """Take the shape that an operator says; the engine calls it when one meets the placeholder."""
         self._learn_shape(as_shape(shape), f"what its operator{where.in_block()} needs:")
         self._finish()
 
@@ -486,7 +486,7 @@ class Parameter:
         return mine
 
     def _staged(self, value: np.ndarray, dtype: np.dtype, places: list[Device]) -> Any:
-        """A handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
+        """Return a handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
         fresh = ndarray._unknown(self)
         fresh._assign_host(value.astype(dtype, copy=False), self._place(places[0], value.shape))
         return fresh
@@ -510,7 +510,7 @@ class Parameter:
     # ---------------------------------------------------------------- values and gradients
 
     def data(self, device: Any = None, ctx: Any = None) -> Any:
-        """The array: the same handle for the whole life of the parameter.
+        """Return the array: the same handle for the whole life of the parameter.
 
         Parameters
         ----------
@@ -546,7 +546,7 @@ class Parameter:
         return handle
 
     def _replica(self, device: Any) -> Any:
-        """The handle for a device, the current one if None; in a trace, which runs on any of them, the first."""
+        """Return the handle for a device, the current one if None; in a trace, which runs on any of them, the first."""
         assert self._replicas is not None, "asked of parameters on several devices"
         if current_state().trace is not None:
             return self._handle
@@ -560,7 +560,7 @@ class Parameter:
         return found
 
     def _stand_in(self) -> Any:
-        """An array for a parameter that nobody has initialized, where shapes alone are looked for."""
+        """Return an array for a parameter that nobody has initialized, where shapes alone are looked for."""
         if is_complete(self.shape):
             return new_handle(jax.numpy.zeros(self.shape, self.dtype))
         return ndarray._unknown(self)
@@ -581,7 +581,7 @@ class Parameter:
         return self._handle
 
     def list_data(self) -> list[Any]:
-        """The array, in a list: one for each device."""
+        """Return the array, in a list: one for each device."""
         self._require_ready()
         return self._every()
 
@@ -644,7 +644,7 @@ class Parameter:
             set_state(before)
 
     def _brought(self, data: Any) -> Any:
-        """`data` on this parameter's device, or laid out as it is."""
+        """Return `data` on this parameter's device, or laid out as it is."""
         if self._layout is not None:
             return placed(data if isinstance(data, ndarray) else new_handle(data), self._place(self._device))
         if isinstance(data, ndarray) and data.aval is not None and self._handle.aval is not None:
@@ -656,7 +656,7 @@ class Parameter:
 
     @door
     def grad(self, device: Any = None, ctx: Any = None) -> Any:
-        """The gradient of the last backward pass, zeros before the first.
+        """Return the gradient of the last backward pass, zeros before the first.
 
         Returns
         -------
@@ -697,7 +697,7 @@ class Parameter:
         return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
 
     def list_grad(self) -> list[Any]:
-        """The gradient, in a list: one for each device."""
+        """Return the gradient, in a list: one for each device."""
         return [self.grad()] if self._replicas is None else [self.grad(device) for device in self._replicas]
 
     def zero_grad(self) -> None:
@@ -709,7 +709,7 @@ class Parameter:
     # ---------------------------------------------------------------- device and dtype
 
     def list_device(self) -> list[Device]:
-        """The devices, mostly one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
+        """Return the devices, mostly one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
         if self._handle is None or self._device is None:
             raise self._uninitialized_error()
         return [Device(self._device)] if self._replicas is None else [Device(d) for d in self._replicas]
@@ -743,7 +743,7 @@ class Parameter:
             self._fill(value)
 
     def reset_ctx(self, ctx: Any) -> None:
-        """The older name of :meth:`reset_device`."""
+        """Do :meth:`reset_device`, by its older name."""
         self.reset_device(ctx)
 
     def cast(self, dtype: Any) -> None:
@@ -803,7 +803,7 @@ class Parameter:
     # ---------------------------------------------------------------- copying
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state with the array on the host; the gradient is left out."""
+        """Return the state with the array on the host; the gradient is left out."""
         state = {**self.__dict__, "_home": None}
         state.pop("_plan", None)
         state.pop("_layout", None)  # devices are this process's

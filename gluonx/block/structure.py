@@ -93,7 +93,7 @@ def is_complete(shape: Shape | None) -> bool:
 
 
 def device_list(device: Any, path: str) -> list[Device]:
-    """The devices meant by what a user gave: one, a list of them, or None for the current one; each once."""
+    """Return the devices meant by what a user gave: one, a list of them, or None for the current one; each once."""
     if not isinstance(device, (list, tuple)):
         return [one_device(device, path)]
     if not device:
@@ -102,7 +102,7 @@ def device_list(device: Any, path: str) -> list[Device]:
 
 
 def one_device(device: Any, path: str) -> Device:
-    """The device meant by what a user gave: a device, a list that names one, or None for the current one."""
+    """Return the device meant by what a user gave: a device, a list that names one, or None for the current one."""
     if device is None:
         return current_device()
     if isinstance(device, (list, tuple)):

@@ -72,7 +72,7 @@ def show(table: Summary) -> bool:
 
 
 def summarize(block: Block, *inputs: Any) -> Summary:
-    """A table of the layers of `block`, in the order in which they finish on these inputs.
+    """Return a table of the layers of `block`, in the order in which they finish on these inputs.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def summarize(block: Block, *inputs: Any) -> Summary:
 
 
 def _flops(op: Any, args: Any, outputs: Any) -> float:
-    """The floating-point operations of one call."""
+    """Return the floating-point operations of one call."""
     made = sum(math.prod(out.shape) for out in outputs)
     if op.name in ("convolution", "deconvolution", "fully_connected"):
         weight = math.prod(args[1].shape)
@@ -184,7 +184,7 @@ def _bytes(params: list[Parameter]) -> str:
 
 
 def _short(flops: float) -> str:
-    """A number of operations in five characters and a unit."""
+    """Return a number of operations in five characters and a unit."""
     for unit in ("", " k", " M", " G"):
         if flops < 1000:
             return f"{flops:.0f}" if not unit else f"{flops:.1f}{unit}"

@@ -277,7 +277,7 @@ class _Watch:
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 
     def value(self, handle: Any) -> Any:
-        """The value for raw JAX code, of which `calls` is told that it takes the handle, and no more."""
+        """Return the value for raw JAX code, of which `calls` is told that it takes the handle, and no more."""
         if self.calls is not None:
             self.outside(self.calls, None, (handle,), ())
         return self.outside(handle._raw)
@@ -338,7 +338,7 @@ def warn_of_loose_items(blocks: Iterable[Any]) -> None:
 
 
 def _items(container: Any) -> Iterator[Any]:
-    """The blocks and parameters in a container, at any depth."""
+    """Yield the blocks and parameters in a container, at any depth."""
     stack, seen = [container], set()
     while stack:
         found = stack.pop()
@@ -351,6 +351,6 @@ def _items(container: Any) -> Iterator[Any]:
 
 
 def listed(names: list[str], limit: int = 5) -> str:
-    """The names in quotes, and how many more there are beyond `limit`."""
+    """Return the names in quotes, and how many more there are beyond `limit`."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(f"'{name}'" for name in names[:limit]) + more

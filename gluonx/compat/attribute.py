@@ -37,7 +37,7 @@ class AttrScope:
         self._tokens: list[Any] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """The scope's attributes with those of `attr` over them."""
+        """Return the scope's attributes with those of `attr` over them."""
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
@@ -55,5 +55,5 @@ _current: contextvars.ContextVar[AttrScope] = contextvars.ContextVar("gluonx_att
 
 
 def current() -> AttrScope:
-    """The scope in force."""
+    """Return the scope in force."""
     return _current.get()

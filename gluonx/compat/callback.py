@@ -73,7 +73,7 @@ def save_checkpoint(
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
-    """A callback of an epoch ``(iter_no, symbol, arg, aux)`` that calls `save_checkpoint` every `period` epochs."""
+    """Get a callback of an epoch ``(iter_no, symbol, arg, aux)`` that calls `save_checkpoint` every `period` epochs."""
     period = max(1, int(period))
 
     def checkpoint(iter_no: int, sym: Any, arg: Any, aux: Any) -> None:
@@ -88,7 +88,7 @@ def _said(metric: Any) -> list[tuple[str, Any]]:
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
-    """A callback of a batch that logs the metric every `period` batches, and resets it with `auto_reset`."""
+    """Return a callback of a batch that logs the metric every `period` batches, and resets it with `auto_reset`."""
 
     def log(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:

@@ -55,11 +55,11 @@ class DataLoaderIter(DataIter):
         return self._current is not None
 
     def getdata(self) -> list[Any]:
-        """The data of the present batch."""
+        """Get the data of the present batch."""
         return [self._filled(self._current[0])]
 
     def getlabel(self) -> list[Any]:
-        """The labels of the present batch."""
+        """Get the labels of the present batch."""
         return [self._filled(self._current[1])]
 
     def getpad(self) -> int:

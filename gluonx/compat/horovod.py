@@ -39,11 +39,11 @@ __all__ = [
 
 
 def init(*_: Any, **__: Any) -> None:
-    """Does nothing: call ``jax.distributed.initialize()`` as the first thing of a program of several processes."""
+    """Do nothing: call ``jax.distributed.initialize()`` as the first thing of a program of several processes."""
 
 
 def shutdown() -> None:
-    """Does nothing: processes part when they end."""
+    """Do nothing: processes part when they end."""
 
 
 def is_initialized() -> bool:
@@ -168,7 +168,7 @@ class DistributedTrainer(Trainer):
 
 
 def byteps_declare_tensor(name: str) -> None:
-    """Does nothing: arrays need no announcement."""
+    """Do nothing: arrays need no announcement."""
 
 
 def byteps_push_pull(

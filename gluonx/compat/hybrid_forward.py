@@ -175,7 +175,7 @@ class _Scope:
             self.outer.trace.store(block, name)
 
     def random_inputs(self, count: int) -> Any:
-        """The key and index of the next random operations."""
+        """Return the key and index of the next random operations."""
         return self.outside(lambda: random_inputs(current_state(), count))
 
     def rebind(self, handle: Any, new: Any) -> bool:
@@ -183,5 +183,5 @@ class _Scope:
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 
     def value(self, handle: Any) -> Any:
-        """The value for raw JAX code."""
+        """Return the value for raw JAX code."""
         return self.outside(handle._raw)

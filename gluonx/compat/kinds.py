@@ -46,7 +46,7 @@ def set_array_semantics(numpy: bool) -> bool:
 
 @contextlib.contextmanager
 def array_semantics(numpy: bool) -> Iterator[None]:
-    """A scope with :func:`set_array_semantics`."""
+    """Open a scope with :func:`set_array_semantics`."""
     before = set_array_semantics(numpy)
     try:
         yield
@@ -55,7 +55,7 @@ def array_semantics(numpy: bool) -> Iterator[None]:
 
 
 def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of ``mx.np``, for a program whose arrays are NDArrays: it takes and gives np arrays."""
+    """Wrap `function` of ``mx.np`` for a program whose arrays are NDArrays: it takes and gives np arrays."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -78,7 +78,7 @@ def kept_np(value: Any) -> Any:
 
 
 def held_np(value: Any) -> Any:
-    """The same for what somebody may hold: writes and gradients are those of both.
+    """Return the same for what somebody may hold: writes and gradients are those of both.
 
     Lists and dicts stay the objects that they are.
     """
@@ -115,7 +115,7 @@ class _Numpy(ndarray):
         return self
 
     def as_nd_ndarray(self) -> Any:
-        """The same array as an NDArray."""
+        """Return the same array as an NDArray."""
         return shared_nd(self)
 
     @property
@@ -264,12 +264,12 @@ def _share(array: Any, cls: Any) -> Any:
 
 
 def shared_np(array: Any) -> Any:
-    """An array as a np array; the very array, so that writes and gradients are those of both."""
+    """Return an array as a np array; the very array, so that writes and gradients are those of both."""
     return _share(array, _SharedNumpy) if NDArray in type(array).__mro__ else array
 
 
 def shared_nd(array: Any) -> Any:
-    """An array as an NDArray; the very array, so that writes and gradients are those of both."""
+    """Return an array as an NDArray; the very array, so that writes and gradients are those of both."""
     return array if NDArray in type(array).__mro__ else _share(array, _SharedND)
 
 

@@ -97,7 +97,7 @@ class KVStoreBase:
 
 
 def _together(values: Any) -> Any:
-    """The sum of arrays, on the device of the first."""
+    """Return the sum of arrays, on the device of the first."""
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     return functools.reduce(operator.add, [v.to_device(values[0].device) for v in values[1:]], values[0].copy())
 

@@ -13,7 +13,7 @@ __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 
 
 def load_params(prefix: str, epoch: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the moving statistics in ``PREFIX-EPOCH.params``, each by name.
+    """Return the parameters and the moving statistics in ``PREFIX-EPOCH.params``, each by name.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """The symbol in ``PREFIX-symbol.json``, and what `load_params` gives.
+    """Return the symbol in ``PREFIX-symbol.json``, and what `load_params` gives.
 
     Examples
     --------

@@ -14,7 +14,7 @@ __all__ = ["Monitor"]
 
 
 def _size(x: Any) -> Any:
-    """The norm over the root of the number of elements."""
+    """Return the norm over the root of the number of elements."""
     return (x.astype("float32") ** 2).sum() ** 0.5 / math.sqrt(x.size)
 
 

@@ -27,7 +27,7 @@ class NameManager:
         self._tokens: list[Any] = []
 
     def get(self, name: str | None, hint: str) -> str:
-        """The name to use: `name` where there is one, else `hint` with a count.
+        """Return the name to use: `name` where there is one, else `hint` with a count.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Prefix(NameManager):
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
-        """The name with the prefix; see :meth:`NameManager.get`."""
+        """Return the name with the prefix; see :meth:`NameManager.get`."""
         return self._prefix + super().get(name, hint)
 
 
@@ -78,5 +78,5 @@ _current: contextvars.ContextVar[NameManager] = contextvars.ContextVar("gluonx_n
 
 
 def current() -> NameManager:
-    """The manager in force."""
+    """Return the manager in force."""
     return _current.get()

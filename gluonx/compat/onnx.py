@@ -20,7 +20,7 @@ __all__ = ["export_model", "get_operator_support"]
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """The core operators that can be written in ONNX, by gluonx's names (see docs/core_ops.md).
+    """Return the core operators that can be written in ONNX, by gluonx's names (see docs/core_ops.md).
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def export_model(
 
 
 def _bound(sym: Any, params: Any) -> tuple[SymbolBlock, list[str]]:
-    """A symbol with its parameters as a block, and the names of its inputs."""
+    """Return a symbol with its parameters as a block, and the names of its inputs."""
     graph = sym if isinstance(sym, symbol.Symbol) else symbol.load(sym)
     arrays = _arrays(params)
     labels = free_labels(graph, [], arrays)

@@ -81,15 +81,15 @@ class CustomOpProp:
         self.need_top_grad_ = need_top_grad
 
     def list_arguments(self) -> list[str]:
-        """The names of the inputs."""
+        """Return the names of the inputs."""
         return ["data"]
 
     def list_outputs(self) -> list[str]:
-        """The names of the outputs."""
+        """Return the names of the outputs."""
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """The names of the states, which come after the inputs."""
+        """Return the names of the states, which come after the inputs."""
         return []
 
     def infer_shape(self, in_shape: list[Any]) -> Any:
@@ -122,12 +122,12 @@ class CustomOpProp:
         return CustomOp()
 
     def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
-        """Accepted for ported code: backward always sees everything."""
+        """Do nothing, for ported code: backward always sees everything."""
         return [*out_grad, *in_data, *out_data]
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
-    """A decorator that makes a `CustomOpProp` known as ``op_type=reg_name``."""
+    """Return a decorator that makes a `CustomOpProp` known as ``op_type=reg_name``."""
 
     def decorate(prop: type[CustomOpProp]) -> type[CustomOpProp]:
         _REGISTRY[reg_name] = prop
@@ -145,7 +145,7 @@ class OperatorArguments(NamedTuple):
 
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
-    """The arguments of a legacy operator, arrays first.
+    """Return the arguments of a legacy operator, arrays first.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def get_all_registered_operators_grouped() -> dict[str, list[str]]:
 
 
 def get_all_registered_operators() -> list[str]:
-    """The names of all legacy operators, those that users registered included."""
+    """Return the names of all legacy operators, those that users registered included."""
     from gluonx.compat.operators.table import TABLE
 
     return sorted({*TABLE, *_REGISTRY})
@@ -216,7 +216,7 @@ def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.n
 
 
 def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
-    """The operator as a JAX function: `count` inputs, then states, to the outputs and the states afterwards."""
+    """Return the operator as a JAX function: `count` inputs, then states, to the outputs and the states afterwards."""
 
     def forward(arrays: list[Any]) -> list[Any]:
         inputs, aux = arrays[:count], arrays[count:]

@@ -59,7 +59,7 @@ class ParameterDict(dict[str, Parameter]):
     # ---------------------------------------------------------------- finding and making
 
     def get(self, name: str, default: Any = None, **kwargs: Any) -> Any:
-        """The parameter ``prefix + name``, made with `kwargs` (as of `Parameter`) if there is none.
+        """Return the parameter ``prefix + name``, made with `kwargs` (as of `Parameter`) if there is none.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class ParameterDict(dict[str, Parameter]):
         return found
 
     def get_constant(self, name: str, value: Any = None) -> Any:
-        """The constant ``prefix + name``, made of `value` if there is none.
+        """Return the constant ``prefix + name``, made of `value` if there is none.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class ParameterDict(dict[str, Parameter]):
         return found
 
     def find(self, full: str) -> Any:
-        """The parameter of this full name, also among the shared ones; None if there is none."""
+        """Return the parameter of this full name, also among the shared ones; None if there is none."""
         if full in self:
             return self[full]
         shared = self._shared.find(full) if self._shared is not None else None
@@ -151,7 +151,7 @@ class ParameterDict(dict[str, Parameter]):
     reset_device = reset_ctx
 
     def list_ctx(self) -> list[Any]:
-        """The devices of all."""
+        """Return the devices of all."""
         return list(dict.fromkeys([device for param in self.values() for device in param.list_device()]))
 
     def setattr(self, name: str, value: Any) -> None:

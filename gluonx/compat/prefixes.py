@@ -174,7 +174,7 @@ def is_named(block: Any) -> bool:
 
 
 def adopt(block: Any, param: Parameter, name: str) -> Parameter:
-    """The parameter that an attribute of `block` is to hold: `param` under its full name, or the shared one."""
+    """Return the parameter that an attribute of `block` is to hold: `param` under its full name, or the shared one."""
     scope: Scope | None = block.__dict__.get("_scope")
     if scope is None or any(param is own for own in scope.params.values()):
         return param
@@ -234,7 +234,10 @@ class Undecided(ParameterDict):
         return self._named()[name]
 
     def get(self, name: str, default: Any = None, **kwargs: Any) -> Any:
-        """The parameter of this name, or `default`; with options, or without `default` in ``__init__``, a new one."""
+        """Get the parameter of this name, or `default`.
+
+        With options, or without `default` in ``__init__``, a new one.
+        """
         if name in self and not kwargs:
             return self[name]
         if kwargs or (default is None and not self):
@@ -244,11 +247,11 @@ class Undecided(ParameterDict):
         return default
 
     def get_constant(self, name: str, value: Any = None) -> Any:
-        """The constant of this name, made of `value` if there is none."""
+        """Return the constant of this name, made of `value` if there is none."""
         return self._named().get_constant(name, value)
 
     def find(self, full: str) -> Any:
-        """The parameter of this full name."""
+        """Return the parameter of this full name."""
         return self[full] if full in self else self._named().find(full)
 
     def update(self, other: Any = (), **kwargs: Any) -> None:
@@ -284,7 +287,7 @@ def undecided(block: Any, params: Mapping[str, Parameter], own: bool = False, se
 
 
 def structured_names(block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
-    """The arrays of a file that MXNet 1 wrote under full names, with or without the block's prefix, by structured name.
+    """Give the arrays of a file of MXNet 1, full names with or without the block's prefix, by structured name.
 
     Arrays under other names, and those for a block without a prefix, come back as they are.
     """

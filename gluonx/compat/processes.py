@@ -26,7 +26,7 @@ def size() -> int:
 
 
 def _stacked(array: Any) -> np.ndarray:
-    """The arrays of all processes along a new first axis, on the host."""
+    """Return the arrays of all processes along a new first axis, on the host."""
     host = array.asnumpy()
     if size() == 1:
         return host[None]
@@ -36,7 +36,7 @@ def _stacked(array: Any) -> np.ndarray:
 
 
 def _like(host: np.ndarray, array: Any) -> Any:
-    """A new array of the kind and on the device of `array`."""
+    """Return a new array of the kind and on the device of `array`."""
     new = array.copy() if host.shape == array.shape else None
     if new is None:
         from gluonx.np.creation import array as np_array

@@ -354,7 +354,7 @@ def _nesting(inputs: list[Node]) -> Any:
 
 
 def _flattened(args: Any, nesting: Any, name: str) -> list[Any]:
-    """The arrays in `args`, which must be nested as the exported net took them."""
+    """Return the arrays in `args`, which must be nested as the exported net took them."""
     flat: list[Any] = []
 
     def visit(value: Any, shape: Any) -> bool:
@@ -375,7 +375,7 @@ def _flattened(args: Any, nesting: Any, name: str) -> list[Any]:
 
 
 def _regrouped(nesting: Any, values: list[Any]) -> Any:
-    """The values in place of their numbers."""
+    """Return the values in place of their numbers."""
     if isinstance(nesting, dict):
         return {key: _regrouped(item, values) for key, item in nesting.items()}
     if isinstance(nesting, list):
@@ -399,7 +399,7 @@ def free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) 
 
 
 def _parameter(node: Node, is_aux: bool, params: Mapping[str, Any]) -> Parameter:
-    """The given parameter of this name, or one as the variable describes it."""
+    """Return the given parameter of this name, or one as the variable describes it."""
     given = params.get(node.name)
     if isinstance(given, Parameter):
         return given

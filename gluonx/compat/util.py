@@ -110,7 +110,7 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def getenv(name: str) -> str | None:
-    """An environment variable; None if it is not set."""
+    """Return an environment variable; None if it is not set."""
     return os.environ.get(name)
 
 
@@ -120,7 +120,7 @@ def set_flush_denorms(value: bool) -> bool:
 
 
 def dtype_from_number(number: Any) -> type:
-    """The dtype that MXNet gives a number: int64 for whole ones, float32 (or the chosen default) for others.
+    """Return the dtype that MXNet gives a number: int64 for whole ones, float32 (or the chosen default) for others.
 
     Raises
     ------
@@ -180,7 +180,7 @@ wrap_np_unary_func = wrap_np_binary_func = _with_checks
 
 
 def _with_names(names: Mapping[str, str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A wrapper that takes keywords by their older names."""
+    """Return a wrapper that takes keywords by their older names."""
 
     def wrap(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)

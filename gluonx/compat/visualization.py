@@ -21,7 +21,7 @@ _COLOURS = {
 
 
 def _graph(symbol: Any) -> tuple[list[dict[str, Any]], set[int]]:
-    """The nodes of a symbol as in its JSON, and the numbers of the last ones."""
+    """Return the nodes of a symbol as in its JSON, and the numbers of the last ones."""
     if not hasattr(symbol, "tojson"):
         raise TypeError(f"a Symbol was expected, got {type(symbol).__name__}; a block has summary()")
     graph = json.loads(symbol.tojson())
@@ -29,7 +29,7 @@ def _graph(symbol: Any) -> tuple[list[dict[str, Any]], set[int]]:
 
 
 def _shapes(symbol: Any, shape: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The shapes of all outputs within a symbol, and of its arguments, by name; empty if none are given.
+    """Return the shapes of all outputs within a symbol, and of its arguments, by name; empty if none are given.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def _shapes(symbol: Any, shape: Mapping[str, Any] | None) -> tuple[dict[str, Any
 
 
 def _output(node: Mapping[str, Any]) -> str:
-    """The name of a node's first output, as ``list_outputs`` has it."""
+    """Return the name of a node's first output, as ``list_outputs`` has it."""
     if node["op"] == "null":
         return node["name"]
     attrs = node.get("attrs", {})
@@ -134,7 +134,7 @@ def _is_input(name: str) -> bool:
 
 
 def _label(node: Mapping[str, Any]) -> str:
-    """The text in a node: the operator and its main settings, or the name."""
+    """Return the text in a node: the operator and its main settings, or the name."""
     op, attrs = node["op"], node.get("attrs", {})
     if op in ("Convolution", "Deconvolution"):
         return f"{op}\n{_sizes(attrs, '1')}, {attrs['num_filter']}"

@@ -86,7 +86,7 @@ class _Pillow:
         return pixels if rgb else _reversed(pixels)
 
     def _pixels(self, image: Any, flag: int, gray: tuple[tuple[int, ...], int]) -> np.ndarray:
-        """The pixels as OpenCV has them for `flag`: which files are gray or have alpha; of 16 bits the upper 8."""
+        """Give the pixels as OpenCV has them for `flag`: which files are gray or have alpha; of 16 bits the upper 8."""
         if image.mode.startswith("I"):
             wide = np.asarray(image).astype(np.uint16)
             wide = wide if flag < 0 else (wide >> 8).astype(np.uint8)

@@ -55,7 +55,7 @@ class OnHost:
 
 
 def as_host(data: Any) -> Any:
-    """A gluonx ndarray, or an array that shall become one, as a NumPy array; anything else as it is."""
+    """Return a gluonx ndarray, or an array that shall become one, as a NumPy array; anything else as it is."""
     if type(data) is OnHost:
         return data.array
     return data.asnumpy() if isinstance(data, ndarray) else data
@@ -101,7 +101,7 @@ def unmarked(tree: Any) -> Any:
 
 
 def host_form(thing: Any, name: str, *public: str) -> Any:
-    """The method `name` of `thing`, unless a class in front of the one that has it defines a method in `public`."""
+    """Get the method `name` of `thing`, unless a class in front of the one that has it defines a method in `public`."""
     for klass in type(thing).__mro__:
         if name in vars(klass):
             return getattr(thing, name)
@@ -111,7 +111,7 @@ def host_form(thing: Any, name: str, *public: str) -> Any:
 
 
 def host_item(dataset: Any, index: Any) -> Any:
-    """The sample of `dataset` at `index`; what are ndarrays in it are marked NumPy arrays where the dataset can."""
+    """Get the sample of `dataset` at `index`; what are ndarrays in it are marked NumPy arrays where the dataset can."""
     take = host_form(dataset, "_host_item", "__getitem__")
     return dataset[index] if take is None else take(index)
 
@@ -155,12 +155,12 @@ def _marked(tree: Any) -> Any:
 
 
 def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:
-    """A batchify function on the samples: by its ``host_batch`` where it has one."""
+    """Return a batchify function on the samples: by its ``host_batch`` where it has one."""
     return getattr(fn, "host_batch", fn)(data)
 
 
 def shapes_of(tree: Any) -> list[tuple[Any, str]]:
-    """The shapes and dtypes of the marked arrays in `tree`."""
+    """Return the shapes and dtypes of the marked arrays in `tree`."""
     found: list[tuple[Any, str]] = []
     _map(tree, lambda leaf: found.append((leaf.array.shape, str(leaf.array.dtype))) if type(leaf) is OnHost else None)
     return found
@@ -182,7 +182,7 @@ def gather(column: Any, indices: Sequence[int]) -> Any:
 
 
 def gatherer(dataset: Any) -> Callable[[Sequence[int]], Any] | None:
-    """The function that takes a whole batch out of `dataset` at once, or None when it has none.
+    """Return the function that takes a whole batch out of `dataset` at once, or None when it has none.
 
     The function itself may still return None: read the samples one by one then.
     """

@@ -103,7 +103,7 @@ def release(user: int) -> None:
 
 
 def nursery_main(fd: int) -> None:
-    """The nursery process: forks a keeper for each message until the user's end closes."""
+    """Run the nursery process: fork a keeper for each message until the user's end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the keepers
     control = socket.socket(fileno=fd)
@@ -142,7 +142,7 @@ def _end_with(fn: Callable[..., None], *args: object) -> None:
 
 
 def _keep(fds: list[int]) -> None:
-    """The keeper process: forks the workers, reports deaths, and ends the living when its socket closes."""
+    """Run the keeper process: fork the workers, report deaths, end the living when the socket closes."""
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -133,7 +133,7 @@ def _close(
 
 
 def thread_pool(dataset: Any, batchify_fn: Any, count: int) -> WorkerPool:
-    """A pool of `count` threads that read `dataset` themselves."""
+    """Return a pool of `count` threads that read `dataset` themselves."""
 
     def make(task: Task) -> Any:
         return fetch_seeded(dataset, batchify_fn, task)
@@ -142,7 +142,7 @@ def thread_pool(dataset: Any, batchify_fn: Any, count: int) -> WorkerPool:
 
 
 def process_pool(parcel: Parcel, count: int) -> WorkerPool:
-    """A pool of `count` processes that have been sent the dataset and the batchify function in `parcel`.
+    """Return a pool of `count` processes that have been sent the dataset and the batchify function in `parcel`.
 
     Raises
     ------

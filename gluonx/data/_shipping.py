@@ -32,7 +32,7 @@ class Parcel(NamedTuple):
 
 
 def pack(dataset: Any, batchify_fn: Any) -> Parcel:
-    """The parcel with these two.
+    """Return the parcel with these two.
 
     Raises
     ------

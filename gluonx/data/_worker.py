@@ -56,7 +56,7 @@ class Failure(NamedTuple):
 
 
 def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
-    """The batch of the samples at `indices`, on the host; an exception gets a note that says for which sample."""
+    """Give the batch of the samples at `indices`, on the host; an exception gets a note that says for which sample."""
     take = gatherer(dataset) if type(batchify_fn) is Stack else None
     try:
         batch = take and take(indices)
@@ -97,7 +97,7 @@ def _brief(indices: Sequence[Any], most: int = 8) -> str:
 
 
 def worker_main(sock: socket.socket) -> None:
-    """The worker process: answers tasks until the other end closes."""
+    """Run the worker process: answer tasks until the other end closes."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     send_batches()
     try:

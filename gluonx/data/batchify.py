@@ -27,7 +27,7 @@ class _Batchify:
         return device_batch(self.host_batch(data))
 
     def host_batch(self, data: Sequence[Any]) -> Any:
-        """The batch on the host, made of NumPy arrays marked for the device."""
+        """Make the batch on the host, of NumPy arrays marked for the device."""
         raise NotImplementedError(f"{type(self).__name__} must define host_batch")
 
     def __repr__(self) -> str:

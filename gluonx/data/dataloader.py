@@ -198,7 +198,7 @@ class DataLoader:
             self._batch_sampler.load_state_dict({"left": state.get("left", [])})
 
     def _tasks(self) -> tuple[Iterator[tuple[Task, Share | None]], _Place]:
-        """The batches of an epoch that begins now: of each, what this process reads."""
+        """Return the batches of an epoch that begins now: of each, what this process reads."""
         if self._resumed is None:
             place = _Place(get_state(), self.rolled_over())
             return _shared(self._batch_sampler, enumerate(self._batch_sampler), _epoch_seed()), place
@@ -372,7 +372,7 @@ def _epoch_seed() -> int:
 
 
 def default_batchify_fn(data: Any) -> Any:
-    """The batch that a DataLoader makes of a list of samples unless told otherwise: ``batchify.Stack()`` of them."""
+    """Make the batch that a DataLoader makes unless told otherwise: ``batchify.Stack()`` of the samples."""
     return Stack()(data)
 
 

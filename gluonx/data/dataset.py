@@ -47,7 +47,7 @@ class Dataset:
         return self
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
-        """The samples for which `fn` is true. Every sample is looked at now.
+        """Return the samples for which `fn` is true. Every sample is looked at now.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Dataset:
         return self.sample(SequentialSampler(size + (index < longer), start))
 
     def take(self, count: int | None) -> Dataset:
-        """The first `count` samples, or all when `count` is None or larger than the dataset.
+        """Return the first `count` samples, or all when `count` is None or larger than the dataset.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class Dataset:
         return self.sample(SequentialSampler(length if count is None else min(count, length)))
 
     def sample(self, sampler: Sampler) -> Dataset:
-        """The samples at the indices that `sampler` yields now, in its order.
+        """Return the samples at the indices that `sampler` yields now, in its order.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Dataset:
         return lazily if lazy else SimpleDataset([lazily[i] for i in range(len(lazily))])
 
     def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> Dataset:
-        """The first element of each sample through `fn`, for transforming data and not labels.
+        """Return the first element of each sample through `fn`, for transforming data and not labels.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class SimpleDataset(Dataset):
         return self._data[idx]
 
     def _gather(self, indices: Sequence[int]) -> Any:
-        """The host batch of these samples, or None when they have to be read one by one."""
+        """Return the host batch of these samples, or None when they have to be read one by one."""
         if type(self).__getitem__ is not SimpleDataset.__getitem__:
             return None
         return gather(self._data, indices)
@@ -203,7 +203,7 @@ class ArrayDataset(Dataset):
         return tuple(column[idx] for column in self._data)
 
     def _gather(self, indices: Sequence[int]) -> Any:
-        """The host batch of these samples, or None when they have to be read one by one."""
+        """Return the host batch of these samples, or None when they have to be read one by one."""
         if type(self).__getitem__ is not ArrayDataset.__getitem__:
             return None
         batches = {place: gather(c, indices) for place, c in enumerate(self._data) if isinstance(c, np.ndarray)}

@@ -158,7 +158,7 @@ class _Packing(NamedTuple):
     pack_label: bool
 
     def record(self, item: Item) -> bytes:
-        """The record of an image."""
+        """Return the record of an image."""
         label = item.labels if self.pack_label and len(item.labels) > 1 else item.labels[0]
         path = os.path.join(self.root, item.path)
         try:

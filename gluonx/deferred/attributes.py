@@ -42,7 +42,7 @@ class Attribute:
         self.rest: list[Any] | None = None  # leaves of what is written, None in place of arrays
 
     def take(self) -> list[Handle]:
-        """The arrays of the trace that are stored there in the end."""
+        """Return the arrays of the trace that are stored there in the end."""
         leaves, self.tree = leaves_of(self.block().__dict__.get(self.name))
         self.kinds = [type(leaf) if is_traced(leaf) else None for leaf in leaves]
         taken = list(filter(is_traced, leaves))
@@ -121,7 +121,7 @@ def is_traced(leaf: Any) -> bool:
 
 
 def leaves_of(value: Any) -> tuple[list[Any], Any]:
-    """The arrays in an attribute, and what else is in it."""
+    """Return the arrays in an attribute, and what else is in it."""
     if isinstance(value, (list, tuple, dict)):
         try:
             return jax.tree.flatten(value, is_leaf=is_handle)
@@ -136,7 +136,7 @@ def is_handle(value: Any) -> bool:
 
 
 def aval_or_unknown(handle: Handle) -> jax.ShapeDtypeStruct:
-    """The shape of a handle that is to be lifted, placeholders filled first."""
+    """Return the shape of a handle that is to be lifted, placeholders filled first."""
     if handle.aval is None:
         value = handle.value
         if isinstance(value, Placeholder):

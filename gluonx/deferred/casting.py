@@ -67,7 +67,7 @@ class Policy:
         _arm({*low, *single, *conditional})
 
     def adapted(self, op: Any) -> Any:
-        """The operator that runs in place of `op`; `op` itself where nothing is to be cast."""
+        """Return the operator that runs in place of `op`; `op` itself where nothing is to be cast."""
         found = self._adapted.get(op)
         if found is None:
             wanted = self.precision(op)
@@ -75,7 +75,7 @@ class Policy:
         return found
 
     def precision(self, op: Any) -> np.dtype | None:
-        """The dtype that `op` is to run in; None where it takes its inputs as they come."""
+        """Return the dtype that `op` is to run in; None where it takes its inputs as they come."""
         name = _plain(op.name)
         if name in self.low:
             return self.target
@@ -146,7 +146,7 @@ def _arm(names: set[str]) -> None:
 
 
 def policy_in_force() -> Policy | None:
-    """The policy that holds here."""
+    """Return the policy that holds here."""
     found = _scoped.get()
     return Switch.policy if found is _UNSET else found
 

@@ -128,7 +128,7 @@ _intern_lock = threading.Lock()
 
 
 def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> Aval:
-    """The one :class:`Aval` of this shape, dtype and placement."""
+    """Return the one :class:`Aval` of this shape, dtype and placement."""
     key = (shape, dtype, sharding)
     found = _avals.get(key)
     if found is None:
@@ -158,7 +158,7 @@ def _placement(sharding: Any) -> Any:
 
 
 def aval_of(value: Any) -> Aval:
-    """The interned aval of an array, packed array or tracer."""
+    """Return the interned aval of an array, packed array or tracer."""
     if type(value) is Packed:
         return value.aval
     if type(value) is HostArray:
@@ -193,7 +193,7 @@ _scalar_slots: dict[np.dtype, ScalarSlot] = {}
 
 
 def scalar_slot(dtype: np.dtype) -> ScalarSlot:
-    """The interned slot of a scalar that enters a program as `dtype`."""
+    """Return the interned slot of a scalar that enters a program as `dtype`."""
     found = _scalar_slots.get(dtype)
     if found is None:
         found = _scalar_slots.setdefault(dtype, ScalarSlot(dtype))
@@ -241,12 +241,12 @@ def set_handle_class(cls: type) -> None:
 
 
 def handle_class() -> type:
-    """The class of users' arrays."""
+    """Return the class of users' arrays."""
     return array_class
 
 
 def new_handle(value: Any, aval: Aval | None = None) -> Any:
-    """A fresh user-visible handle on `value`."""
+    """Return a fresh user-visible handle on `value`."""
     handle = _new(array_class)
     handle.value = value
     handle.aval = aval
@@ -290,7 +290,7 @@ class Placeholder:
     dtype: np.dtype
 
     def make(self, handle: Handle) -> jax.Array:
-        """The array to put into `handle`."""
+        """Make the array to put into `handle`."""
         raise NotImplementedError
 
 
@@ -310,7 +310,7 @@ class HostArray(Placeholder):
         self._placed: jax.Array | None = None
 
     def make(self, handle: Any = None) -> jax.Array:
-        """The same value as a ``jax.Array``, made once."""
+        """Return the same value as a ``jax.Array``, made once."""
         placed = self._placed
         if placed is None:
             with jax.ensure_compile_time_eval():
@@ -472,7 +472,7 @@ def state_with(
     bulk: int | None = None,
     naive: bool | None = None,
 ) -> State:
-    """The current state with some of its fields changed."""
+    """Return the current state with some of its fields changed."""
     now = current_state()
     key = (
         now.recording if recording is None else recording,
@@ -490,7 +490,7 @@ def state_with(
 
 
 def at_once() -> State:
-    """A state in which everything runs at once and nothing is recorded."""
+    """Return a state in which everything runs at once and nothing is recorded."""
     return State(False, False, None, 0, current_state().naive)
 
 

@@ -131,7 +131,10 @@ def _struct(x: Handle) -> jax.ShapeDtypeStruct:
 
 
 def _of_traces(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle], int, int]:
-    """The operator of jaxprs; arrays from outside that it takes first; how often it draws; its number of outputs."""
+    """Get the operator of jaxprs.
+
+    Arrays from outside that it takes first; how often it draws; its number of outputs.
+    """
     found: dict[str, Any] = {}
 
     def forward(*arrays: Handle) -> list[Any]:
@@ -192,7 +195,7 @@ def _trace(fn: Callable[..., Any], call: _Call, structs: list[Any]) -> Traced:
 
 
 def _of_callbacks(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle], int, int]:
-    """The operator of calls back to Python."""
+    """Return the operator of calls back to Python."""
     kinds = (Handle, jax.Array, np.ndarray)
 
     def begin(arrays: list[Any]) -> tuple[_Kept, list[Any]]:

@@ -143,7 +143,7 @@ class Joint(DerivedOp):
         self.steady = inner is None or inner.steady
 
     def lane(self, number: int, count: int) -> range:
-        """The places of the inputs of a lane among `count` of all."""
+        """Return the places of the inputs of a lane among `count` of all."""
         each = (count - self.shared) // self.lanes
         return range(number * each, (number + 1) * each)
 
@@ -156,7 +156,7 @@ class Joint(DerivedOp):
         return self.part(self.lanes, None).fn(*args)
 
     def part(self, lanes: int, axis: str | None) -> DerivedOp:
-        """The operator on so many of the lanes, which share a device; the others are along `axis` of a mesh."""
+        """Return the operator on so many of the lanes, which share a device; the others are along `axis` of a mesh."""
         found = self.parts.get((lanes, axis))
         if found is None:
             fn = functools.partial(_summed, lanes, axis) if self.inner is None else self._lane_by_lane(lanes)
@@ -212,7 +212,7 @@ def _strip(value: Any) -> Any:
 
 
 def strong(op: Any) -> Callable[..., Any]:
-    """The function of `op` with strong types out; random ones take (root words, index) in place of the key.
+    """Return the function of `op` with strong types out; random ones take (root words, index) in place of the key.
 
     Of operators that mean the same each time (those of the registry, and what is ``steady``) it is one jitted function,
     so a net of fifty equal layers is traced, differentiated and lowered as one layer is. XLA inlines it.
@@ -263,7 +263,7 @@ def _function(op: Any) -> Callable[..., Any]:
 
 
 def program_of(op: Any) -> Any:
-    """The jitted function of `op` alone."""
+    """Return the jitted function of `op` alone."""
     compiled = op.eager
     if compiled is None:
         compiled = op.eager = _jitted(op, getattr(op, "nbytes", kept.PROGRAM), 1)
@@ -271,7 +271,7 @@ def program_of(op: Any) -> Any:
 
 
 def _jitted(op: Any, nbytes: int, programs: int = 0) -> Any:
-    """The function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
+    """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
     fn = _function(op)
 
     def run(*args: Any) -> Any:
@@ -283,7 +283,7 @@ def _jitted(op: Any, nbytes: int, programs: int = 0) -> Any:
 
 
 def jaxpr_of(op: Any, structs: Sequence[Any]) -> Any:
-    """What ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
+    """Return what ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
     kept.add(kept.TRACE, op)
     return jax.jit(_function(op)).trace(*structs)
 
@@ -339,7 +339,7 @@ def zero_cotangent(aval: Aval) -> Any:
 
 
 def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool, ...]) -> DerivedOp:
-    """The operator (inputs..., given cotangents...) -> cotangents of the inputs numbered `diff`.
+    """Return the operator (inputs..., given cotangents...) -> cotangents of the inputs numbered `diff`.
 
     It recomputes `op`, so it is itself differentiable in all its inputs; ``given`` says which outputs have a cotangent.
     """
@@ -376,5 +376,5 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
 
 
 def aval_of_tracer(value: Any) -> Aval:
-    """The aval of a value inside a trace."""
+    """Return the aval of a value inside a trace."""
     return aval_of(value) if isinstance(value, Tracer) else intern_aval(value.shape, np.dtype(value.dtype))

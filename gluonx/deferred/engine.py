@@ -152,13 +152,13 @@ def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
 
 
 def _with_numbers(op: Moved, args: Any) -> tuple[Any, ...]:
-    """The arguments with the operator's numbers behind them, where all its arrays have a place."""
+    """Return the arguments with the operator's numbers behind them, where all its arrays have a place."""
     absent = 0 if op.op.variadic else len(op.op.inputs) - len(args)
     return (*args, *(None,) * absent, *op.numbers)
 
 
 def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
-    """The root key and the index of the next random operation."""
+    """Return the root key and the index of the next random operation."""
     if state.trace is not None:
         return state.trace.random_inputs(count)
     words = prng.root()
@@ -196,7 +196,7 @@ def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
 
 
 def _array_of(handle: Handle, op: Any, args: Any) -> Any:
-    """The array of a handle that may hold something else, a placeholder or a place."""
+    """Return the array of a handle that may hold something else, a placeholder or a place."""
     if isinstance(handle.value, Placeholder):
         growth.fill(handle, op, args)
     value = handle.value
@@ -274,7 +274,7 @@ def _apply(op: Any, args: Any) -> Any:
 
 
 def as_handle(value: Any) -> Handle:
-    """A handle for anything that is an array: handles as they are, raw arrays wrapped."""
+    """Return a handle for anything that is an array: handles as they are, raw arrays wrapped."""
     if isinstance(value, Handle):
         return value
     if isinstance(value, jax.Array):
@@ -285,7 +285,7 @@ def as_handle(value: Any) -> Handle:
 
 
 def stripped(handle: Handle) -> Handle:
-    """The same value in a new handle without a tape."""
+    """Return the same value in a new handle without a tape."""
     if (type(handle.value) is Pending and handle.value.value is None) or current_state().trace is not None:
         return invoke(STOP, (handle,))
     value = handle.value
@@ -328,7 +328,7 @@ def flush_known(why: str) -> None:
 
 
 def on_record_entry() -> None:
-    """The outermost ``record()`` begins: a backward that nobody stepped on is computed, leftovers are released."""
+    """Begin the outermost ``record()``: a backward that nobody stepped on is computed, leftovers are released."""
     graph = current_graph()
     if graph.cursor.parent is None:
         return
@@ -340,7 +340,7 @@ def on_record_entry() -> None:
 
 
 def on_record_error(scope: Any) -> None:
-    """An exception left the outermost ``record()``, `scope`: handles that it rebound get their values back.
+    """Give handles back the values that the outermost ``record()``, `scope`, rebound: an exception left it.
 
     What was recorded stays computable as long as somebody holds it, but is no part of the next program.
     """
@@ -431,7 +431,7 @@ def invoke_joint(op: Joint, args: Any) -> Any:
 
 
 def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
-    """A joint operator, which also runs at once, on arrays of several devices."""
+    """Return a joint operator, which also runs at once, on arrays of several devices."""
 
     def run(*values: Any) -> tuple[Any, ...]:
         graph = Graph()

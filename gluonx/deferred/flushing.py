@@ -277,7 +277,7 @@ _TOGETHER = (
 def _other_program(
     graph: Any, node: Node, alive: tuple[int, ...], donors: tuple[int, ...], final: Commit | None
 ) -> Program | None:
-    """A program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
+    """Get a program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
     wanted = set(alive)
     for (slots, given, ends), program in list(node.programs.items()):
         if (
@@ -293,7 +293,7 @@ def _other_program(
 
 
 def _tape_slots(graph: Any, alive: tuple[int, ...]) -> tuple[int, ...]:
-    """The alive slots through which a later backward may still go."""
+    """Return the alive slots through which a later backward may still go."""
     path = graph.path()
     spent: set[int] = set()
     for node in path:
@@ -410,7 +410,7 @@ def _others_train(graph: Any, own: set[int]) -> bool:
 
 
 def unpacked(graph: Any, place: Any) -> Any:
-    """The value of a place in a closed graph, cut out of the packed vector that holds it."""
+    """Return the value of a place in a closed graph, cut out of the packed vector that holds it."""
     packs: tuple[dict[int, Any], list[Any]] = graph.packs or ({}, [])
     where_packed, vectors = packs
     found = where_packed.get(place.slot)
@@ -534,7 +534,7 @@ def _commit(program: Program, args: list[Any], sinks: list[Any], values: list[An
 
 
 def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
-    """The outputs' true avals where XLA placed one elsewhere than recorded (several devices); None usually."""
+    """Return the outputs' true avals where XLA placed one elsewhere than recorded (several devices); None usually."""
     true = [aval_of(s.value) for s in sinks[: len(program.outputs)]]
     recorded = [program.plan.aval(s) for s in program.outputs]
     return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
@@ -607,7 +607,7 @@ def _run_interpreted(
 
 
 def _novelty(node: Node) -> Node | None:
-    """The first node of this path that was new: the place where the trace left what was known."""
+    """Return the first node of this path that was new: the place where the trace left what was known."""
     first = None
     current = node
     while current.parent is not None:

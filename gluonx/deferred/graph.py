@@ -190,7 +190,7 @@ class Graph:
             self.leaf_index = {k: i for k, i in self.leaf_index.items() if i < node.n_leaves}
 
     def _ready(self, handle: Handle, op: Any, args: Any) -> Aval:
-        """The aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
+        """Return the aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
         value = handle.value
         if isinstance(value, Tracer):
             raise TracerMet
@@ -239,7 +239,7 @@ class Graph:
     # -- looking back ----------------------------------------------------------------------------------------------
 
     def path(self) -> list[Node]:
-        """The nodes from the root to the cursor."""
+        """Return the nodes from the root to the cursor."""
         known = self.path_nodes
         node, fresh = self.cursor, []
         while node.depth > len(known):
@@ -262,7 +262,7 @@ class Graph:
         return self.sources[leaf] is not None
 
     def place(self, slot: int) -> Pending:
-        """The place of value `slot`: the one that somebody holds, else a new one."""
+        """Return the place of value `slot`: the one that somebody holds, else a new one."""
         found = self.refs[slot]()
         if found is None:
             self.path()
@@ -272,7 +272,7 @@ class Graph:
         return found
 
     def places(self) -> list[Pending]:
-        """The places that somebody still holds."""
+        """Return the places that somebody still holds."""
         return [p for r in self.refs if (p := r()) is not None]
 
     # -- ending ----------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ _local = _Local()
 
 
 def thread_graph() -> Graph:
-    """The graph of this thread, open."""
+    """Return the graph of this thread, open."""
     graph = _local.graph
     if graph.closed:
         graph = _local.graph = Graph()
@@ -365,7 +365,7 @@ def unblock(args: Any) -> None:
 
 
 def settle(handle: Handle, why: str = "a value was read") -> Any:
-    """The ``jax.Array`` (or tracer) of a handle, computing what is pending."""
+    """Return the ``jax.Array`` (or tracer) of a handle, computing what is pending."""
     value = handle.value
     if type(value) is Pending:
         array = value.value

@@ -57,7 +57,7 @@ def typed(scalar: Any, args: Any, op: Any) -> Any:
 
 
 def scalar_dtype(scalar: Any, args: Any, op: Any) -> np.dtype:
-    """The dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
+    """Return the dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
 
     An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
     float32, the default dtype (MXNet takes them as float64). What an operator that was asked for a 64-bit type takes is
@@ -116,7 +116,9 @@ def check_numeric(array: np.ndarray) -> None:
 
 
 def operand(array: np.ndarray, args: Any, op: Any = None, dtypes: Any = ()) -> np.ndarray:
-    """The operand of `op` that a NumPy array among `args` is, in its dtype; the same object where it has that already.
+    """Get the operand of `op` that a NumPy array among `args` is, in its dtype.
+
+    The same object where it has that already.
 
     Raises
     ------
@@ -132,7 +134,7 @@ def operand(array: np.ndarray, args: Any, op: Any = None, dtypes: Any = ()) -> n
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """The dtype of a handle or raw array, without computing anything."""
+    """Return the dtype of a handle or raw array, without computing anything."""
     if isinstance(value, Handle):
         if value.aval is not None:
             return value.aval.dtype
@@ -141,7 +143,7 @@ def dtype_of(value: Any) -> np.dtype:
 
 
 def input_avals(args: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The avals behind the places of a trie key, taped twins made plain."""
+    """Return the avals behind the places of a trie key, taped twins made plain."""
     avals: list[Any] = []
     for a, part in zip(args, key, strict=True):
         if isinstance(a, Handle):
@@ -254,7 +256,7 @@ _TO_MESH = "parallel.split(x), parallel.replicate(x) or net.shard(), which put t
 
 
 def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> Exception:
-    """The error for inputs that do not fit an operator."""
+    """Return the error for inputs that do not fit an operator."""
     block = where.block_path()
     at = f" in {block}" if block else ""
     if isinstance(error, AttributeError) and None in avals:

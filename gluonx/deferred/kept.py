@@ -135,7 +135,7 @@ def _nodes() -> dict[Node, Any]:
 
 
 def _programs_of(node: Node) -> list[Any]:
-    """The programs that end at a node; beside them stands what was found out about several devices."""
+    """Return the programs that end at a node; beside them stands what was found out about several devices."""
     if not node.programs:
         return []
     return list({id(p): p for p in list(node.programs.values()) if hasattr(p, "nbytes")}.values())

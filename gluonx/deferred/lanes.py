@@ -93,7 +93,7 @@ class Lane:
         self.nodes.append(found)
 
     def place(self, part: Any) -> Any:
-        """A place of the whole graph as one of the lane."""
+        """Return a place of the whole graph as one of the lane."""
         if part is None:
             return None
         if isinstance(part, tuple):
@@ -137,7 +137,7 @@ def _aval(leaf: Any) -> Any:
 
 
 def parted(graph: Any) -> list[Lane] | None:
-    """The lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
+    """Return the lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
     path = graph.path()
     starts = [n.size - len(n.outs) for n in path]
     homes = _homes(graph, path, starts)
@@ -167,7 +167,7 @@ def parted(graph: Any) -> list[Lane] | None:
 
 
 def _homes(graph: Any, path: list[Node], starts: list[int]) -> list[Any]:
-    """The device of each node. What lies on the default one, and only another takes, goes with that."""
+    """Return the device of each node. What lies on the default one, and only another takes, goes with that."""
     owners = graph.owners
     homes: list[Any] = []
     for node in path:
@@ -282,7 +282,7 @@ class Program:
         return values
 
     def _together(self, arrays: list[Any], place: NamedSharding) -> Any:
-        """The arrays of the lanes as shards of one."""
+        """Return the arrays of the lanes as shards of one."""
         arrays = [
             a if isinstance(a, jax.Array) and a.devices() == {lane.device} else on_device(a, lane.device)
             for a, lane in zip(arrays, self.lanes, strict=True)

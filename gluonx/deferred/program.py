@@ -104,7 +104,7 @@ class Plan:
         return needed, frozenset(moving)
 
     def leaves(self) -> set[int]:
-        """The numbers of the leaves that the needed nodes take."""
+        """Return the numbers of the leaves that the needed nodes take."""
         parts = [p for n in self.needed for p in (n.parts if n.grad is None else (*n.grad.heads, *n.grad.head_grads))]
         return {-1 - p for p in parts if isinstance(p, int) and p < 0}
 
@@ -168,7 +168,7 @@ class Plan:
         return values
 
     def _gathered(self, leaves: Any) -> Any:
-        """The leaves as they are used."""
+        """Return the leaves as they are used."""
         if not self.gathers:
             return leaves
         used = list(leaves)
@@ -207,7 +207,7 @@ class Plan:
         )
 
     def aval(self, slot: int) -> Any:
-        """The aval of a value."""
+        """Return the aval of a value."""
         for node, start in zip(reversed(self.path), reversed(self.starts), strict=True):
             if start <= slot:
                 return node.outs[slot - start]
@@ -285,7 +285,7 @@ def _alone(op: Any, inputs: list[Any]) -> Any:
 
 
 def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Iterator[tuple[Node, int]]:
-    """The nodes that a gradient from `slots` passes, each once and with the number of the output it came through.
+    """Yield the nodes that a gradient from `slots` passes, each once and with the output that it came through.
 
     ``owners`` tells for each slot its node and which output of that it is.
     """
@@ -307,7 +307,7 @@ def _reach(plan: Plan, slot: int) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def default_place() -> Any:
-    """The sharding of arrays on the default device."""
+    """Return the sharding of arrays on the default device."""
     return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
 
 
@@ -413,7 +413,7 @@ class Program:
         return (*[values[s] for s in self.outputs], *packed)
 
     def _parted(self, args: Any) -> list[Any]:
-        """The arguments with those of all leaves in front, as `_split` takes them."""
+        """Return the arguments with those of all leaves in front, as `_split` takes them."""
         leaves: list[Any] = [None] * self.node.n_leaves
         rest = list(args)
         for i in self.single:
@@ -449,7 +449,7 @@ class Program:
         return (*outputs, *flat)
 
     def pullbacks(self) -> Pullbacks:
-        """The ways back through this program as a segment."""
+        """Return the ways back through this program as a segment."""
         if self._pullbacks is None:
             self._pullbacks = Pullbacks(
                 DerivedOp("segment_backward", self._pull, wide=self.wide, interpreted=False),
@@ -503,7 +503,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def scalars_of(graph: Any) -> list[Any]:
-    """The scalars of a graph, as a vector of floats and one of integers."""
+    """Return the scalars of a graph, as a vector of floats and one of integers."""
     found: list[Any] = []
     if graph.floats or graph.ints:
         wide = graph.cursor.wide or jax.config.jax_enable_x64  # type: ignore[attr-defined]
@@ -519,7 +519,7 @@ def scalars_of(graph: Any) -> list[Any]:
 
 
 def _line_of_overflow(graph: Any) -> tuple[str, int] | None:
-    """The file and line of the operation whose number float32 cannot hold."""
+    """Return the file and line of the operation whose number float32 cannot hold."""
     large = (i for i, number in enumerate(graph.floats) if _LARGEST < abs(number) < np.inf)
     first = next(large, len(graph.floats))
     node = graph.cursor
@@ -530,7 +530,10 @@ def _line_of_overflow(graph: Any) -> tuple[str, int] | None:
 
 
 def _pack_ints(ints: list[int], wide: bool) -> np.ndarray:
-    """The integers as signed ones; what only unsigned types hold is wrapped round, and wraps back in the program."""
+    """Get the integers as signed ones.
+
+    What only unsigned types hold is wrapped round, and wraps back in the program.
+    """
     signed, unsigned, bits = (np.int64, np.uint64, 64) if wide else (np.int32, np.uint32, 32)
     try:
         return np.array(ints, signed)

@@ -228,7 +228,7 @@ def is_near(array: jax.Array) -> bool:
 
 
 def _opened(index: Any, strict: bool) -> Any:
-    """The array or number whose values are to be looked at, or None."""
+    """Return the array or number whose values are to be looked at, or None."""
     if isinstance(index, Handle):
         trace = current_state().trace
         if trace is not None and not trace.transparent:
@@ -256,7 +256,7 @@ _ends: dict[tuple[int, bool], tuple[Any, Any]] = {}  # of arrays on devices, whi
 
 
 def _known(index: Any, strict: bool, rows: bool) -> list[tuple[Any, Any]] | None:
-    """The least and the largest value of `index` (or each of its rows), if it is to be looked at and is not empty."""
+    """Get the least and largest value of `index` (or its rows), if it is to be looked at and is not empty."""
     value = _opened(index, strict)
     if value is None:
         return None

@@ -32,7 +32,7 @@ _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("gluonx_remat", d
 
 
 def policy_of(name: str | None) -> Any:
-    """The policy of ``jax.checkpoint`` that a name means; None for ``'layer'``, JAX's own default.
+    """Return the policy of ``jax.checkpoint`` that a name means; None for ``'layer'``, JAX's own default.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def policy_of(name: str | None) -> Any:
 
 
 def checkpointed(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function on arrays whose backward computes it again; for the body of a loop."""
+    """Return a function on arrays whose backward computes it again; for the body of a loop."""
     return jax.checkpoint(fn, policy=policy_of(name), prevent_cse=False)  # pyright: ignore[reportPrivateImportUsage]
 
 

@@ -78,13 +78,13 @@ def _kind(graph: Any, avals: list[Aval], part: Any) -> Any:
 
 
 def behind(graph: Any, slots: tuple[int, ...]) -> list[Node]:
-    """The nodes that a gradient from `slots` passes, in the order in which they were recorded."""
+    """Return the nodes that a gradient from `slots` passes, in the order in which they were recorded."""
     graph.path()
     return sorted((node for node, _ in walk_back(graph.owners, slots)), key=lambda node: node.depth)
 
 
 def values_of(nodes: list[Node]) -> set[int]:
-    """The slots that `nodes` take."""
+    """Return the slots that `nodes` take."""
     return {part for node in nodes for part in node.parts if isinstance(part, int) and part >= 0}
 
 

@@ -172,7 +172,7 @@ def look_up(table: Any, index: Any) -> Any:
 
 
 def _embedding(args: Any) -> Any:
-    """The rows of ``embedding(index, table)``; None where its gradient is to be of the table's shape."""
+    """Return the rows of ``embedding(index, table)``; None where its gradient is to be of the table's shape."""
     index, table = args[0], args[1]
     return look_up(table, index) if isinstance(index, Handle) and gathers(table) else None
 
@@ -207,7 +207,7 @@ def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
 
 
 def _summed(count: int, known: bool, *arrays: Any) -> tuple[Any, Any]:
-    """The sum by row: (row numbers..., values...) in halves; the first pair is a sum already if it is `known`."""
+    """Give the sum by row: (row numbers..., values...) in halves; the first pair is a sum already if it is `known`."""
     half = len(arrays) // 2
     numbers = [
         (index if known and k == 0 else _numbers(index, count)).astype(jnp.int32).reshape(-1)

@@ -85,7 +85,7 @@ class Segment:
         self.saved = self.inputs
 
     def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """The cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
+        """Return the cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
         given = [cotangents.get(slot) for slot in self.outs]
         if create_graph:
             pulled = list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
@@ -97,7 +97,7 @@ class Segment:
         return [value if i in reached else None for i, value in enumerate(pulled)]
 
     def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
-        """The gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
+        """Return the gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
         given = [cotangents.get(slot) for slot in self.outs]
         return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
@@ -153,7 +153,7 @@ border.defjvp(lambda primals, tangents: (border(*primals), tangents[1]))
 
 
 def attached(array: Any, source: Any) -> Handle:
-    """A handle on `array` through which gradients flow to `source`."""
+    """Return a handle on `array` through which gradients flow to `source`."""
     handle = new_handle(array)
     if source is not None:
         setattr(handle, "variable" if hasattr(source, "req") else "tape", source)

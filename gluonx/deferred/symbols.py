@@ -10,7 +10,7 @@ __all__ = ["get_symbol"]
 
 
 def get_symbol(outputs: Any, names: Any = None) -> Any:
-    """The symbol of arrays that were recorded and not computed yet; see :mod:`gluonx.symbol`.
+    """Return the symbol of arrays that were recorded and not computed yet; see :mod:`gluonx.symbol`.
 
     Parameters
     ----------

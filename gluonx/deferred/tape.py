@@ -139,7 +139,7 @@ def _target_aval(graph: Any, place: int) -> Aval:
 
 
 def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]]:
-    """The nodes between `heads` and the leaves that gradients flow into, and those leaves."""
+    """Return the nodes between `heads` and the leaves that gradients flow into, and those leaves."""
     spent: set[int] = set()
     for node in graph.path():
         if node.grad is not None and not node.grad.retain:
@@ -164,7 +164,7 @@ def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]
 
 
 def _recorded_from(graph: Any, slot: int) -> set[int]:
-    """The leaves with a gradient that value `slot` was recorded from, though none flows (a comparison, argmax)."""
+    """Give the leaves with a gradient that value `slot` was recorded from, though none flows (a comparison, argmax)."""
     stack, seen, leaves = [slot], set[int](), set[int]()
     while stack:
         node, _ = graph.owners[stack.pop()]
@@ -243,7 +243,7 @@ class _Collector:
         entry[1][source.slot] = value if known is None else self._invoke(_ADD, (known, value))
 
     def walk(self, keep: dict[int, Handle | None] | None = None) -> None:
-        """Pulls cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
+        """Pull cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
         freed: list[tuple[Any, Any]] = []  # at the end, for a gradient may come back to a segment
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
@@ -304,7 +304,7 @@ def _is_pending(handle: Handle) -> bool:
 
 
 def _marked(graph: Any, heads: list[Handle]) -> list[tuple[Any, Handle]]:
-    """The recorded values with attach_grad() that a gradient from `heads` passes: pairs of Variable and handle."""
+    """Give the recorded values with attach_grad() that a gradient from `heads` passes: pairs of Variable and handle."""
     slots = [h.value.slot for h in heads]
     graph.path()
     passed = set(slots)
@@ -418,7 +418,7 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
 
 
 def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: bool) -> bool:
-    """The usual case, quickly: one pending head whose gradients all end in distinct variables that are written."""
+    """Do the usual case, quickly: one pending head whose gradients all end in distinct variables that are written."""
     if len(heads) != 1 or given[0] is not None or not _is_pending(heads[0]):
         return False
     graph = current_graph()

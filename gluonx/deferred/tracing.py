@@ -154,7 +154,7 @@ class Trace:
         return growth.typed(value, args, op)
 
     def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
-        """The tracer of a handle; a handle from outside that is not lifted is noted as missing."""
+        """Return the tracer of a handle; a handle from outside that is not lifted is noted as missing."""
         value = handle.value
         if isinstance(value, Tracer):
             return value
@@ -177,11 +177,11 @@ class Trace:
         return array
 
     def enter(self, value: Any) -> Any:
-        """A handle on an input of the traced code."""
+        """Return a handle on an input of the traced code."""
         return new_handle(to_jax(value))
 
     def leave(self, handle: Handle) -> Any:
-        """The value of an output of the traced code."""
+        """Return the value of an output of the traced code."""
         return self.value(handle)
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
@@ -232,7 +232,7 @@ class Trace:
                 )
 
     def random_inputs(self, count: int) -> tuple[Any, Any]:
-        """The key and index of the next `count` random operations in this trace."""
+        """Return the key and index of the next `count` random operations in this trace."""
         key: Any = self.key
         if key is None:
             raise NoKey("a random operator was met where no key was given")
@@ -312,7 +312,9 @@ class Traced:
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def here(self, params: Callable[[], list[Any]]) -> Traced:
-        """The same with the replicas on the current device in place of those that were traced; `params` of the block.
+        """Get the same with the replicas on the current device in place of those that were traced.
+
+        `params` of the block.
 
         It is the same operator, so that what the devices record reads alike.
         """
@@ -540,7 +542,7 @@ def _used(jaxpr: Any) -> set[Any]:
 
 
 def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
-    """The jaxpr as a function of the inputs that it uses."""
+    """Return the jaxpr as a function of the inputs that it uses."""
     from jax.extend import core  # brings much along that a process without hybridized blocks does not need
 
     fun = core.jaxpr_as_fun(closed)
@@ -655,7 +657,7 @@ class TracedCall:
         return None
 
     def _dtypes_beside(self, leaves: list[Any]) -> list[np.dtype]:
-        """The parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
+        """Return the parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
         if not any(isinstance(x, np.ndarray) and x.dtype in WIDE for x in leaves):
             return []
         return [p.dtype for p in self.block._unique_params()]
@@ -751,7 +753,7 @@ class TracedCall:
 
 
 def _anywhere(aval: Any) -> Any:
-    """The aval of the same value on the default device: a trace serves every replica."""
+    """Return the aval of the same value on the default device: a trace serves every replica."""
     if not isinstance(aval, core.Aval) or aval.spread or aval.sharding is None:
         return aval
     return core.intern_aval(aval.shape, aval.dtype)

@@ -52,14 +52,14 @@ class Layout:
         self.cuts = 0
 
     def split(self, vector: Any) -> list[Any]:
-        """The arrays of a vector; views of one of NumPy."""
+        """Return the arrays of a vector; views of one of NumPy."""
         if isinstance(vector, np.ndarray):
             return [vector[start : start + size].reshape(shape) for start, size, shape in self.places]
         # Traced in half of the time that indexing takes.
         return [lax.slice_in_dim(vector, start, start + n).reshape(shape) for start, n, shape in self.places]
 
     def cut(self, vector: jax.Array) -> list[jax.Array]:
-        """The same for a vector that is there. The first times nothing is compiled for it."""
+        """Return the same for a vector that is there. The first times nothing is compiled for it."""
         self.cuts += 1
         with keeping_64_bits(self.avals[0].wide):
             if self.cuts > _CUTS_BY_HOST:
@@ -67,7 +67,7 @@ class Layout:
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
     def join(self, arrays: Any) -> Any:
-        """The vector of arrays; one of NumPy if all of them are."""
+        """Return the vector of arrays; one of NumPy if all of them are."""
         xp: Any = np if all(isinstance(a, np.ndarray) for a in arrays) else jnp
         return xp.concatenate([a.ravel() for a in arrays])
 
@@ -80,7 +80,7 @@ _layouts: weakref.WeakValueDictionary[tuple[Aval, ...], Layout] = weakref.WeakVa
 
 
 def layout_of(avals: tuple[Aval, ...]) -> Layout:
-    """The one :class:`Layout` of these arrays, as long as somebody holds it."""
+    """Return the one :class:`Layout` of these arrays, as long as somebody holds it."""
     found = _layouts.get(avals)
     return _layouts.setdefault(avals, Layout(avals)) if found is None else found
 
@@ -131,7 +131,7 @@ class Vector:
 
 
 def read(handle: Handle) -> jax.Array:
-    """The array of a handle that holds a Packed, which it keeps: it is to be in its vector at the next step too."""
+    """Get the array of a handle that holds a Packed, which it keeps: it is to be in its vector at the next step too."""
     for _ in range(_TRIES):
         try:
             return resolved(handle.value)
@@ -141,7 +141,7 @@ def read(handle: Handle) -> jax.Array:
 
 
 def resolved(value: Any) -> Any:
-    """The array that a leaf of a graph stands for."""
+    """Return the array that a leaf of a graph stands for."""
     if type(value) is Packed:
         return value.vector.array(value.number)
     return value.make() if type(value) is HostArray else value
@@ -171,7 +171,7 @@ class Join:
         self.targets: Callable[[list[Any]], tuple[Any, ...]] = itemgetter(*outs) if outs else lambda _: ()
 
     def vector(self, leaves: list[Any], first: bool) -> Vector:
-        """The vector of these leaves; `first` says that nothing is to be compiled for it.
+        """Return the vector of these leaves; `first` says that nothing is to be compiled for it.
 
         Where the leaves are replaced, nobody else holds its value. It is ``placed`` if it may take the next one too.
         """
@@ -198,6 +198,6 @@ class Join:
             return Vector(self.layout, self.layout.joined(arrays))
 
     def parted(self, vector: Any) -> list[tuple[int, Any]]:
-        """The leaves of a vector, with their numbers."""
+        """Return the leaves of a vector, with their numbers."""
         parts = self.layout.split(vector)
         return [(leaf, parts[number]) for leaf, number in zip(self.leaves, self.numbers, strict=True)]

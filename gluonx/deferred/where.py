@@ -49,13 +49,13 @@ def _cell(file: str) -> str:
 
 
 def user_line() -> Line:
-    """The innermost line outside gluonx and JAX that led here."""
+    """Return the innermost line outside gluonx and JAX that led here."""
     frame = user_frame()
     return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def block_path() -> str:
-    """The path of the block whose forward is running, such as ``Net.features.0``; empty outside of blocks."""
+    """Return the path of the block whose forward is running, such as ``Net.features.0``; empty outside of blocks."""
     chain: list[Any] = []
     frame = inspect.currentframe()
     while frame is not None:
@@ -78,7 +78,7 @@ def scope_name(path: str, op: Any) -> str:
 
 
 def in_block() -> str:
-    """The block whose forward is running, as part of a sentence; empty outside of blocks."""
+    """Return the block whose forward is running, as part of a sentence; empty outside of blocks."""
     block = block_path()
     return f", used in block {block}," if block else ""
 

@@ -125,7 +125,7 @@ class Batcher:
                 return
 
     def _taken(self) -> list[_Waiting]:
-        """The oldest request and what can be stacked with it, in order; without those whose client is gone."""
+        """Return the oldest request and what can be stacked with it, in order; without those whose client is gone."""
         batch: list[_Waiting] = []
         left: deque[_Waiting] = deque()
         room = self._largest

@@ -37,12 +37,12 @@ class ChannelsLast(Trace):
         self.kept: list[Any] = []  # so that no id is used twice
 
     def enter(self, value: Any) -> Any:
-        """A handle on an input; an image comes with its channels last."""
+        """Return a handle on an input; an image comes with its channels last."""
         array = to_jax(value)
         return new_handle(self._turned(array) if array.ndim == 4 else array)
 
     def leave(self, handle: Any) -> Any:
-        """The value of an output; an image goes with its channels last."""
+        """Return the value of an output; an image goes with its channels last."""
         value = self.value(handle)
         return self._twin(value) if value.ndim == 4 else value
 

@@ -123,7 +123,7 @@ class Predictor:
             return [np.asarray(out)[:size] for out in self._executable(arrays)(*arrays)]
 
     def _executable(self, arrays: Sequence[Any]) -> Any:
-        """The compiled program for these shapes; two threads that want a new one compile it once."""
+        """Return the compiled program for these shapes; two threads that want a new one compile it once."""
         key = tuple([(a.shape, a.dtype.name) for a in arrays])
         found = self._compiled.get(key)
         if found is None:

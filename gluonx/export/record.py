@@ -84,7 +84,7 @@ class Program:
     outputs: list[Ref]
 
     def needed(self) -> set[int]:
-        """The numbers of the steps that the outputs depend on."""
+        """Return the numbers of the steps that the outputs depend on."""
         needed: set[int] = set()
         stack = [ref for ref in self.outputs if isinstance(ref, Ref)]
         while stack:
@@ -101,7 +101,7 @@ def number(value: Any) -> bool:
 
 
 def into(rules: dict[str, Rule]) -> Callable[..., Callable[[Rule], Rule]]:
-    """A decorator that puts a function into a table of rules, for each operator that it is given the name of."""
+    """Return a decorator that puts a function into a table of rules, for each operator that it is given the name of."""
 
     def rule(*names: str) -> Callable[[Rule], Rule]:
         def decorate(made: Rule) -> Rule:

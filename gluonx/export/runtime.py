@@ -223,7 +223,7 @@ def _metadata(specs: Sequence[InputSpec]) -> list[MetadataTensor]:
 
 
 def array_of(tensor: RequestInput, spec: InputSpec) -> np.ndarray:
-    """The array that a request's tensor holds.
+    """Return the array that a request's tensor holds.
 
     Sizes are compared with the data that came before memory is taken for them, and no number is changed: what does not
     fit the type is refused.

@@ -18,7 +18,7 @@ WIDE = ("int64", "uint64", "float64", "complex128")
 
 
 def bits(wide):
-    """A stretch in which jax keeps 64-bit types, if `wide`."""
+    """Return a stretch in which jax keeps 64-bit types, if `wide`."""
     return jax.enable_x64(True) if wide else contextlib.nullcontext()
 
 

@@ -127,7 +127,7 @@ class Signature:
     constraints: tuple[str, ...] = ()
 
     def unbound(self, name: str) -> Signature:
-        """The same with a dimension of any size."""
+        """Return the same with a dimension of any size."""
         return dataclasses.replace(self, dimensions={**self.dimensions, name: (0, None)})
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class Signature:
 
 
 def _describe(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> Any:
-    """The nesting of a value as JSON, its leaves appended to `leaves` and replaced by their numbers."""
+    """Return the nesting of a value as JSON, its leaves appended to `leaves` and replaced by their numbers."""
     if value is None:
         return None
     if is_leaf(value) or not isinstance(value, dict | list | tuple):
@@ -154,7 +154,10 @@ def _describe(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> 
 
 
 def _canonical(value: Any) -> Any:
-    """An array as it is; float64 of NumPy, which it gives without being asked, as float32 (with JAX's switch off)."""
+    """Get an array as it is.
+
+    Float64 of NumPy, which it gives without being asked, as float32 (with JAX's switch off).
+    """
     if isinstance(value, jax.Array):
         return value
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
@@ -253,7 +256,7 @@ def _bare(exported: export.Exported) -> export.Exported:
 
 
 def _dimensions(inputs: Sequence[Mapping[str, Any]], constraints: Sequence[str]) -> dict[str, dict[str, int | None]]:
-    """The bounds of every symbolic dimension, as far as single constraints give them."""
+    """Return the bounds of every symbolic dimension, as far as single constraints give them."""
     symbolic = " ".join(d for entry in inputs for d in entry["shape"] if isinstance(d, str))
     names = set(re.findall(r"[A-Za-z_]\w*", symbolic)) - {"floordiv", "mod", "max", "min"}
     bounds: dict[str, dict[str, int | None]] = {name: {"min": 1, "max": None} for name in sorted(names)}
@@ -343,7 +346,7 @@ def _checksum(model: Mapping[str, Any]) -> str:
 
 
 def _check_replaceable(path: Path) -> None:
-    """An export replaces an older export, never a folder with somebody's other files in it."""
+    """Make sure that an export replaces an older export, never a folder with somebody's other files in it."""
     if not path.is_dir():
         return
     names = {entry.name for entry in path.iterdir() if not _BUCKET.fullmatch(entry.name)}
@@ -451,7 +454,7 @@ def _of_batch(spec: InputSpec, size: int) -> InputSpec:
 
 
 def _checked_buckets(specs: Sequence[InputSpec], constraints: Sequence[str], buckets: Sequence[int]) -> list[int]:
-    """The sizes in order, once each."""
+    """Return the sizes in order, once each."""
     if not buckets:
         return []
     firsts = {(*spec.shape, None)[0] for spec in specs}
@@ -574,7 +577,7 @@ class Artifact:
             return [np.asarray(out) for out in self._run(*arrays)]
 
     def program(self, size: int) -> Any:
-        """The program for a batch of a size: that of its bucket, where it was exported with one, or the open one.
+        """Give the program for a batch of a size: that of its bucket, where it was exported with one, or the open one.
 
         Parameters
         ----------
@@ -612,7 +615,7 @@ class Artifact:
 
 
 def _taken(leaf: Any, wide: bool) -> jax.Array:
-    """An input as an array: what is no array of JAX's comes in 64 bits only where the program takes it so."""
+    """Return an input as an array: what is no array of JAX's comes in 64 bits only where the program takes it so."""
     if isinstance(leaf, jax.Array):
         return leaf
     with keeping_64_bits() if wide else without_64_bits():

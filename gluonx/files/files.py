@@ -48,7 +48,7 @@ _STRANGERS = [
 
 @contextlib.contextmanager
 def opened(source: Readable, budget: int, mapped: bool = False) -> Iterator[Source]:
-    """A file or bytes as a `Source`; `mapped` lets arrays be views of the file instead of copies."""
+    """Open a file or bytes as a `Source`; `mapped` lets arrays be views of the file instead of copies."""
     found = at_hand(source)
     if isinstance(found, bytes | bytearray | memoryview):
         name = name_of(source)

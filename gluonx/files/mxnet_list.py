@@ -32,7 +32,7 @@ def read_list(source: Source) -> dict[str, np.ndarray]:
 
 
 def read_items(source: Source) -> tuple[list[str], list[np.ndarray]]:
-    """The names, none of them where it is a list and not a dict, and the arrays."""
+    """Return the names, none of them where it is a list and not a dict, and the arrays."""
     source.seek(len(MAGIC))
     (count,) = source.unpack("Q", "the number of arrays")
     if count > (source.size - source.pos) // 4:
@@ -56,7 +56,7 @@ def read_one(source: Source) -> np.ndarray:
 
 
 def write_list(file: IO[bytes], arrays: Mapping[str, np.ndarray | Stored], named: bool = True) -> None:
-    """The list as MXNet 1 and 2 read it: records of version 2, of version 3 where an array has no element or no axis.
+    """Yield the list as MXNet 1 and 2 read it: in version 2, or 3 where an array has no element or no axis.
 
     Version 2 knows no arrays of rank 0 or size 0; version 3 is read by MXNet 2 and, under ``np_shape``, by 1.6 to 1.9.
     """
@@ -80,7 +80,7 @@ def write_list(file: IO[bytes], arrays: Mapping[str, np.ndarray | Stored], named
 
 
 def _write_sparse(file: IO[bytes], name: str, array: Stored, codes: dict[np.dtype, int]) -> None:
-    """A record of version 2, the only one of sparse arrays."""
+    """Yield a record of version 2, the only one of sparse arrays."""
     data, shape = array.data, array.shape
     if data.dtype not in codes:
         raise FormatError(f"an NDArray list cannot hold the array {name!r} of type {data.dtype}")

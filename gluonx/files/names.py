@@ -11,7 +11,7 @@ _UNFUSED = re.compile(r"(?P<path>(?:.*\.)?)_unfused\.(?P<at>\d+)\.(?:(?P<side>[l
 
 
 def recurrent_names(names: Iterable[str], known: Container[str]) -> dict[str, str]:
-    """The names by which blocks know the parameters of recurrent layers that MXNet 1 saved as those of single cells.
+    """Give the names that blocks have for parameters of recurrent layers that MXNet 1 saved as those of cells.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def read_npy(stream: Any, total: int, fail: Fail) -> np.ndarray:
 
 
 def _npy_bytes_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """A version 1.0 header within what MXNet 2.0 reads: it takes the length for a signed byte, so at most 127."""
+    """Give a version 1.0 header within what MXNet 2.0 reads: it takes the length for a signed byte, so at most 127."""
     descr = "<b2" if dtype == BFLOAT16 else dtype.str
     if dtype != BFLOAT16 and (not _NPY_DESCR.fullmatch(descr)):
         raise FormatError(f"npy and npz cannot hold {dtype} arrays; save as safetensors (format='safetensors')")
@@ -119,7 +119,7 @@ _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 
 @contextlib.contextmanager
 def opened_zip(source: Source) -> Iterator[dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]]]:
-    """The members of an archive by name; whatever zipfile finds wrong becomes a FormatError."""
+    """Open the members of an archive by name; whatever zipfile finds wrong becomes a FormatError."""
     try:
         with zipfile.ZipFile(source) as archive:
             infos = archive.infolist()

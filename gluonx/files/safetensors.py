@@ -37,7 +37,7 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 def write_safetensors(file: IO[bytes], arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """The header in the order of `arrays`, then the data."""
+    """Yield the header in the order of `arrays`, then the data."""
     # Wide items first keeps every array aligned, as the reference implementation does.
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     offsets, end = {}, 0
@@ -68,7 +68,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_header(source: Source) -> dict[str, Any]:
-    """The JSON header, still unchecked but for being an object; leaves the source where the data starts."""
+    """Return the JSON header, still unchecked but for being an object; leaves the source where the data starts."""
     (length,) = source.unpack("Q", "the length of the header")
     if length > _MAX_JSON:
         raise source.fail(f"the header has {length} bytes, more than {_MAX_JSON}", 0)

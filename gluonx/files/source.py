@@ -86,7 +86,7 @@ class Source(io.RawIOBase):
             return self.file.readinto(buffer)  # type: ignore[attr-defined]
 
     def take(self, size: int, what: str) -> bytes:
-        """The next `size` bytes, or a FormatError that says what they should have been."""
+        """Return the next `size` bytes, or a FormatError that says what they should have been."""
         if size > self.size - self.pos:
             raise self.fail(f"{what} needs {size} bytes, {max(self.size - self.pos, 0)} are left", self.pos)
         data = self.read(size)
@@ -95,12 +95,12 @@ class Source(io.RawIOBase):
         return data
 
     def unpack(self, layout: str, what: str) -> tuple[int, ...]:
-        """The next little-endian integers, laid out as for `struct`."""
+        """Return the next little-endian integers, laid out as for `struct`."""
         layout = "<" + layout
         return struct.unpack(layout, self.take(struct.calcsize(layout), what))
 
     def array(self, dtype: np.dtype, shape: Sequence[int], what: str) -> np.ndarray:
-        """The next array in raw C order."""
+        """Return the next array in raw C order."""
 
         def fail(reason: str) -> FormatError:
             return self.fail(f"{what} {reason}", self.pos)
@@ -122,7 +122,7 @@ class Source(io.RawIOBase):
 
 
 def byte_count(dtype: np.dtype, shape: Sequence[int], fail: Fail) -> int:
-    """The bytes of an array of untrusted shape, refused where numpy could not hold it."""
+    """Return the bytes of an array of untrusted shape, refused where numpy could not hold it."""
     if len(shape) > _MAX_NDIM:
         raise fail(f"has {len(shape)} dimensions, more than {_MAX_NDIM}")
     if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) * dtype.itemsize >= 1 << 63:

@@ -22,7 +22,7 @@ class Stored(NamedTuple):
 
 
 def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray], shape: tuple[int, ...]) -> Any:
-    """The dense form of a row_sparse array (`index` = row numbers) or a CSR matrix (`index` = indptr, columns).
+    """Return the dense form of a row_sparse array (`index` = row numbers) or a CSR matrix (`index` = indptr, columns).
 
     Where the reader of `source` keeps sparse arrays, it is `Stored`, and takes no more memory than the file holds.
     """

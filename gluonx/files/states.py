@@ -92,7 +92,7 @@ class TrainerStates:
     older: bool = False
 
     def by_name(self, names: Sequence[str], masters: bool = False) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The states as a Trainer of gluonx keeps them.
+        """Return the states as a Trainer of gluonx keeps them.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class TrainerStates:
         return arrays, {"optimizer": self.optimizer, "num_update": update, "counts": known, "learning_rate": rate}
 
     def _apart(self, number: int, state: Any) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
-        """The float32 copy of a weight, where there is one, and what the optimizer keeps beside it, by its words."""
+        """Get the float32 copy of a weight, where there is one, and the optimizer's states, by its words."""
         words: tuple[str, ...] = _SLOTS[self.optimizer]
         master: Any = None
         if isinstance(state, tuple) and len(state) == 2:
@@ -391,7 +391,7 @@ def _interpret(machine: _Machine, content: Any) -> TrainerStates:
 
 
 def _plain(attributes: Any) -> dict[str, Any]:
-    """The attributes that are numbers and texts."""
+    """Return the attributes that are numbers and texts."""
     items = attributes.items() if isinstance(attributes, dict) else ()
     return {str(key): value for key, value in items if _is_plain(value)}
 

@@ -142,7 +142,7 @@ def _by_name(tree: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _chosen(values: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under the names that a net has: without a last step ``value``, a collection, or streams."""
+    """Return the values under the names that a net has: without a last step ``value``, a collection, or streams."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         plain = name
@@ -165,5 +165,5 @@ def _of_stream(name: str) -> bool:
 
 
 def _with_texts(tree: Any) -> Any:
-    """The tree with numbers of a sequence's parts as texts, which a net's names are."""
+    """Return the tree with numbers of a sequence's parts as texts, which a net's names are."""
     return {str(k): _with_texts(v) for k, v in tree.items()} if isinstance(tree, Mapping) else tree

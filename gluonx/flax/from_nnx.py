@@ -113,7 +113,7 @@ class _Template:
             raise ArgumentError(_SAME_NAME.format(cls=self.name, name=name))
 
     def module(self, values: dict[str, Any]) -> nnx.Module:
-        """A module as it was converted, with these values; its streams go on where they were."""
+        """Return a module as it was converted, with these values; its streams go on where they were."""
         streams = {path: stream.copy() for path, stream in self.streams.items()}
         return self._merged(self.original, values, streams)
 
@@ -143,7 +143,7 @@ class _Template:
         return out, {name: value for name, value in new.items() if value is not values[name]}
 
     def _seeded(self, key: Any) -> dict[Path, Any]:
-        """The module's streams, each with a key of its own derived from `key`, and no draw counted."""
+        """Return the module's streams, each with a key of its own derived from `key`, and no draw counted."""
         root = jax.random.key(0) if key is None else key
         found: dict[Path, Any] = {}
         number = 0

@@ -39,7 +39,7 @@ class _Template:
         return {collection: nested(own) for collection, own in found.items()}
 
     def by_name(self, variables: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The values by structured name; those that the module began with by default."""
+        """Return the values by structured name; those that the module began with by default."""
         tree = self.initial if variables is None else variables
         found = {".".join(path): x for part in tree.values() for path, x in flat(part).items()}
         wrong = sorted(set(found) ^ set(self.collections))

@@ -118,7 +118,7 @@ class GluonModule(nnx.Module):
         return out
 
     def __getitem__(self, name: int | str) -> Any:
-        """The child, variable or part of that name; of a sequence by number."""
+        """Return the child, variable or part of that name; of a sequence by number."""
         return getattr(self, str(name))
 
     def set_view(self, deterministic: bool | None = None, **kwargs: Any) -> dict[str, Any]:

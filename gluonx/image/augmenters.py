@@ -75,7 +75,7 @@ class Described:
         }
 
     def dumps(self) -> Any:
-        """The name and the settings as JSON."""
+        """Return the name and the settings as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
 
@@ -88,7 +88,7 @@ class Augmenter(Described):
         return to_device(out.copy()) if isinstance(src, ndarray) else out
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
-        """The changed image, from and to NumPy arrays."""
+        """Change an image, from and to NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image")
 
 
@@ -112,7 +112,7 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> Any:
-        """The name and what the parts tell."""
+        """Return the name and what the parts tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
 
     def _changed(self, image: np.ndarray) -> np.ndarray:

@@ -56,7 +56,7 @@ class DetAugmenter(Described):
         return (to_device(image.copy()) if isinstance(src, ndarray) else image), label
 
     def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
-        """The changed image and label, from and to NumPy arrays."""
+        """Change image and label, from and to NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image and its label")
 
 
@@ -87,7 +87,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """The name and what the augmenter tells."""
+        """Return the name and what the augmenter tells."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
@@ -118,7 +118,7 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> Any:
-        """The name and what the augmenters tell."""
+        """Return the name and what the augmenters tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
 
     def _changed(self, image: np.ndarray, label: np.ndarray) -> Sample:
@@ -227,7 +227,7 @@ class DetRandomCropAug(_DetRandomBoxAug):
         return (w, h) if least <= w * h <= most and 0 < w <= width and 0 < h <= height else None
 
     def _kept(self, label: np.ndarray, box: np.ndarray, height: int, width: int) -> np.ndarray | None:
-        """The objects within a box, in its coordinates; None if it does not cover objects as it should."""
+        """Return the objects within a box, in its coordinates; None if it does not cover objects as it should."""
         size = box[2:] - box[:2]
         if np.prod(size) * height * width < 2:
             return None

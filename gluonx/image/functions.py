@@ -55,7 +55,7 @@ def to_device(x: Any) -> Any:
 
 
 def _of_images(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a NumPy image that takes an ndarray as well, and gives what it is given."""
+    """Return a function of a NumPy image that takes an ndarray as well, and gives what it is given."""
 
     @functools.wraps(function)
     def call(src: Any, *args: Any, **kwargs: Any) -> Any:

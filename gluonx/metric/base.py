@@ -108,7 +108,7 @@ class EvalMetric(Checked):
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make this metric again: ``create(metric.get_config())``."""
+        """Return the arguments that make this metric again: ``create(metric.get_config())``."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -141,7 +141,7 @@ class EvalMetric(Checked):
         self.sum_metric, self.num_inst = state["sum_metric"], state["num_inst"]
 
     def get(self) -> tuple[Any, Any]:
-        """The name and the value; NaN while nothing has been gathered."""
+        """Return the name and the value; NaN while nothing has been gathered."""
         count, total = self.num_inst, self.sum_metric
         if count == 0:
             return self.name, math.nan
@@ -151,7 +151,7 @@ class EvalMetric(Checked):
         return self.name, value
 
     def get_name_value(self) -> list[tuple[str, Any]]:
-        """The names and values as a list of pairs."""
+        """Return the names and values as a list of pairs."""
         name, value = self.get()
         names, values = (name if isinstance(name, list) else [name]), (value if isinstance(value, list) else [value])
         return list(zip(names, values))
@@ -257,7 +257,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric at a place. Raises ValueError if there is none."""
+        """Return the metric at a place. Raises ValueError if there is none."""
         try:
             return self.metrics[index]
         except IndexError:
@@ -292,12 +292,12 @@ class CompositeEvalMetric(EvalMetric):
             metric.load_state_dict(kept)
 
     def get(self) -> tuple[list[str], list[Any]]:
-        """The names and the values of all."""
+        """Return the names and the values of all."""
         pairs = [pair for metric in self.metrics for pair in metric.get_name_value()]
         return [name for name, _ in pairs], [value for _, value in pairs]
 
     def get_config(self) -> dict[str, Any]:
-        """The configuration, with that of each metric."""
+        """Return the configuration, with that of each metric."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
@@ -357,7 +357,7 @@ class CustomMetric(EvalMetric):
 def np(
     numpy_feval: Callable[[Any, Any], Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
-    """A `CustomMetric` of a function that is written with NumPy.
+    """Return a `CustomMetric` of a function that is written with NumPy.
 
     Examples
     --------
@@ -388,5 +388,5 @@ def predict_with_threshold(pred: Any, threshold: Any = 0.5) -> Any:
 
 
 def one_hot(idx: Any, num: int) -> Any:
-    """The one-hot rows of class indices, as int32."""
+    """Return the one-hot rows of class indices, as int32."""
     return (idx.reshape(-1, 1) == onp.arange(num)[None, :]).astype("int32")

@@ -59,7 +59,7 @@ class _Counts(_Scored):
         return label.size // (self.num_classes or 1) if self.class_type == "multilabel" else label.size
 
     def _table(self) -> onp.ndarray:
-        """True positives, false positives, false negatives and true negatives, a column each class."""
+        """Count true positives, false positives, false negatives and true negatives, a column each class."""
         if self._state is None:
             return onp.zeros((4, 1))
         totals = self._totals()
@@ -110,7 +110,7 @@ class F1(_Counts):
         self._op = ops.metric_counts.bind(class_type=class_type)
 
     def get(self) -> tuple[str, Any]:
-        """The name and the score."""
+        """Return the name and the score."""
         if not self._num:
             return self.name, math.nan
         hit, stray, missed, _ = self._table()
@@ -121,7 +121,7 @@ class F1(_Counts):
 
 
 def _fscore(hit: Any, stray: Any, missed: Any, beta: float) -> Any:
-    """The weighted harmonic mean of precision and recall; 0 where nothing was found."""
+    """Return the weighted harmonic mean of precision and recall; 0 where nothing was found."""
     precision = hit / onp.maximum(hit + stray, 1e-12)
     recall = hit / onp.maximum(hit + missed, 1e-12)
     return (1 + beta**2) * precision * recall / onp.maximum(beta**2 * precision + recall, 1e-12)
@@ -155,7 +155,7 @@ class MCC(_Counts):
         self._op = ops.metric_counts.bind(class_type="binary")
 
     def get(self) -> tuple[str, float]:
-        """The name and the coefficient."""
+        """Return the name and the coefficient."""
         if not self._num:
             return self.name, math.nan
         hit, stray, missed, right = self._table()[:, 0]
@@ -187,7 +187,7 @@ class PearsonCorrelation(_Scored):
         return 1
 
     def get(self) -> tuple[str, float]:
-        """The name and the correlation; NaN where one of the two does not vary."""
+        """Return the name and the correlation; NaN where one of the two does not vary."""
         if not self._num:
             return self.name, math.nan
         _, _, _, own, other, both = onp.asarray(self._state).tolist()
@@ -235,7 +235,7 @@ class PCC(_Scored):
         return 1
 
     def get(self) -> tuple[str, float]:
-        """The name and the coefficient; NaN where there is but one class."""
+        """Return the name and the coefficient; NaN where there is but one class."""
         if not self._num:
             return self.name, math.nan
         table = self._totals().reshape(self.k, self.k)

@@ -90,7 +90,7 @@ class Gathered(EvalMetric):
             self._num += self._count(label, pred)
 
     def _totals(self) -> onp.ndarray:
-        """The totals in double precision. This reads, and so flushes what is pending."""
+        """Return the totals in double precision. This reads, and so flushes what is pending."""
         if self._state is None:
             return onp.zeros(self._width)
         return onp.asarray(self._state).astype(onp.float64).sum(0)
@@ -236,7 +236,7 @@ class TopKAccuracy(_Ignoring):
         self._op = ops.metric_top_k.bind(**config)
 
     def get_config(self) -> dict[str, Any]:
-        """The configuration; the name is without the number that the constructor adds."""
+        """Return the configuration; the name is without the number that the constructor adds."""
         return {**super().get_config(), "name": self.name.removesuffix(f"_{self.top_k}")}
 
 
@@ -303,7 +303,7 @@ class RMSE(MSE):
         super().__init__(name, output_names, label_names)
 
     def get(self) -> tuple[str, float]:
-        """The name and the value."""
+        """Return the name and the value."""
         name, value = super().get()
         return name, math.sqrt(value)
 
@@ -390,7 +390,7 @@ class Perplexity(CrossEntropy):
         super().__init__(eps, ignore_label, axis, from_logits, name, output_names, label_names)
 
     def get(self) -> tuple[str, float]:
-        """The name and the value; infinite where the exponential is beyond a double."""
+        """Return the name and the value; infinite where the exponential is beyond a double."""
         name, value = super().get()
         return name, math.exp(value) if not value > 709 else math.inf
 

@@ -74,7 +74,7 @@ Choice = TypeVar("Choice")
 
 
 def one_of(table: Mapping[Any, Choice], key: Any, name: str, argument: str) -> Choice:
-    """The entry of a table, or a ValueError that names what there is, the nearest first.
+    """Return the entry of a table, or a ValueError that names what there is, the nearest first.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _sha1(name: str) -> str:
 
 
 def short_hash(name: str) -> str:
-    """The first eight digits of the SHA-1 of a model's weights file.
+    """Return the first eight digits of the SHA-1 of a model's weights file.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _folder(root: str | os.PathLike[str] | None) -> Path:
 
 
 def get_model_file(name: str, root: str | os.PathLike[str] | None = None, url: str | None = None) -> str:
-    """The path of a model's weights file, which is fetched first if it is not there and an address is known.
+    """Return the path of a model's weights file, which is fetched first if it is not there and an address is known.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def load_weights(
 
 
 def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arrays under the net's names, if theirs have no dots and their kinds come in the net's order."""
+    """Return the arrays under the net's names, if theirs have no dots and their kinds come in the net's order."""
     names = list(net.collect_params())
     if any("." in name for name in arrays) or len(names) != len(arrays):
         return arrays
@@ -241,14 +241,14 @@ def finished(
     root: str | os.PathLike[str] | None = None,
     url: str | None = None,
 ) -> Any:
-    """The net, with the weights of `name` in it if `pretrained`; its output stays as it is for other classes."""
+    """Return the net, with the weights of `name` in it if `pretrained`; its output stays as it is for other classes."""
     if pretrained:
         load_weights(net, get_model_file(name, root, url), device, r"output\.")
     return net
 
 
 def named(getter: Callable[..., Any], name: str, what: str, **fixed: Any) -> Callable[..., Any]:
-    """The function `name`, which calls `getter` with `fixed` arguments and the caller's keywords."""
+    """Return the function `name`, which calls `getter` with `fixed` arguments and the caller's keywords."""
 
     def make(**kwargs: Any) -> Any:
         return getter(**fixed, **kwargs)

@@ -125,7 +125,7 @@ def _for_classes(block: Any, classes: int) -> Any:
 
 
 def chain(*blocks: HybridBlock) -> nn.HybridSequential:
-    """The blocks one after the other."""
+    """Return the blocks one after the other."""
     made = nn.HybridSequential()
     made.add(*blocks)
     return made
@@ -162,7 +162,7 @@ class Parts:
         return self.layout.index("C")
 
     def conv(self, channels: int, kernel: Size, stride: Size = 1, pad: Size = 0, **more: Any) -> nn.Conv2D:
-        """A convolution."""
+        """Return a convolution."""
         return nn.Conv2D(channels, kernel, stride, pad, layout=self.layout, **more)
 
     def norm(self, **more: Any) -> nn.BatchNorm:
@@ -192,7 +192,7 @@ class Parts:
         return nn.AvgPool2D(size, stride, pad, layout=self.layout)
 
     def global_pool(self) -> nn.GlobalAvgPool2D:
-        """The average over the image."""
+        """Return the average over the image."""
         return nn.GlobalAvgPool2D(layout=self.layout)
 
     def flatten(self) -> nn.Flatten:
@@ -200,11 +200,11 @@ class Parts:
         return nn.Flatten() if self.layout == "NCHW" else ImageFlatten()
 
     def dense(self, units: int, activation: str | None = None, **more: Any) -> nn.Dense:
-        """A dense layer, on rows or on images."""
+        """Return a dense layer, on rows or on images."""
         return (nn.Dense if self.layout == "NCHW" else ImageDense)(units, activation, **more)
 
     def branches(self, blocks: Sequence[HybridBlock]) -> nn.HybridConcatenate:
-        """The blocks side by side on one input, their channels concatenated."""
+        """Return the blocks side by side on one input, their channels concatenated."""
         made = nn.HybridConcatenate(axis=self.axis)
         made.add(*blocks)
         return made

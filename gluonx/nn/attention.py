@@ -33,7 +33,7 @@ Cache = tuple[Any, Any, Any]
 
 
 def gen_self_attn_mask(data: Any, valid_length: Any = None, attn_type: str = "full") -> Any:
-    """The mask of self attention: which token may look at which.
+    """Return the mask of self attention: which token may look at which.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def gen_self_attn_mask(data: Any, valid_length: Any = None, attn_type: str = "fu
 
 
 def gen_mem_attn_mask(mem: Any, mem_valid_length: Any, data: Any, data_valid_length: Any = None) -> Any:
-    """The mask of attention to a memory: which token of `data` may look at which of `mem`.
+    """Return the mask of attention to a memory: which token of `data` may look at which of `mem`.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class MultiHeadAttention(HybridBlock):
             layer.weight.shape = (self._units, x.shape[-1])
 
     def init_cache(self, batch_size: int, length: int, dtype: Any = None) -> Cache:
-        """An empty cache for decoding.
+        """Return an empty cache for decoding.
 
         Parameters
         ----------

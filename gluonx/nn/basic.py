@@ -175,7 +175,7 @@ class Embedding(HybridBlock):
         )
 
     def forward(self, x: Any) -> Any:
-        """The vectors of the numbers: shape ``x.shape + (output_dim,)``."""
+        """Return the vectors of the numbers: shape ``x.shape + (output_dim,)``."""
         return invoke(self._op, (x, self.weight.data()))
 
     @unfailing

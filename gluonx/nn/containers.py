@@ -59,11 +59,11 @@ class _Stack:
         return self
 
     def _like(self) -> Any:
-        """An empty container of this kind."""
+        """Return an empty container of this kind."""
         return type(self)()
 
     def __getitem__(self, key: int | slice) -> Any:
-        """The block at a place, or a container of the blocks in a slice (the blocks themselves, not copies)."""
+        """Return the block at a place, or a container of the blocks in a slice (the blocks themselves, not copies)."""
         layers = list(self._children.values())[key]
         if not isinstance(layers, list):
             return layers
@@ -209,7 +209,7 @@ class _List(_Held, _Stack):
         self.extend(blocks)
 
     def _place(self, index: int) -> int:
-        """The index counted from the beginning."""
+        """Return the index counted from the beginning."""
         try:
             return range(len(self))[index]
         except IndexError:
@@ -307,11 +307,11 @@ class _Dict(_Held):
         return name in self._children
 
     def keys(self) -> Any:
-        """The names, in the order in which they came."""
+        """Return the names, in the order in which they came."""
         return self._children.keys()
 
     def values(self) -> Any:
-        """The blocks."""
+        """Return the blocks."""
         return self._children.values()
 
     def items(self) -> Any:
@@ -362,12 +362,12 @@ class Identity(HybridBlock):
     """Gives back its input. For a place in a net where a block may or may not be."""
 
     def forward(self, x: Any) -> Any:
-        """The input."""
+        """Return the input."""
         return x
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters; none where Python cannot tell."""
+    """Return the names of a function's parameters; none where Python cannot tell."""
     try:
         return tuple(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -375,7 +375,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _find(function: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
-    """The function meant, and its name."""
+    """Return the function meant, and its name."""
     if isinstance(function, str):
         for module in (np, npx):
             if hasattr(module, function):

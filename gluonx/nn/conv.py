@@ -25,7 +25,7 @@ Size = int | Sequence[int]
 
 
 def as_tuple(value: Size, n: int, what: str, low: int = 1) -> tuple[int, ...]:
-    """A number for all dimensions, or one for each, as a tuple of n.
+    """Return a number for all dimensions, or one for each, as a tuple of n.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class _Conv(HybridBlock):
             raise error(f"{what} is {channels}, which {self._groups} groups cannot share equally.")
 
     def _weight_shape(self, in_channels: int) -> tuple[int, ...]:
-        """The weight's shape; -1 stands for what in_channels = 0 leaves open."""
+        """Return the weight's shape; -1 stands for what in_channels = 0 leaves open."""
         first, second = in_channels if self._transposed else self._channels, in_channels // self._groups
         if self._transposed:
             second = self._channels // self._groups

@@ -84,7 +84,7 @@ class _Deformable(HybridBlock):
     def _parameters(
         self, name: str, made: int, inner: int, weight: Any, bias: Any, use_bias: bool
     ) -> tuple[Parameter, Parameter | None]:
-        """The weight of one of the two convolutions, and its bias if it has one."""
+        """Return the weight of one of the two convolutions, and its bias if it has one."""
         shape = (made, inner, *self._kernel_size)
         first = Parameter(f"{name}_weight", shape=shape, init=weight, allow_deferred_init=True)
         if not use_bias:

@@ -142,7 +142,7 @@ class _TransformerLayer(HybridBlock):
         )
 
     def _around(self, norm: Any, data: Any, attend: Any) -> Any:
-        """An attention with its normalization and the residual connection."""
+        """Return an attention with its normalization and the residual connection."""
         out = self.dropout_layer(attend(norm(data) if self._pre_norm else data)) + data
         return out if self._pre_norm else norm(out)
 
@@ -257,7 +257,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         )
 
     def init_states(self, batch_size: int, length: int, dtype: Any = None) -> Cache:
-        """The empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
+        """Return the empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
         return self.self_attention.init_cache(batch_size, length, dtype)
 
     def incremental_decode(
@@ -363,7 +363,7 @@ class TransformerDecoder(_Stack):
         return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
     def init_states(self, batch_size: int, length: int, dtype: Any = None) -> list[Cache]:
-        """The empty states of decoding, one of each layer."""
+        """Return the empty states of decoding, one of each layer."""
         return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
 
     def incremental_decode(

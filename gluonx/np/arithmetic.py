@@ -67,7 +67,7 @@ def _unary(name: str) -> Any:
 
 
 def comparable(number: Any, array: Any) -> Any:
-    """A Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
+    """Get a Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
     if type(number) is not int or 0 <= number < 128:
         return number
     dtype = array.dtype

@@ -116,7 +116,7 @@ def make(
 
 
 def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
-    """The operator that `gluonx.ops` has under this name, if its arrays are the first of ours and it needs no more."""
+    """Get the operator of this name in `gluonx.ops`, if its arrays are the first of ours and it needs no more."""
     op = OPS.get(name)
     if op is None or op.random or op.mode or name in OWN:
         return None
@@ -169,7 +169,7 @@ _SHARES = {"percentile": 100, "nanpercentile": 100, "quantile": 1, "nanquantile"
 
 
 def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., Any]:
-    """The front, which refuses numbers as `q` that are not between 0 and `top`; arrays are not looked into."""
+    """Return the front, which refuses numbers as `q` that are not between 0 and `top`; arrays are not looked into."""
 
     @functools.wraps(front)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -185,7 +185,7 @@ def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., A
 
 
 def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
-    """The front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
+    """Return the front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
 
     @functools.wraps(front)
     def rolled(*args: Any, **kwargs: Any) -> Any:

@@ -45,7 +45,7 @@ class _Layout:
         self.bound: dict[Any, BoundOp] = {}
 
     def take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
-        """The key into ``bound``, and the leaves."""
+        """Return the key into ``bound``, and the leaves."""
         leaves = [args[w] if isinstance(w, int) else None if w is None else kwargs[w] for w in self.leaves]
         statics = [args[w] if isinstance(w, int) else kwargs[w] for w in self.statics]
         if not SEQUENCE_TYPES.isdisjoint(map(type, statics)):
@@ -86,12 +86,12 @@ class _Call:
         self.beyond = () if core is None else self._beyond(core)
 
     def _beyond(self, core: Op) -> tuple[str, ...]:
-        """The parameters that the core operator does not have."""
+        """Return the parameters that the core operator does not have."""
         arrays = () if self.collected is not None else self.arrays[len(core.inputs) :]
         return (*arrays, *[n for n in self.statics if n not in core.attr_names])
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOp, tuple[Any, ...], Any, bool]:
-        """The bound operator, the leaves, ``out``, and whether the operator may be remembered for these statics."""
+        """Get the bound operator, the leaves, ``out``, and whether the operator may be remembered for these statics."""
         given = self._assign(args, kwargs)
         statics = {n: given[n] for n in self.statics if n in given}
         attrs = {**self.defaults, **{n: as_static(n, v) for n, v in statics.items()}}
@@ -127,7 +127,7 @@ class _Call:
         return given
 
     def resolve(self, key: str) -> str:
-        """The parameter that a caller means by `key`."""
+        """Return the parameter that a caller means by `key`."""
         key = self.renamed.get(key, key)
         if key in self.by_name:
             return key
@@ -150,7 +150,7 @@ class _Call:
         return tuple(leaves)
 
     def lay_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Layout:
-        """The layout of a call that `sort` has understood."""
+        """Return the layout of a call that `sort` has understood."""
         places: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
         places.update({self.resolve(key): key for key in kwargs})
         return _Layout([places.get(n) for n in self.arrays], [places[n] for n in self.statics if n in places])
@@ -166,7 +166,7 @@ def general(
     shown: Mapping[str, str] | None = None,
     listed: bool = False,
 ) -> Front:
-    """The front of a function of arrays and statics.
+    """Return the front of a function of arrays and statics.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _listing(front: Front) -> Front:
 
 
 def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from the fastest on
-    """The front of a function whose arrays are parameters of their own."""
+    """Return the front of a function whose arrays are parameters of their own."""
     lead = 0
     while lead < len(call.params) and call.params[lead].role == "array":
         lead += 1
@@ -276,7 +276,7 @@ def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
 
 
 def _collecting(call: _Call) -> Front:
-    """The front of a function of any number of arrays: ``f([a, b], axis)`` or ``f(a, b)``."""
+    """Return the front of a function of any number of arrays: ``f([a, b], axis)`` or ``f(a, b)``."""
     star = call.collected is not None and call.collected.role == "star"
     spelled: dict[Any, BoundOp] = {}
 

@@ -187,7 +187,7 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> ndarray:
-    """A sum of products, written in Einstein's notation.
+    """Return a sum of products, written in Einstein's notation.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def einsum(
 
 
 def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
-    """The order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are looked at."""
+    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are looked at."""
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
 
@@ -280,7 +280,7 @@ def histogram(
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
-    """The edges that `histogram` would use."""
+    """Return the edges that `histogram` would use."""
     return _binned(_histogram_edges, a, bins, range, weights)
 
 
@@ -303,7 +303,7 @@ def _all_equivalent(a: Array, b: Array) -> Array:
 
 
 def _answer(flag: ndarray) -> Any:
-    """A bool; in a traced block, where there are no values, the traced one."""
+    """Return a bool; in a traced block, where there are no values, the traced one."""
     return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 

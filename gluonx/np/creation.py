@@ -78,7 +78,7 @@ Shape = int | Sequence[int]
 
 
 def placed(result: Any, device: Any, ctx: Any = None) -> Any:
-    """`result` on the device that the caller or the context names."""
+    """Return `result` on the device that the caller or the context names."""
     target = resolve(ctx if device is None else device)
     if target is None or target == jax.local_devices()[0]:
         return result
@@ -96,7 +96,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def array(
     object: Any, dtype: Any = None, device: Any = None, *, ctx: Any = None, copy: bool = True, ndmin: int = 0
 ) -> ndarray:
-    """An array that holds a copy of `object`.
+    """Return an array that holds a copy of `object`.
 
     Parameters
     ----------
@@ -191,12 +191,12 @@ asanyarray = asarray
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
-    """`a` as an ndarray (every one is contiguous)."""
+    """Return `a` as an ndarray (every one is contiguous)."""
     return asarray(a, dtype)
 
 
 def from_dlpack(x: Any) -> ndarray:
-    """An ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
+    """Return an ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
     with keeping_64_bits():
         return new_handle(jnp.from_dlpack(x))
 
@@ -258,7 +258,7 @@ def ones(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, 
 
 
 def empty(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
-    """An array of a shape whose contents do not matter (they are zeros)."""
+    """Return an array of a shape whose contents do not matter (they are zeros)."""
     return zeros(shape, dtype, order, device, ctx=ctx)
 
 
@@ -272,7 +272,7 @@ def full(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """An array of a shape, filled with a number or with an array that broadcasts to it.
+    """Return an array of a shape, filled with a number or with an array that broadcasts to it.
 
     The default dtype is that of `fill_value`: bool, int64 and float32 for Python's numbers.
 
@@ -306,7 +306,7 @@ def full_like(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """An array of the shape and dtype of `a`, filled with `fill_value`."""
+    """Return an array of the shape and dtype of `a`, filled with `fill_value`."""
     bound = get("full_like").bind(dtype=as_static("dtype", dtype))
     result = placed(invoke(bound, (as_leaf(a), as_leaf(fill_value))), device, ctx)
     return result if out is None else write_out("np.full_like", out, result)
@@ -338,7 +338,7 @@ def empty_like(
     *,
     ctx: Any = None,
 ) -> ndarray:
-    """An array of the dtype and shape of `prototype` (or of `shape`) whose contents do not matter."""
+    """Return an array of the dtype and shape of `prototype` (or of `shape`) whose contents do not matter."""
     if shape is not None:
         return zeros(shape, _dtype_of(prototype) if dtype is None else dtype, order, device, ctx=ctx)
     return zeros_like(prototype, dtype, order, device, ctx=ctx)
@@ -478,7 +478,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any
 
 
 def identity(n: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """The n by n identity matrix."""
+    """Return the n by n identity matrix."""
     return eye(n, dtype=dtype, device=device, ctx=ctx)
 
 
@@ -495,7 +495,7 @@ def _index_arrays(host: Sequence[onp.ndarray], device: Any = None) -> tuple[ndar
 def indices(
     dimensions: Sequence[int], dtype: Any = None, device: Any = None, *, ctx: Any = None, sparse: bool = False
 ) -> Any:
-    """The indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
+    """Return the indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
     dtype = onp.int64 if dtype is None else dtype
     found = onp.indices(_shape(dimensions), sparse=sparse)
     if sparse:
@@ -504,39 +504,39 @@ def indices(
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
-    """The indices of the diagonal of an n by n (by n ...) array."""
+    """Return the indices of the diagonal of an n by n (by n ...) array."""
     return _index_arrays(onp.diag_indices(int(n), int(ndim)))
 
 
 def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
-    """The indices of the diagonal of `arr`, whose axes are all of one length."""
+    """Return the indices of the diagonal of `arr`, whose axes are all of one length."""
     if arr.ndim < 2 or len(set(arr.shape)) != 1:
         raise ValueError(f"np.diag_indices_from: two or more axes of one length were expected, got shape {arr.shape}.")
     return diag_indices(arr.shape[0], arr.ndim)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """The indices of the lower triangle of an n by m matrix."""
+    """Return the indices of the lower triangle of an n by m matrix."""
     return _index_arrays(onp.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: Any = None) -> tuple[ndarray, ...]:
-    """The indices of the upper triangle of an n by m matrix."""
+    """Return the indices of the upper triangle of an n by m matrix."""
     return _index_arrays(onp.triu_indices(n, k, m), device)
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
-    """The indices of the lower triangle of the matrix `arr`."""
+    """Return the indices of the lower triangle of the matrix `arr`."""
     return tril_indices(arr.shape[-2], k, arr.shape[-1])
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
-    """The indices of the upper triangle of the matrix `arr`."""
+    """Return the indices of the upper triangle of the matrix `arr`."""
     return triu_indices(arr.shape[-2], k, arr.shape[-1])
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[ndarray, ...]:
-    """The indices of the elements that `mask_func` (``np.triu``, ``np.tril``) leaves in an n by n matrix."""
+    """Return the indices of the elements that `mask_func` (``np.triu``, ``np.tril``) leaves in an n by n matrix."""
     return _index_arrays(onp.nonzero(mask_func(ones((n, n)), k).asnumpy()))
 
 
@@ -558,11 +558,11 @@ hanning = _window("hanning")
 
 
 def kaiser(M: int, beta: float, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
-    """The Kaiser window of M points with the shape parameter `beta`."""
+    """Return the Kaiser window of M points with the shape parameter `beta`."""
     return array(onp.kaiser(int(M), float(beta)), dtype, device, ctx=ctx)
 
 
 def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **kwargs: Any) -> Any:
-    """`function` of the coordinates of a grid, given as one array an axis."""
+    """Call `function` on the coordinates of a grid, given as one array an axis."""
     grid = indices(shape, dtype=canonical(dtype))
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)

@@ -70,7 +70,7 @@ def _of_placeholder(value: Placeholder) -> str:
 
 
 def _on_host(value: jax.Array) -> np.ndarray | str:
-    """The numbers, not held by the array: what `np.asarray` gives is, and would be copied by the next step."""
+    """Return the numbers, not held by the array: what `np.asarray` gives is, and would be copied by the next step."""
     local = all(device.platform == "cpu" for device in value.devices())
     if local and len(value.devices()) == 1 and value.dtype.kind in "fiu":
         exporter: Any = value  # jax.Array's annotations leave keywords out

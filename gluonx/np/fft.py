@@ -21,12 +21,12 @@ for _name, _summary in FFT.items():
 
 
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies that the elements of `fft` stand for; float32 by default."""
+    """Return the frequencies that the elements of `fft` stand for; float32 by default."""
     return array(onp.fft.fftfreq(n, d), dtype, device)
 
 
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies that the elements of `rfft` stand for; float32 by default."""
+    """Return the frequencies that the elements of `rfft` stand for; float32 by default."""
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 
 

@@ -162,7 +162,7 @@ class ndarray(Arithmetic, Handle):
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
-        """The module whose functions work on this array: ``gluonx.np``.
+        """Return the module whose functions work on this array: ``gluonx.np``.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class ndarray(Arithmetic, Handle):
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _read(self) -> jax.Array:
-        """The device array, computed if it is pending."""
+        """Return the device array, computed if it is pending."""
         value = self.value
         trace = current_state().trace
         if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
@@ -257,7 +257,7 @@ class ndarray(Arithmetic, Handle):
         return value
 
     def _on_host(self) -> np.ndarray:
-        """The value as a NumPy array that nobody may write to, computed if it is pending."""
+        """Return the value as a NumPy array that nobody may write to, computed if it is pending."""
         value = self.value
         if type(value) is HostArray:
             trace = current_state().trace
@@ -273,12 +273,12 @@ class ndarray(Arithmetic, Handle):
 
     @door
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy, yours to write to."""
+        """Return a NumPy copy, yours to write to."""
         return np.array(self._on_host())
 
     @door
     def item(self, *args: Any) -> Any:
-        """The one element (or the element at `args`) as a Python scalar."""
+        """Return the one element (or the element at `args`) as a Python scalar."""
         return self._on_host().item(*args)
 
     asscalar = item
@@ -303,7 +303,7 @@ class ndarray(Arithmetic, Handle):
         return out.copy() if copy else out
 
     def _raw(self) -> Any:
-        """The value for raw JAX code; raises where that would lose a gradient."""
+        """Return the value for raw JAX code; raises where that would lose a gradient."""
         state = current_state()
         if state.trace is not None:
             return state.trace.value(self)
@@ -404,11 +404,11 @@ class ndarray(Arithmetic, Handle):
     # -- copies and moves ------------------------------------------------------------------------------------------
 
     def copy(self, order: str = "C") -> ndarray:
-        """A new array of the same value; writes to one do not show in the other. Gradients flow through."""
+        """Return a new array of the same value; writes to one do not show in the other. Gradients flow through."""
         return invoke(_COPY, (self,)) if current_state().deferring or self._tapes() else self._again()
 
     def _again(self) -> ndarray:
-        """A new handle on the value, which is there."""
+        """Return a new handle on the value, which is there."""
         value = self.value
         return new_handle(value if type(value) is HostArray else self._read(), self.aval)
 
@@ -424,7 +424,7 @@ class ndarray(Arithmetic, Handle):
         return self.to_device(other)
 
     def to_device(self, device: Any) -> ndarray:
-        """The array on another device; itself where it is there already."""
+        """Return the array on another device; itself where it is there already."""
         target = _device.resolve(device)
         if target is None or current_state().trace is not None:
             return self
@@ -440,18 +440,18 @@ class ndarray(Arithmetic, Handle):
         return new_handle(on_device(value, target))
 
     def as_in_context(self, context: Any) -> ndarray:
-        """The older name of `to_device`."""
+        """Do `to_device`, by its older name."""
         return self.to_device(context)
 
     def as_in_ctx(self, ctx: Any) -> ndarray:
-        """The older name of `to_device`."""
+        """Do `to_device`, by its older name."""
         return self.to_device(ctx)
 
     @door
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> ndarray:
-        """The array with another dtype; gradients flow through between floats."""
+        """Return the array with another dtype; gradients flow through between floats."""
         target = canonical(dtype)
         if target == self.dtype and not copy:
             return self
@@ -462,7 +462,7 @@ class ndarray(Arithmetic, Handle):
         return self
 
     def as_nd_ndarray(self) -> Any:
-        """The same array as an NDArray of MXNet 1: what is written to one is seen in the other."""
+        """Return the same array as an NDArray of MXNet 1: what is written to one is seen in the other."""
         return NAMES["gluonx.np.ndarray.as_nd_ndarray"](self)
 
     def __copy__(self) -> ndarray:
@@ -524,7 +524,7 @@ class ndarray(Arithmetic, Handle):
             add_mark(value.graph.marks, value.slot, old, variable)
 
     def _placed(self) -> Any:
-        """The sharding of this array where it is not JAX's default device."""
+        """Return the sharding of this array where it is not JAX's default device."""
         value = self.value
         if self.aval is None and isinstance(value, jax.Array) and not isinstance(value, Tracer):
             self.aval = aval_of(value)
@@ -621,7 +621,7 @@ class ndarray(Arithmetic, Handle):
 
     @classmethod
     def _unknown(cls, param: Any) -> ndarray:
-        """A handle on the value of a parameter whose shape is not known."""
+        """Return a handle on the value of a parameter whose shape is not known."""
         return new_handle(Unknown(param))
 
     @door
@@ -854,7 +854,7 @@ def _mask_value(mask: Any) -> np.ndarray:
 
 
 def host_value(array: ndarray, operator: str) -> np.ndarray:
-    """The value of an array for an operator that works on the host.
+    """Return the value of an array for an operator that works on the host.
 
     Raises
     ------
@@ -882,7 +882,10 @@ def _unpickle(value: np.ndarray, grad_req: str | None, stype: str = "default") -
 
 
 def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray:
-    """The array of a pickle as such, also while `gluonx.compat` hands NDArrays to users; `_unpickle` gives those."""
+    """Get the array of a pickle as such, also while `gluonx.compat` hands NDArrays to users.
+
+    `_unpickle` gives those.
+    """
     array = twin_of(new_handle(on_device(copied(value))), ndarray)
     if grad_req is not None:
         array.attach_grad(grad_req, stype)

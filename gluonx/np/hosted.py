@@ -282,7 +282,7 @@ _NAMED: dict[str, Any] = {
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = None) -> ndarray:
-    """The elements of `arr` where `condition` holds, in one axis; gradients flow to them.
+    """Return the elements of `arr` where `condition` holds, in one axis; gradients flow to them.
 
     With a `size`, so many places, those left over with `fill_value` (0), also in a hybridized block.
 
@@ -308,7 +308,7 @@ def compress(
     size: int | None = None,
     fill_value: Any = None,
 ) -> ndarray:
-    """The slices of `a` along an axis where the 1-d `condition` holds; gradients flow to them.
+    """Return the slices of `a` along an axis where the 1-d `condition` holds; gradients flow to them.
 
     With a `size`, so many slices, those left over filled with `fill_value` (0), also in a hybridized block: a boolean
     mask of fixed shape.
@@ -338,5 +338,5 @@ def as_indices(name: str, obj: Any, length: int) -> onp.ndarray:
 
 
 def keep_others(name: str, obj: Any, length: int) -> onp.ndarray:
-    """The indices on an axis of `length` that `obj` does not name."""
+    """Return the indices on an axis of `length` that `obj` does not name."""
     return onp.delete(onp.arange(length), as_indices(name, obj, length)).astype(onp.int32)

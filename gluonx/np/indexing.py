@@ -70,7 +70,7 @@ class Region:
 
 
 def basic(key: Any, shape: tuple[int, ...]) -> Region | None:
-    """The region of a basic index, or None where `key` is of another kind.
+    """Return the region of a basic index, or None where `key` is of another kind.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> Deri
 
 
 def region_read(region: Region) -> DerivedOp:
-    """The operator (x, starts...) -> x[region]."""
+    """Return the operator (x, starts...) -> x[region]."""
     dims, shape = region.dims, region.shape
 
     def read(x: Any, *starts: Any) -> Any:
@@ -170,7 +170,7 @@ def region_read(region: Region) -> DerivedOp:
 
 
 def region_write(region: Region) -> DerivedOp:
-    """The operator (x, value, starts...) -> x with x[region] = value."""
+    """Return the operator (x, value, starts...) -> x with x[region] = value."""
     dims, shape = region.dims, region.shape
 
     def write(x: Any, value: Any, *starts: Any) -> Any:
@@ -233,7 +233,7 @@ def _slice_end(number: Any) -> Any:
 
 
 def _plain(item: Any) -> Any:
-    """An item of an index, lists made arrays."""
+    """Return an item of an index, lists made arrays."""
     if isinstance(item, (list, range, tuple)):
         item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
         return item.astype(np.int32) if item.size == 0 else item
@@ -248,7 +248,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def mask_of(key: Any) -> Any:
-    """The boolean array that `key` is, alone between the brackets; None where it is something else."""
+    """Return the boolean array that `key` is, alone between the brackets; None where it is something else."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
     if isinstance(key, (bool, np.bool_)) or (isinstance(key, list) and key and isinstance(key[0], (bool, list))):
@@ -379,7 +379,7 @@ def _rebuild(pattern: Any, arrays: Any) -> tuple[Any, ...]:
 
 
 def _with_flags(pattern: Any, ndim: int) -> tuple[int, ...]:
-    """The axes, as ``expand_dims`` takes them, that an array of `ndim` needs for the True and False in a pattern."""
+    """Get the axes, for ``expand_dims``, that an array of `ndim` needs for the True and False in a pattern."""
     axes: list[int] = []
     takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
     for i, item in enumerate(pattern):
@@ -394,7 +394,7 @@ def _is_flag(item: Any) -> bool:
 
 
 def gather_op(pattern: Any) -> DerivedOp:
-    """The operator (x, arrays...) -> x[pattern filled with arrays]."""
+    """Return the operator (x, arrays...) -> x[pattern filled with arrays]."""
 
     def read(x: Any, *arrays: Any) -> Any:
         return jnp.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
@@ -406,7 +406,7 @@ def gather_op(pattern: Any) -> DerivedOp:
 
 
 def scatter_op(pattern: Any) -> DerivedOp:
-    """The operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
+    """Return the operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
 
     def write(x: Any, value: Any, *arrays: Any) -> Any:
         places, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
@@ -439,7 +439,7 @@ def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def mask_write_op() -> DerivedOp:
-    """The operator (x, mask, value) -> x with x[mask] = value, for values that `spreads` says yes to."""
+    """Return the operator (x, mask, value) -> x with x[mask] = value, for values that `spreads` says yes to."""
 
     def write(x: Any, mask: Any, value: Any) -> Any:
         rest = x.shape[mask.ndim :]

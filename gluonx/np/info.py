@@ -150,27 +150,27 @@ issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
 
 
 def finfo(dtype: Any) -> Any:
-    """The limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
+    """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
     return jnp.finfo(_typed(dtype))
 
 
 def iinfo(dtype: Any) -> Any:
-    """The limits of an integer dtype: ``max``, ``min``, ``bits``."""
+    """Return the limits of an integer dtype: ``max``, ``min``, ``bits``."""
     return jnp.iinfo(_typed(dtype))
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The shape of an array, number or nested sequence; nothing is computed."""
+    """Return the shape of an array, number or nested sequence; nothing is computed."""
     return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
 
 
 def ndim(a: Any) -> int:
-    """The number of axes; nothing is computed."""
+    """Return the number of axes; nothing is computed."""
     return len(shape(a))
 
 
 def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, of all axes or of one; nothing is computed."""
+    """Return the number of elements, of all axes or of one; nothing is computed."""
     lengths = shape(a)
     return int(onp.prod(lengths, dtype=onp.int64)) if axis is None else lengths[axis]
 
@@ -180,7 +180,7 @@ def _typed(value: Any) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
-    """The dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
+    """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
     given = [_typed(a) for a in arrays_and_dtypes]
     if all(isinstance(a, numbers.Number) and not isinstance(a, onp.generic) for a in given):
         return onp.dtype(jnp.result_type(*given))  # numbers alone are of JAX's default types
@@ -189,7 +189,7 @@ def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
 
 
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
-    """The least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
+    """Return the least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
     with keeping_64_bits():
         return onp.dtype(jnp.promote_types(type1, type2))
 
@@ -206,7 +206,7 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that these shapes broadcast to."""
+    """Return the shape that these shapes broadcast to."""
     return onp.broadcast_shapes(*shapes)
 
 
@@ -244,7 +244,7 @@ def _meet(test: Any, a: Any, b: Any, max_work: Any) -> Any:
 
 
 def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
-    """The array that `a` is a part of, and addresses of one byte an element as NumPy would have them."""
+    """Return the array that `a` is a part of, and addresses of one byte an element as NumPy would have them."""
     regions: list[Any] = []
     while getattr(a, "base", None) is not None:
         if isinstance(a, View):
@@ -261,14 +261,14 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
 def array_repr(
     arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
-    """The text that ``repr`` of the values as a NumPy array gives."""
+    """Return the text that ``repr`` of the values as a NumPy array gives."""
     return onp.array_repr(onp.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
     a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
-    """The values as text."""
+    """Return the values as text."""
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 

@@ -60,7 +60,7 @@ OLD_LIMITS: dict[str, dict[str, Any]] = {
 
 
 def _known(value: Any) -> Any:
-    """The value of a parameter on the host, None where it is not there yet."""
+    """Return the value of a parameter on the host, None where it is not there yet."""
     if isinstance(value, Handle):
         value = value.value
         if type(value) is Packed:

@@ -125,7 +125,7 @@ def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 
 
 def _sizes(x: Array, ord: Any) -> Array:
-    """The magnitudes, with gradient 0 at 0, where an order asks for no more."""
+    """Return the magnitudes, with gradient 0 at 0, where an order asks for no more."""
     return absolute(x) if ord in (1, -1, math.inf, -math.inf) else x
 
 
@@ -193,7 +193,7 @@ def eig(a: Any) -> tuple[Any, Any]:
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
+    """Return the eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
     values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
     return to_device(_real(values, is_wide(a)), is_wide(a))
 

@@ -121,13 +121,13 @@ def _method(name: str, function: Any) -> Any:
 
 
 def _bound_signature(function: Any) -> inspect.Signature:
-    """The function's signature, its first parameter called self."""
+    """Return the function's signature, its first parameter called self."""
     first, *rest = inspect.signature(function).parameters.values()
     return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
 def _reshape(self: ndarray, *shape: Any, order: str = "C", newshape: Any = None, **kwargs: Any) -> Any:
-    """The same elements in another shape; one dimension may be -1."""
+    """Return the same elements in another shape; one dimension may be -1."""
     try:
         if newshape is not None:
             shape = (newshape,)
@@ -138,7 +138,7 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", newshape: Any = None,
 
 
 def _transpose(self: ndarray, *axes: Any) -> Any:
-    """The array with its axes permuted (reversed, if none are given)."""
+    """Return the array with its axes permuted (reversed, if none are given)."""
     try:
         if not axes or axes[0] is None:
             return np.transpose(self)
@@ -149,7 +149,7 @@ def _transpose(self: ndarray, *axes: Any) -> Any:
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
-    """A one-dimensional copy."""
+    """Return a one-dimensional copy."""
     try:
         return np.reshape(self, (-1,), order=order)
     except Exception as error:
@@ -158,7 +158,7 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **bounds: Any) -> Any:
-    """The array with its elements kept between `min` and `max`."""
+    """Return the array with its elements kept between `min` and `max`."""
     try:
         return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
     except Exception as error:
@@ -172,19 +172,19 @@ def _ranges(begin: Any, end: Any, step: Any) -> tuple[slice, ...]:
 
 
 def _slice_assign(self: ndarray, rhs: Any, begin: Any, end: Any, step: Any) -> ndarray:
-    """The array, after the part from `begin` to `end` was overwritten with `rhs`."""
+    """Return the array, after the part from `begin` to `end` was overwritten with `rhs`."""
     self[_ranges(begin, end, step)] = rhs
     return self
 
 
 def _slice_assign_scalar(self: ndarray, value: Any, begin: Any, end: Any, step: Any) -> ndarray:
-    """The array, after the part from `begin` to `end` was filled with a number."""
+    """Return the array, after the part from `begin` to `end` was filled with a number."""
     self[_ranges(begin, end, step)] = value
     return self
 
 
 def namespace() -> Any:
-    """The module of functions on ndarrays."""
+    """Return the module of functions on ndarrays."""
     return np
 
 

@@ -73,7 +73,7 @@ _EXTRA: dict[str, Draw] = {
 
 
 def _register(name: str, draw: Draw) -> None:
-    """A distribution that the core operators lack; `draw(key, *parameters)` gets its parameters spread out."""
+    """Register a distribution that operators lack; `draw(key, *parameters)` gets its parameters spread out."""
 
     def drawn(key: Array, *parameters: Array, size: Any = None, dtype: Any = None) -> Array:
         wanted = canonical(dtype)
@@ -98,7 +98,7 @@ def sample(
     ctx: Any = None,
     out: Any = None,
 ) -> ndarray:
-    """A draw from the distribution `name`: what the functions of this module share."""
+    """Return a draw from the distribution `name`: what the functions of this module share."""
     limits = LIMITS.get(name)
     if limits is not None:
         check(f"np.random.{name}", limits, parameters)

@@ -80,7 +80,7 @@ OWN = frozenset({"copy", "pad"})
 
 
 def whole(x: Any) -> Array:
-    """Indices and counts as integers, whatever dtype they came in."""
+    """Return indices and counts as integers, whatever dtype they came in."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
 
@@ -346,7 +346,7 @@ def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> A
 def histogram_edges(
     a: Array, edges: Array | None = None, weights: Array | None = None, *, bins: int = 10, range: Any = None
 ) -> Array:
-    """The edges of a histogram's bins."""
+    """Return the edges of a histogram's bins."""
     return jnp.histogram_bin_edges(
         a, bins if edges is None else edges, None if range is None else jnp.asarray(range), weights
     )
@@ -361,7 +361,7 @@ def histogram(
     range: Any = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Counts a bin, and the edges; without `edges` there are `bins` equal ones."""
+    """Count by bins, and give the edges; without `edges` there are `bins` equal ones."""
     with without_64_bits() if a.dtype not in WIDE else contextlib.nullcontext():
         at = histogram_edges(a, edges, weights, bins=bins, range=range)
     with without_64_bits() if a.dtype not in WIDE and at.dtype not in WIDE else contextlib.nullcontext():

@@ -86,7 +86,7 @@ def _role(name: str, function: str) -> str:
 
 
 def read(fn: Callable[..., Any], name: str = "") -> tuple[Param, ...]:
-    """The parameters of `fn`, the function called `name`, with their roles; ``**kwargs`` is left out."""
+    """Return the parameters of `fn`, the function called `name`, with their roles; ``**kwargs`` is left out."""
     if name in table.CALLED:
         return tuple([Param(p, _role(p, name), default) for p, default in table.CALLED[name].items()])
     rows: list[Param] = []
@@ -166,7 +166,7 @@ def _operator_signature(params: Sequence[Param], collect: Sequence[Param]) -> in
 
 
 def _plain(result: Any) -> Any:
-    """Lists and named tuples become tuples: an operator gives one array or a tuple of them."""
+    """Turn lists and named tuples into tuples: an operator gives one array or a tuple of them."""
     return tuple(result) if isinstance(result, (list, tuple)) else result
 
 
@@ -183,7 +183,7 @@ def as_leaf(value: Any) -> Any:
 
 
 def as_static(name: str, value: Any) -> Any:
-    """The hashable form of a static argument: tuples for lists, Python numbers for NumPy's and for small arrays."""
+    """Get the hashable form of a static argument: tuples for lists, Python numbers for NumPy's and for small arrays."""
     if name in DTYPES:
         return None if value is None else canonical(value)
     if isinstance(value, (ndarray, jax.Array)):
@@ -257,7 +257,7 @@ def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
 
 
 def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
-    """The thorough form of a ufunc call: keywords, numbers only (NumPy's answer, as in MXNet), lists, ``out``."""
+    """Give the thorough form of a ufunc call: keywords, numbers only (NumPy's answer, as in MXNet), lists, ``out``."""
     if kwargs:
         _check_ufunc_keywords(name, kwargs)
     if out is None and host is not None and all(isinstance(a, _NUMBERS) for a in args):
@@ -279,7 +279,7 @@ def _comparable(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def unary(op: Op, name: str) -> Front:
-    """The front of an elementwise function of one array."""
+    """Return the front of an elementwise function of one array."""
     bound, host = op.bind(), getattr(onp, name, None)
 
     def front(x: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
@@ -297,7 +297,7 @@ def unary(op: Op, name: str) -> Front:
 
 
 def binary(op: Op, name: str) -> Front:
-    """The front of an elementwise function of two arrays."""
+    """Return the front of an elementwise function of two arrays."""
     bound, host = op.bind(), getattr(onp, name, None)
     compares, symmetric = name in _COMPARISONS, name in _EXTREMES
 

@@ -18,7 +18,7 @@ _SMALL = 1e-4
 def contrib_calibrate_entropy(
     hist: Any = None, hist_edges: Any = None, num_quantized_bins: int = 255, out: Any = None
 ) -> list[Any]:
-    """The threshold at which to clip before quantization, such that the least information is lost.
+    """Return the threshold at which to clip before quantization, such that the least information is lost.
 
     Of the ranges around the middle of a histogram that one is chosen whose distribution, with what lies outside put
     into its ends, has the smallest Kullback-Leibler divergence from itself in `num_quantized_bins` steps (in float64).
@@ -98,7 +98,7 @@ def _divergence(counts: onp.ndarray, start: int, stop: int, steps: int) -> float
 
 
 def _smoothed(counts: onp.ndarray) -> onp.ndarray | None:
-    """A little of what there is where there is nothing; None where there is not enough."""
+    """Return a little of what there is where there is nothing; None where there is not enough."""
     empty = counts == 0
     zeros = int(empty.sum())
     if zeros == len(counts):

@@ -205,7 +205,7 @@ def ctc_loss(
 
 
 def nonzero(a: Any) -> ndarray:
-    """The indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis)."""
+    """Return the indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis)."""
     return np.argwhere(a)
 
 
@@ -241,17 +241,17 @@ def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
 
 
 def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
-    """An ndarray of the values of a NumPy array, of its dtype; always a copy."""
+    """Return an ndarray of the values of a NumPy array, of its dtype; always a copy."""
     return np.array(ndarray, dtype=ndarray.dtype)
 
 
 def from_dlpack(dlpack: Any) -> ndarray:
-    """An ndarray on the memory of another library's array: anything with ``__dlpack__``."""
+    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``."""
     return np.from_dlpack(dlpack)
 
 
 def to_dlpack_for_read(data: ndarray) -> Any:
-    """The array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``.
+    """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``.
 
     An array never changes the memory that it gives away, so others may only read it.
     """
@@ -317,5 +317,5 @@ def waitall() -> None:
 
 
 def get_cuda_compute_capability(device: Any) -> int:
-    """The compute capability of a GPU as a whole number: 90 for 9.0."""
+    """Return the compute capability of a GPU as a whole number: 90 for 9.0."""
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))

@@ -58,7 +58,7 @@ def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
 
 
 def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
-    """The traced function on (root, index, captured...) and its own inputs."""
+    """Return the traced function on (root, index, captured...) and its own inputs."""
 
     def run(root: Any, index: Any, *inputs: Any) -> list[Any]:
         head = (root, index) if traced.n_random else ()
@@ -68,7 +68,7 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
 
 
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
-    """A key that finds the same loop again although its functions are traced again; None where there is none."""
+    """Return a key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [b.op.extra for b in bodies]
     if current_state().trace is not None or any(t is None for t in texts):
         return None
@@ -181,7 +181,7 @@ def _runs_apart() -> bool:
 
 
 def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any, steps: int) -> tuple[Any, Any]:
-    """The loop as its steps one after the other, for a trace that has no word for loops."""
+    """Return the loop as its steps one after the other, for a trace that has no word for loops."""
     rows = []
     for i in range(steps):
         outs, states = body(jax.tree.unflatten(tree, [item[i] for item in items]), states)
@@ -251,7 +251,10 @@ def while_loop(
 
 
 def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Callable[..., Any]:
-    """A scan of fixed length that idles once the condition has failed; unlike ``lax.while_loop`` it has a gradient."""
+    """Get a scan of fixed length that idles once the condition has failed.
+
+    Unlike ``lax.while_loop`` it has a gradient.
+    """
     n_test, n_body, stride = len(test.handles), len(body.handles), body.n_random
 
     def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
@@ -392,7 +395,7 @@ def _single(layer: tuple[Callable[..., Any], list[Handle]], inputs: list[Any], a
 
 
 def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -> list[Traced]:
-    """The traces of the first layer and of those after it that do the same."""
+    """Return the traces of the first layer and of those after it that do the same."""
     structs = [_struct(h) for h in (x, *given)]
     group: list[Traced] = []
     wanted = None
@@ -476,7 +479,7 @@ def _stacked(pieces: Sequence[Any], place: Any) -> Any:
 
 
 def _used(piece: Any, place: Any) -> Any:
-    """A weight as a layer uses it; its gradient goes the other way, and is summed into shards."""
+    """Return a weight as a layer uses it; its gradient goes the other way, and is summed into shards."""
     if place is None:
         return piece
     return jax.lax.with_sharding_constraint(jax.lax.with_sharding_constraint(piece, place), gathered(place))

@@ -23,7 +23,7 @@ _NEEDED: Any = inspect.Parameter.empty
 
 
 def _declared(op: Op) -> dict[str, Param]:
-    """The operator's own parameters, in the order of declaration."""
+    """Return the operator's own parameters, in the order of declaration."""
     rows: dict[str, Param] = {}
     for p in inspect.signature(op.fn).parameters.values():
         if p.name in op.inputs:
@@ -35,7 +35,7 @@ def _declared(op: Op) -> dict[str, Param]:
 
 
 def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
-    """The parameters of the function `name` in the order in which callers give them.
+    """Return the parameters of the function `name` in the order in which callers give them.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _value(text: str) -> Any:
 
 
 def make_function(name: str) -> Callable[..., Any]:
-    """The function for the core operator called `name`.
+    """Return the function for the core operator called `name`.
 
     Raises
     ------

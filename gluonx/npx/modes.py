@@ -116,12 +116,12 @@ def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
 
 
 def is_np_array() -> bool:
-    """True: arrays have NumPy's semantics."""
+    """Return True: arrays have NumPy's semantics."""
     return True
 
 
 def is_np_shape() -> bool:
-    """True: shapes have NumPy's semantics."""
+    """Return True: shapes have NumPy's semantics."""
     return True
 
 
@@ -132,19 +132,19 @@ def is_np_default_dtype() -> bool:
 
 @contextmanager
 def np_array(active: bool = True) -> Iterator[None]:
-    """A scope that changes nothing, whatever `active` is: arrays are NumPy-like."""
+    """Open a scope that changes nothing, whatever `active` is: arrays are NumPy-like."""
     yield
 
 
 @contextmanager
 def np_shape(active: bool = True) -> Iterator[None]:
-    """A scope that changes nothing, whatever `active` is: shapes have NumPy's semantics."""
+    """Open a scope that changes nothing, whatever `active` is: shapes have NumPy's semantics."""
     yield
 
 
 @contextmanager
 def np_default_dtype(active: bool = True) -> Iterator[None]:
-    """A scope with :func:`set_np_default_dtype`, which leaves the state as it was.
+    """Open a scope with :func:`set_np_default_dtype`, which leaves the state as it was.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def np_default_dtype(active: bool = True) -> Iterator[None]:
 
 
 def use_np(func: Decorated) -> Decorated:
-    """The function or class as it is: NumPy's semantics are on already.
+    """Return the function or class as it is: NumPy's semantics are on already.
 
     Examples
     --------
@@ -174,17 +174,17 @@ def use_np(func: Decorated) -> Decorated:
 
 
 def use_np_array(func: Decorated) -> Decorated:
-    """The function or class as it is: arrays are NumPy-like already."""
+    """Return the function or class as it is: arrays are NumPy-like already."""
     return func
 
 
 def use_np_shape(func: Decorated) -> Decorated:
-    """The function or class as it is: shapes have NumPy's semantics already."""
+    """Return the function or class as it is: shapes have NumPy's semantics already."""
     return func
 
 
 def use_np_default_dtype(func: Decorated) -> Decorated:
-    """The function, or each method of the class, under :func:`np_default_dtype`.
+    """Return the function, or each method of the class, under :func:`np_default_dtype`.
 
     Raises
     ------

@@ -62,7 +62,10 @@ def bernoulli(
 
 
 def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **ignored: Any) -> Any:
-    """Indices drawn with the probabilities in the last axis of `data`; with `get_prob`, their log-probabilities too."""
+    """Get indices drawn with the probabilities in the last axis of `data`.
+
+    With `get_prob`, their log-probabilities too.
+    """
     refuse("npx.random.categorical", ignored, ("data", "shape", "get_prob", "dtype"), IGNORED)
     bound = get("random_categorical").bind(size=as_size(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
     result = invoke(bound, (as_leaf(data),))
@@ -100,7 +103,7 @@ def _batched(batch_shape: Any, *parameters: Any) -> Any:
 def normal_n(
     loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None
 ) -> ndarray:
-    """Normal draws of shape `batch_shape` for every element of the parameters, whose axes come after."""
+    """Draw normal numbers of shape `batch_shape` for every element of the parameters, whose axes come after."""
     return normal(loc, scale, _batched(batch_shape, loc, scale), dtype, device, ctx=ctx)
 
 

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _heads_of(name: str, what: str, x: Array, heads: int, parts: int) -> tuple[Array, ...]:
-    """The parts of an interleaved projection, each (batch * heads, length, width of a head)."""
+    """Return the parts of an interleaved projection, each (batch * heads, length, width of a head)."""
     if x.ndim != 3 or heads < 1 or x.shape[2] % (heads * parts):
         raise ShapeError(
             f"{name}: {what} must have three axes, (length, batch, {parts} * heads * width), where heads={heads}, but "
@@ -60,7 +60,7 @@ def _attended(name: str, value: Array, attention: Array, batch: int) -> Array:
 
 @register(level=6)
 def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> Array:
-    """The scores of self attention, ``q @ k.T / sqrt(width)`` for each head.
+    """Return the scores of self attention, ``q @ k.T / sqrt(width)`` for each head.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> 
 
 @register(level=6)
 def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int) -> Array:
-    """The values of self attention, summed with the weights `attention`.
+    """Return the values of self attention, summed with the weights `attention`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Arr
 
 @register(level=6)
 def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: int) -> Array:
-    """The scores of a decoder's attention to an encoder, ``q @ k.T / sqrt(width)`` for each head.
+    """Return the scores of a decoder's attention to an encoder, ``q @ k.T / sqrt(width)`` for each head.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: i
 
 @register(level=6)
 def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, heads: int) -> Array:
-    """The values of a decoder's attention to an encoder, summed with the weights `attention`.
+    """Return the values of a decoder's attention to an encoder, summed with the weights `attention`.
 
     Parameters
     ----------
@@ -171,12 +171,12 @@ def _check_window(name: str, first: Array, what: str, dilation: Array, w: int) -
 
 
 def _places(length: int, dilation: Array, step: Array, w: int) -> Array:
-    """The position that place `step` of the window has for each query and head, shape (length, heads)."""
+    """Return the position that place `step` of the window has for each query and head, shape (length, heads)."""
     return lax.broadcasted_iota(jnp.int32, (length, 1), 0) + (dilation.astype(jnp.int32) * (step - w))[None]
 
 
 def _shifted(x: Array, places: Array) -> Array:
-    """The rows of `x` (batch, length, heads, width) at `places`, zeros where the window leaves the sequence."""
+    """Return the rows of `x` (batch, length, heads, width) at `places`, zeros where the window leaves the sequence."""
     return jnp.take_along_axis(x, places[None, :, :, None], 1, mode="fill", fill_value=0)
 
 
@@ -192,7 +192,7 @@ def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
 
 @register(level=6)
 def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
-    """The products of each query with the keys of the window around it.
+    """Return the products of each query with the keys of the window around it.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _check_scores(name: str, score: Array, w: int, symmetric: bool) -> None:
 
 @register(level=6)
 def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
-    """The sum of the values in the window around each query, weighted by `score`.
+    """Return the sum of the values in the window around each query, weighted by `score`.
 
     Parameters
     ----------

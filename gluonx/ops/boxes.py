@@ -51,12 +51,12 @@ def centers(boxes: Array) -> Array:
 
 
 def _area(boxes: Array) -> Array:
-    """The area; 0 of a box whose corners are swapped in one direction or both."""
+    """Return the area; 0 of a box whose corners are swapped in one direction or both."""
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
 
 
 def iou(first: Array, second: Array) -> Array:
-    """The overlap of boxes in corner form, elementwise after broadcasting: intersection over union.
+    """Return the overlap of boxes in corner form, elementwise after broadcasting: intersection over union.
 
     0 where the union is empty.
     """
@@ -69,7 +69,7 @@ def iou(first: Array, second: Array) -> Array:
 
 @register(level=5)
 def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
-    """The overlap (intersection over union) of each box of `lhs` with each of `rhs`; it has no gradient.
+    """Return the overlap (intersection over union) of each box of `lhs` with each of `rhs`; it has no gradient.
 
     Parameters
     ----------
@@ -153,13 +153,16 @@ class _Columns(NamedTuple):
             raise ShapeError(f"box_nms: with coord_start={self.start}, {named} would share a column.")
 
     def seen(self, rows: Array, from_center: bool, force_suppress: bool) -> tuple[Array, Array | None]:
-        """The boxes in corner form, and the classes that keep them from suppressing each other."""
+        """Return the boxes in corner form, and the classes that keep them from suppressing each other."""
         boxes = rows[:, self.start : self.start + 4]
         classes = rows[:, self.kind] if self.kind >= 0 and not force_suppress else None
         return _corners(boxes) if from_center else boxes, classes
 
     def reformed(self, rows: Array, to_center: bool) -> Array:
-        """The rows with their boxes in the other form. The gradient passes as if it were the same, which is MXNet's."""
+        """Get the rows with their boxes in the other form.
+
+        The gradient passes as if it were the same, which is MXNet's.
+        """
         coords = slice(self.start, self.start + 4)
         boxes = lax.stop_gradient(rows[..., coords])
         moved = centers(boxes) if to_center else _corners(boxes)
@@ -265,7 +268,7 @@ def encoded(boxes: Array, anchors: Array) -> Array:
 
 
 def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
-    """The boxes, in corner form, that `encoded` made `coded` of; `clip`, if positive, bounds the logarithm."""
+    """Return the boxes, in corner form, that `encoded` made `coded` of; `clip`, if positive, bounds the logarithm."""
     middle = coded[..., :2] * anchors[..., 2:] + anchors[..., :2]
     grown = jnp.minimum(coded[..., 2:], clip) if clip > 0 else coded[..., 2:]
     half = jnp.exp(grown) * anchors[..., 2:] / 2
@@ -276,7 +279,7 @@ def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
 def box_encode(
     samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
 ) -> tuple[Array, Array]:
-    """The targets of a detector's regression: matched boxes as seen from their anchors. No gradient.
+    """Return the targets of a detector's regression: matched boxes as seen from their anchors. No gradient.
 
     Parameters
     ----------

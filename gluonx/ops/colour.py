@@ -37,7 +37,7 @@ def _need(name: str, data: Any) -> None:
 
 
 def _kept(x: Any, dtype: np.dtype) -> Any:
-    """The values in an element type; integers are cut towards zero and kept within its bounds."""
+    """Return the values in an element type; integers are cut towards zero and kept within its bounds."""
     if jnp.issubdtype(dtype, jnp.floating):
         return x.astype(dtype)
     own, bounds = x.__array_namespace__(), jnp.iinfo(dtype)
@@ -45,7 +45,7 @@ def _kept(x: Any, dtype: np.dtype) -> Any:
 
 
 def _gray(x: Any) -> Any:
-    """The brightness of each place, (height, width, 1)."""
+    """Return the brightness of each place, (height, width, 1)."""
     return x if x.shape[2] == 1 else x.__array_namespace__().sum(x * _GRAY[None, None], axis=2, keepdims=True)
 
 
@@ -62,7 +62,7 @@ def _saturation(x: Any, factor: Any) -> Any:
 
 
 def _hue(x: Any, turn: Any) -> Any:
-    """The colours turned by a part of the circle, with lightness and saturation (of the HLS model) as they are."""
+    """Give the colours turned by a part of the circle, with lightness and saturation (of the HLS model) as they are."""
     if x.shape[2] == 1:
         return x
     own = x.__array_namespace__()
@@ -82,7 +82,7 @@ _CHANGES = {"brightness": _brightness, "contrast": _contrast, "saturation": _sat
 
 
 def changed(name: str, data: Any, factor: Any) -> Any:
-    """An image with another brightness, contrast, saturation or hue, in its own element type.
+    """Return an image with another brightness, contrast, saturation or hue, in its own element type.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _drawn(key: Array, low: Array | float, high: Array | float) -> Array:
 
 @register("image.random_brightness", level=5, random=True)
 def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """An image times a random factor between `min_factor` and `max_factor`.
+    """Return an image times a random factor between `min_factor` and `max_factor`.
 
     Parameters
     ----------
@@ -129,19 +129,19 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
 
 @register("image.random_contrast", level=5, random=True)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """An image mixed with its mean brightness; a random factor between the two given is the image's own share."""
+    """Give an image mixed with its mean brightness; a random factor between the two given is the image's own share."""
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_saturation", level=5, random=True)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """An image mixed with its gray copy; a random factor between the two given is the image's own share."""
+    """Return an image mixed with its gray copy; a random factor between the two given is the image's own share."""
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_hue", level=5, random=True)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """An image with its colours turned by a random part of the circle between `min_factor` and `max_factor`."""
+    """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`."""
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
@@ -149,7 +149,7 @@ def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) ->
 def random_color_jitter(
     key: Array, data: Array, *, brightness: float, contrast: float, saturation: float, hue: float
 ) -> Array:
-    """An image with random brightness, contrast, saturation and hue, one after the other in a random order.
+    """Return an image with random brightness, contrast, saturation and hue, one after the other in a random order.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def random_color_jitter(
 
 
 def lit(name: str, data: Any, alpha: Any) -> Any:
-    """An image of JAX or NumPy with its light changed; `name` is that of the operator, for messages."""
+    """Return an image of JAX or NumPy with its light changed; `name` is that of the operator, for messages."""
     _need(name, data)
     if alpha.shape != (3,):
         raise ShapeError(f"image.{name}: alpha must be three numbers, but has shape {alpha.shape}.")
@@ -196,7 +196,7 @@ def lit(name: str, data: Any, alpha: Any) -> Any:
 
 @register("image.adjust_lighting", level=5)
 def adjust_lighting(data: Array, alpha: Array) -> Array:
-    """An image with its light changed along the principal components of ImageNet's colours.
+    """Return an image with its light changed along the principal components of ImageNet's colours.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ Shape = tuple[int, ...]
 
 
 def axis_of(axis: int, ndim: int, name: str) -> int:
-    """The axis counted from the front.
+    """Return the axis counted from the front.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def axis_of(axis: int, ndim: int, name: str) -> int:
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str) -> Shape:
-    """The axes counted from the front; all of them for None."""
+    """Return the axes counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, (tuple, list)):
@@ -78,7 +78,7 @@ def per_axis(value: int | Sequence[int] | None, ndim: int, default: int, name: s
 
 
 def choose(table: dict[str, Any], value: str, operator_name: str, attribute: str) -> Any:
-    """The entry of a table of modes, or a ValueError that lists them."""
+    """Return the entry of a table of modes, or a ValueError that lists them."""
     try:
         return table[value]
     except KeyError:
@@ -87,23 +87,23 @@ def choose(table: dict[str, Any], value: str, operator_name: str, attribute: str
 
 
 def float_dtype(x: Array) -> np.dtype:
-    """The element type of a real-valued result: that of a floating `x`, else float32."""
+    """Return the element type of a real-valued result: that of a floating `x`, else float32."""
     return x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else canonical(None)
 
 
 def wide(x: Array) -> Array:
-    """The array in a type fit for sums: half precision and integers become float32."""
+    """Return the array in a type fit for sums: half precision and integers become float32."""
     keep = jnp.issubdtype(x.dtype, jnp.inexact) and x.dtype.itemsize >= 4
     return x if keep else x.astype(jnp.float32)
 
 
 def narrow(x: Array, dtype: Any) -> Array:
-    """The array in `dtype`; untouched if it has it."""
+    """Return the array in `dtype`; untouched if it has it."""
     return x if x.dtype == dtype else x.astype(dtype)
 
 
 def same_dtype(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays in their common element type."""
+    """Return the arrays in their common element type."""
     first = arrays[0].dtype
     if all(a.dtype == first for a in arrays):
         return arrays
@@ -112,7 +112,7 @@ def same_dtype(*arrays: Array) -> tuple[Array, ...]:
 
 
 def aligned(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays with equally many axes, as NumPy's broadcasting adds them in front; scalars stay scalars.
+    """Return the arrays with equally many axes, as NumPy's broadcasting adds them in front; scalars stay scalars.
 
     Operators broadcast in the open, so that they also work under ``jax_numpy_rank_promotion='raise'``.
     """
@@ -121,17 +121,17 @@ def aligned(*arrays: Array) -> tuple[Array, ...]:
 
 
 def channels(vector: Array, ndim: int, axis: int) -> Array:
-    """A vector of one value a channel, shaped to broadcast along `axis` of an array of `ndim` axes."""
+    """Return a vector of one value a channel, shaped to broadcast along `axis` of an array of `ndim` axes."""
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def size_of(shape: Sequence[int]) -> int:
-    """The number of elements, or -1 if a dimension is unknown."""
+    """Return the number of elements, or -1 if a dimension is unknown."""
     return math.prod(shape) if all(d > 0 for d in shape) else -1
 
 
 def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -> Shape:
-    """The shape that is `given` as far as it is known, completed by what is `wanted`.
+    """Return the shape that is `given` as far as it is known, completed by what is `wanted`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -
 
 
 def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable[..., list[Shape | None]]:
-    """A shape rule for normalizations: every input after the first is a vector along one axis of the first."""
+    """Return a shape rule for normalizations: every input after the first is a vector along one axis of the first."""
 
     def infer(shapes: list[Shape | None], attrs: Any) -> list[Shape | None]:
         data = shapes[0]
@@ -170,7 +170,7 @@ def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable
 
 
 def index_dtype() -> np.dtype:
-    """The element type of positions, int64; what gives them is registered as ``wide``."""
+    """Return the element type of positions, int64; what gives them is registered as ``wide``."""
     return np.dtype(np.int64)
 
 
@@ -188,7 +188,7 @@ def places(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> A
 
 
 def converted(x: Array, dtype: np.dtype) -> Array:
-    """The array in another dtype; floats become small integers, and masks floats, by way of integers.
+    """Return the array in another dtype; floats become small integers, and masks floats, by way of integers.
 
     What a small integer cannot hold wraps round, as in NumPy. And what is multiplied by a mask that became floats, XLA
     takes for a choice between it and 0, which hides NaN and inf.

@@ -28,7 +28,7 @@ _LAST = ("NWC", "NHWC", "NDHWC")
 
 
 def layout_of(layout: str | None, ndim: int, name: str) -> str:
-    """The layout of an array of `ndim` axes; channels first by default.
+    """Return the layout of an array of `ndim` axes; channels first by default.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _infer(name: str, transposed: bool) -> Any:
 def _checked(
     name: str, x: Array, weight: Array, layout: str, groups: int, kernel: Any, filters: int | None, transposed: bool
 ) -> Shape:
-    """The kernel's shape, after a comparison of everything that was said with everything that came."""
+    """Return the kernel's shape, after a comparison of everything that was said with everything that came."""
     inputs = x.shape[layout.index("C")]
     expected_ndim = len(layout)
     if weight.ndim == expected_ndim:
@@ -135,7 +135,7 @@ def convolution(
     no_bias: bool = False,
     layout: str | None = None,
 ) -> Array:
-    """A convolution (a cross-correlation, as in every deep-learning library) over one to three spatial axes.
+    """Return a convolution (a cross-correlation, as in every deep-learning library) over one to three spatial axes.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def convolution(
 def _target_padding(
     x: Array, layout: str, reach: Shape, stride: Shape, target: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The padding and adjustment that make the output the target's size: as even on both sides as possible."""
+    """Return the padding and adjustment that make the output the target's size: as even on both sides as possible."""
     sizes = [x.shape[layout.index(c)] for c in layout if c not in "NC"]
     excess = [s * (n - 1) + r - t for s, n, r, t in zip(stride, sizes, reach, target, strict=True)]
     if min(excess) < 0:
@@ -185,7 +185,7 @@ def _target_padding(
 
 
 def _filters_first(weight: Array, layout: str, groups: int) -> Array:
-    """A deconvolution's weight as a convolution's: filters in front, the kernel flipped."""
+    """Return a deconvolution's weight as a convolution's: filters in front, the kernel flipped."""
     channel = 1 if layout[1] == "C" else weight.ndim - 1
     weight = jnp.flip(weight, [i for i in range(1, weight.ndim) if i != channel])
     if groups == 1:
@@ -198,7 +198,7 @@ def _filters_first(weight: Array, layout: str, groups: int) -> Array:
 
 
 def _transposed_shape(x: Shape, weight: Shape, geometry: Geometry, adj: Shape) -> Shape:
-    """The shape of a deconvolution."""
+    """Return the shape of a deconvolution."""
     axes = zip(geometry.spatial(x), _kernel_of(weight, geometry.layout), *geometry[1:4], adj, strict=True)
     space = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + a for n, k, s, d, p, a in axes]
     space.insert(geometry.channel - 1, weight[geometry.channel] * geometry.groups)
@@ -206,7 +206,7 @@ def _transposed_shape(x: Shape, weight: Shape, geometry: Geometry, adj: Shape) -
 
 
 def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Shape) -> Array:
-    """A deconvolution as a convolution of the data with zeros in between; `reach` is the dilated kernel's size."""
+    """Give a deconvolution as a convolution of the data with zeros in between; `reach` is the dilated kernel's size."""
     layout = geometry.layout
     return lax.conv_general_dilated(
         x,
@@ -237,7 +237,7 @@ def deconvolution(
     no_bias: bool = False,
     layout: str | None = None,
 ) -> Array:
-    """The transpose of a convolution: what `convolution` does to gradients, as a layer.
+    """Return the transpose of a convolution: what `convolution` does to gradients, as a layer.
 
     Parameters
     ----------

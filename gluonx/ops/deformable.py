@@ -36,7 +36,7 @@ class _Plan(NamedTuple):
         return self.kernel[0] * self.kernel[1]
 
     def made(self, data: Shape) -> Shape:
-        """The result's height and width."""
+        """Return the result's height and width."""
         return tuple(
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, d, p in zip(data[2:], self.kernel, self.stride, self.dilate, self.pad, strict=True)
@@ -110,7 +110,7 @@ def _positions(plan: _Plan, offset: Array, made: Shape) -> list[Array]:
 
 
 def _corners(place: Array, length: int, held: bool) -> list[tuple[Array, Array]]:
-    """The two neighbours of places along one axis, each with its weight.
+    """Return the two neighbours of places along one axis, each with its weight.
 
     With `held` a place counts from 0 to `length`, neither neighbour lies outside, and the last stretch repeats the last
     element; else outside there are zeros.
@@ -130,7 +130,7 @@ def _corners(place: Array, length: int, held: bool) -> list[tuple[Array, Array]]
 
 
 def _columns(plan: _Plan, data: Array, offset: Array, made: Shape, held: bool) -> Array:
-    """The data under each tap, shape (batch, fields, channels a field, taps, places)."""
+    """Return the data under each tap, shape (batch, fields, channels a field, taps, places)."""
     batch, inputs, height, width = data.shape
     y, x = _positions(plan, offset, made)
     flat = data.reshape(batch, plan.fields, inputs // plan.fields, height * width)
@@ -177,7 +177,7 @@ def deformable_convolution(
     no_bias: bool = False,
     layout: str | None = None,
 ) -> Array:
-    """A convolution whose taps are moved by offsets.
+    """Return a convolution whose taps are moved by offsets.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def modulated_deformable_convolution(
     im2col_step: int = 64,
     layout: str | None = None,
 ) -> Array:
-    """A deformable convolution whose taps have weights of their own at each place.
+    """Return a deformable convolution whose taps have weights of their own at each place.
 
     Parameters
     ----------

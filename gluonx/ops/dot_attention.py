@@ -48,7 +48,7 @@ def _check(name: str, query: Array, key: Array, value: Array) -> None:
 
 
 def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
-    """The mask as (batch or 1, heads or 1, queries or 1, keys or 1)."""
+    """Return the mask as (batch or 1, heads or 1, queries or 1, keys or 1)."""
     if mask.dtype != jnp.bool_:
         mask = mask != 0
     if mask.ndim == 3:
@@ -246,7 +246,7 @@ def cached_attention(
 
 @register(level=6, nout=lambda attrs: attrs["parts"])
 def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
-    """The heads of a projection, or of several that lie one behind the other.
+    """Return the heads of a projection, or of several that lie one behind the other.
 
     Parameters
     ----------

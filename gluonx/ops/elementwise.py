@@ -76,7 +76,7 @@ def _half_away(x: Array) -> Array:
 
 
 def _straight_through(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A step function with the gradient of the identity."""
+    """Return a step function with the gradient of the identity."""
 
     @jax.custom_jvp
     def step(x: Array) -> Array:
@@ -254,7 +254,7 @@ _FLOATS = frozenset(["log_sigmoid", "mish", "reciprocal", "selu", "sigmoid", "si
 
 
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
-    """The function on integers too: they become float32, 8-bit ones float16 with `small`."""
+    """Return the function on integers too: they become float32, 8-bit ones float16 with `small`."""
 
     def run(x: Array) -> Array:
         if jnp.issubdtype(x.dtype, jnp.inexact):
@@ -333,7 +333,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
 
 @register(level=3, aliases=("round",))
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """The nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
+    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
         return jnp.round(x, decimals)
     unit = 10**-decimals
@@ -347,7 +347,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
 
 @register(level=4)
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
-    """The values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
+    """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
     Scalar bounds take the element type of `x`.
     """
@@ -387,7 +387,7 @@ _ACTIVATIONS = {
 
 @register(level=1, aliases=("Activation",))
 def activation(x: Array, *, act_type: str = "relu") -> Array:
-    """An activation function by its name.
+    """Return an activation function by its name.
 
     Parameters
     ----------
@@ -502,7 +502,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
 
 @register(level=4, aliases=("ElementWiseSum",))
 def add_n(*arrays: Array) -> Array:
-    """The sum of several arrays of one shape."""
+    """Return the sum of several arrays of one shape."""
     return functools.reduce(jnp.add, same_dtype(*arrays))
 
 

@@ -33,22 +33,22 @@ class Geometry(NamedTuple):
         return spatial_axes(self.layout)
 
     def spatial(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The sizes along the spatial axes, of the data or of the weight."""
+        """Return the sizes along the spatial axes, of the data or of the weight."""
         return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
 
     def places(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
-        """The spatial size of the result."""
+        """Return the spatial size of the result."""
         axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
 
 
 def spatial_axes(layout: str) -> list[int]:
-    """The axes of a layout such as NCHW that are neither batch nor channels."""
+    """Return the axes of a layout such as NCHW that are neither batch nor channels."""
     return [i for i, c in enumerate(layout) if c not in "NC"]
 
 
 def weight_layout(layout: str) -> str:
-    """The layout of the weight of data in `layout`, with the letters of ``jax.lax``."""
+    """Return the layout of the weight of data in `layout`, with the letters of ``jax.lax``."""
     return layout.replace("C", "I").replace("N", "O")
 
 
@@ -58,12 +58,12 @@ def known(shape: Sequence[Any]) -> bool:
 
 
 def patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int], taps: int) -> int:
-    """The elements of an array of all patches."""
+    """Return the elements of an array of all patches."""
     return shape[0] * shape[geometry.channel] * math.prod(places) * taps
 
 
 def windows(x: Array, kernel: Sequence[int], geometry: Geometry, filling: int = 0) -> list[Array]:
-    """The padded image as each place of the kernel sees it: arrays of the result's spatial size, in row-major order."""
+    """Give the padded image as each place of the kernel sees it: arrays of the result's size, row by row."""
     axes, places = geometry.axes, geometry.places(x.shape, kernel)
     config = [(0, 0, 0)] * x.ndim
     for axis, pad in zip(axes, geometry.pad, strict=True):

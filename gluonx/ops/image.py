@@ -53,7 +53,7 @@ def _each(fn: Callable[[Array], Array], data: Array) -> Array:
 
 @register("image.to_tensor", level=5)
 def to_tensor(data: Array) -> Array:
-    """An image, or a batch, with values from 0 to 255 as a float32 tensor with values from 0 to 1, channels first.
+    """Give an image, or a batch, with values from 0 to 255 as a float32 tensor with values from 0 to 1, channels first.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _per_channel(name: str, what: str, value: float | Sequence[float], data: Arr
 
 @register("image.normalize", level=5)
 def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> Array:
-    """``(data - mean) / std`` for each channel of a tensor, or a batch, with channels first.
+    """Compute ``(data - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
 
 
 def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, width: int) -> tuple[int, int]:
-    """The new (height, width) that `resize` is told of."""
+    """Return the new (height, width) that `resize` is told of."""
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     if len(given) not in (1, 2):
         raise ValueError(f"{name}: size must be one number or (width, height), but is {size!r}.")
@@ -125,7 +125,7 @@ def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, w
 
 @register("image.resize", level=5)
 def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, interp: int = 1) -> Array:
-    """An image, or a batch, in another size.
+    """Return an image, or a batch, in another size.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _resized(data: Array, shape: tuple[int, int], interp: int) -> Array:
 
 
 def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array:
-    """The rectangle at a place that is data; the place is moved inside where it would reach beyond."""
+    """Return the rectangle at a place that is data; the place is moved inside where it would reach beyond."""
     zeros = [jnp.int32(0)] * (data.ndim - 3)
     starts = [*zeros, top.astype(jnp.int32), left.astype(jnp.int32), jnp.int32(0)]
     return lax.dynamic_slice(data, starts, (*data.shape[:-3], height, width, data.shape[-1]))
@@ -180,7 +180,7 @@ def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array
 
 @register("image.crop", level=5)
 def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
-    """The rectangle of an image, or of each image of a batch, whose left upper corner is at (x, y).
+    """Return the rectangle of an image, or of each image of a batch, whose left upper corner is at (x, y).
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
 
 
 def crop_size(rows: int, columns: int, height: int, width: int) -> tuple[int, int]:
-    """The (height, width) that `random_crop` cuts out of an image to make one of `height` x `width`.
+    """Return the (height, width) that `random_crop` cuts out of an image to make one of `height` x `width`.
 
     An image that is too low is cut narrower too, so that the form stays; one that is too narrow is not, as in MXNet.
     """
@@ -219,7 +219,7 @@ def crop_size(rows: int, columns: int, height: int, width: int) -> tuple[int, in
 
 
 def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
-    """A place at a random part, between the bounds, of `room`."""
+    """Return a place at a random part, between the bounds, of `room`."""
     part = jax.random.uniform(key, (), minval=bounds[0], maxval=bounds[1])
     return jnp.clip((part * room).astype(jnp.int32), 0, room)
 
@@ -235,7 +235,7 @@ def random_crop(
     height: int,
     interp: int = 1,
 ) -> Array:
-    """A rectangle of an image, or of a batch, at a random place.
+    """Return a rectangle of an image, or of a batch, at a random place.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def random_resized_crop(
     interp: int = 1,
     max_trial: int = 10,
 ) -> Array:
-    """A random rectangle of an image, or of a batch, in a given size: the augmentation of Inception nets.
+    """Return a random rectangle of an image, or of a batch, in a given size: the augmentation of Inception nets.
 
     Parameters
     ----------
@@ -337,14 +337,14 @@ def random_resized_crop(
 
 @register("image.flip_left_right", level=5)
 def flip_left_right(data: Array) -> Array:
-    """An image, (height, width, channels), with left and right exchanged."""
+    """Return an image, (height, width, channels), with left and right exchanged."""
     need_image("image.flip_left_right", data)
     return jnp.flip(data, 1)
 
 
 @register("image.flip_top_bottom", level=5)
 def flip_top_bottom(data: Array) -> Array:
-    """An image, (height, width, channels), with top and bottom exchanged."""
+    """Return an image, (height, width, channels), with top and bottom exchanged."""
     need_image("image.flip_top_bottom", data)
     return jnp.flip(data, 0)
 
@@ -356,13 +356,13 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
 
 @register("image.random_flip_left_right", level=5, random=True)
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
-    """An image, (height, width, channels), with left and right exchanged at a probability of `p`, 0.5 by default."""
+    """Exchange left and right of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
 @register("image.random_flip_top_bottom", level=5, random=True)
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
-    """An image, (height, width, channels), with top and bottom exchanged at a probability of `p`, 0.5 by default."""
+    """Exchange top and bottom of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
     need_image("image.random_flip_top_bottom", data)
     return _maybe(key, p, data, 0)

@@ -34,7 +34,7 @@ def _whole(indices: Array) -> Array:
 
 
 def from_end(indices: Array, size: int) -> Array:
-    """Indices with negative ones counted from the end of an axis of `size`."""
+    """Return indices with negative ones counted from the end of an axis of `size`."""
     if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
         return indices
     return jnp.where(indices < 0, indices + size, indices)
@@ -42,7 +42,7 @@ def from_end(indices: Array, size: int) -> Array:
 
 @register(level=3)
 def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
-    """The elements of `x` at `indices` along an axis (None: of the flattened array).
+    """Return the elements of `x` at `indices` along an axis (None: of the flattened array).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
 
 @register(level=3)
 def gather_nd(x: Array, indices: Array) -> Array:
-    """The elements of `x` whose coordinates stand in the columns of `indices`.
+    """Return the elements of `x` whose coordinates stand in the columns of `indices`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _rows(ind: Array) -> Array:
 
 @register(level=3)
 def index_add(x: Array, ind: Array, val: Array) -> Array:
-    """The array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
+    """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
     A number or a vector as `ind` names rows, places along the first axis.
     """
@@ -123,14 +123,14 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 
 @register(level=3)
 def index_update(x: Array, ind: Array, val: Array) -> Array:
-    """The array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
+    """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))
     return x.at[places].set(_spread(x, places, val))
 
 
 @register(level=3)
 def index_copy(x: Array, index: Array, new: Array) -> Array:
-    """The array with the rows of `new` put at `index`."""
+    """Return the array with the rows of `new` put at `index`."""
     return x.at[_whole(index)].set(new)
 
 
@@ -138,7 +138,7 @@ def index_copy(x: Array, index: Array, new: Array) -> Array:
 
 
 def _sequence_axes(name: str, x: Array, axis: int, lengths: Array | None, use: bool) -> tuple[int, int]:
-    """The axes of time and of batch, which are the first two."""
+    """Return the axes of time and of batch, which are the first two."""
     axis = axis_of(axis, x.ndim, name)
     if axis > 1 or x.ndim < 2:
         raise ShapeError(
@@ -155,7 +155,7 @@ def _sequence_axes(name: str, x: Array, axis: int, lengths: Array | None, use: b
 
 
 def _lengths(sequence_length: Array | None, x: Array, batch: int) -> Array:
-    """The lengths as integers, to broadcast along the axis of the batch."""
+    """Return the lengths as integers, to broadcast along the axis of the batch."""
     assert sequence_length is not None, "checked by _sequence_axes"
     return _along(_whole(sequence_length), x.ndim, batch)
 
@@ -173,7 +173,7 @@ def sequence_mask(
     value: float = 0.0,
     axis: int = 0,
 ) -> Array:
-    """The sequences with `value` in place of what lies beyond their lengths.
+    """Return the sequences with `value` in place of what lies beyond their lengths.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def sequence_mask(
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """The last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first."""
+    """Return the last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first."""
     time, batch = _sequence_axes("sequence_last", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
         return lax.index_in_dim(x, -1, time, keepdims=False)

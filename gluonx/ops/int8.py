@@ -46,7 +46,7 @@ def _checked(name: str, weight: Array, weight_scale: Array, filters: int | None)
 
 
 def _scale_of(data: Array, data_scale: Array | None, unsigned: bool) -> Array:
-    """What a step stands for, shape (1,): the one given, or the one that these data need."""
+    """Return what a step stands for, shape (1,): the one given, or the one that these data need."""
     if data_scale is None:
         reach = jnp.max(data if unsigned else jnp.abs(data)).astype(jnp.float32).reshape(1)
         data_scale = reach / _LIMIT[unsigned]
@@ -61,14 +61,14 @@ def _bytes(data: Array, scale: Array, unsigned: bool) -> Array:
 
 
 def _unshifted(sums: Array, weight: Array, weight_sum: Array | None) -> Array:
-    """The product of bytes from 0 on, of that of bytes from -128 on."""
+    """Return the product of bytes from 0 on, of that of bytes from -128 on."""
     if weight_sum is None:
         weight_sum = jnp.sum(weight.reshape(weight.shape[0], -1), 1, dtype=jnp.int32)
     return sums + channels(_SHIFT * weight_sum, sums.ndim, sums.ndim - 1)
 
 
 def _real(sums: Array, scale: Array, bias: Array | None) -> Array:
-    """The real numbers of a product; its last axis has the filters."""
+    """Return the real numbers of a product; its last axis has the filters."""
 
     def spread(vector: Array) -> Array:
         return channels(vector, sums.ndim, sums.ndim - 1)
@@ -138,7 +138,7 @@ def int8_fully_connected(
 
 
 def _over_patches(image: Array, weight: Array, geometry: Geometry, filling: int) -> Array:
-    """A convolution in int32, the channels last in both."""
+    """Return a convolution in int32, the channels last in both."""
     filters, *kernel, inner = weight.shape
     views = windows(image, kernel, geometry, filling)
     groups = geometry.groups

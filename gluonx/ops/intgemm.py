@@ -27,13 +27,13 @@ def _bytes(x: Array, reach: Array) -> Array:
 
 @register(level=1)
 def intgemm_maxabsolute(data: Array) -> Array:
-    """The largest magnitude of an array, shape (1,)."""
+    """Return the largest magnitude of an array, shape (1,)."""
     return lax.stop_gradient(jnp.max(jnp.abs(data)).reshape(1))
 
 
 @register(level=1)
 def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
-    """An array as int8, in which 127 stands for `maxabs`.
+    """Return an array as int8, in which 127 stands for `maxabs`.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
 
 @register(level=1)
 def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, already_quantized: bool = False) -> Array:
-    """A weight as int8 for `intgemm_fully_connected`.
+    """Return a weight as int8 for `intgemm_fully_connected`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
 
 @register(level=1)
 def intgemm_take_weight(weight: Array, indices: Array) -> Array:
-    """Some rows of a prepared weight: the part of a large vocabulary that can come."""
+    """Return some rows of a prepared weight: the part of a large vocabulary that can come."""
     return jnp.take(weight, indices.astype(jnp.int32), 0, mode="clip")
 
 
@@ -87,7 +87,7 @@ def intgemm_fully_connected(
     flatten: bool = True,
     out_type: str = "float32",
 ) -> Array:
-    """A dense layer on int8: ``scaling * (data @ weight.T) + bias``.
+    """Return a dense layer on int8: ``scaling * (data @ weight.T) + bias``.
 
     Parameters
     ----------

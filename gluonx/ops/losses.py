@@ -44,7 +44,7 @@ _TINY = 1e-12  # keeps logarithms and quotients finite, as in MXNet
 
 
 def _wide(x: Array) -> Array:
-    """The array in a type fit for sums: half precision becomes float32, integers too."""
+    """Return the array in a type fit for sums: half precision becomes float32, integers too."""
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating) or x.dtype.itemsize < 4:
         return x.astype(jnp.float32)
@@ -56,7 +56,7 @@ def _result_dtype(pred: Array) -> jnp.dtype:
 
 
 def _like(label: Array, pred: Array, name: str = "label") -> Array:
-    """The label in the shape of the prediction."""
+    """Return the label in the shape of the prediction."""
     if label.shape == pred.shape:
         return label
     if label.size != pred.size:
@@ -163,7 +163,7 @@ def l2_loss(
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
-    """The absolute difference ``|label - pred|``, averaged a sample."""
+    """Return the absolute difference ``|label - pred|``, averaged a sample."""
     x, y = _pair(pred, label)
     return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
@@ -210,13 +210,13 @@ def squared_hinge_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """The square of the hinge loss."""
+    """Return the square of the hinge loss."""
     x, y = _pair(pred, label)
     return _finish(jnp.square(jax.nn.relu(margin - x * y)), pred, sample_weight, weight, batch_axis)
 
 
 def _logistic(x: Array, y: Array) -> Array:
-    """The stable form of the logistic loss of a logit and a label in [0, 1]."""
+    """Return the stable form of the logistic loss of a logit and a label in [0, 1]."""
     return jax.nn.softplus(x) - x * y
 
 

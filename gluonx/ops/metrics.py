@@ -59,7 +59,7 @@ def _same_count(label: Array, pred: Array, was: tuple[int, ...]) -> None:
 
 
 def _classes(label: Array, pred: Array, axis: int) -> tuple[Array, Array]:
-    """The true and the predicted class of each place, flat."""
+    """Return the true and the predicted class of each place, flat."""
     was = pred.shape
     if pred.shape != label.shape:
         if not -pred.ndim <= axis < pred.ndim:
@@ -113,7 +113,7 @@ def metric_binary_accuracy(state: Array, label: Array, pred: Array, threshold: A
 
 
 def _fit(threshold: Array, pred: Array) -> Array:
-    """A threshold for all, or one for each class in the last axis."""
+    """Return a threshold for all, or one for each class in the last axis."""
     threshold = jnp.asarray(threshold, pred.dtype)
     if threshold.ndim and threshold.shape != pred.shape[-1:]:
         raise ShapeError(f"{threshold.shape} thresholds came for predictions of shape {pred.shape}.")

@@ -23,7 +23,7 @@ Numbers = float | Sequence[float]
 
 
 def _numbers(value: Numbers, count: int | None, name: str, attribute: str) -> tuple[float, ...]:
-    """The attribute as a tuple of `count` numbers, or of one and more."""
+    """Return the attribute as a tuple of `count` numbers, or of one and more."""
     numbers = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not numbers or (count is not None and len(numbers) != count):
         raise ValueError(f"{name}: {attribute} must be {count or 'one or more'} numbers, but is {value!r}.")
@@ -40,7 +40,7 @@ def multibox_prior(
     steps: Numbers = (-1.0, -1.0),
     offsets: Numbers = (0.5, 0.5),
 ) -> Array:
-    """The default boxes of a feature map: some at each place, the same for every image.
+    """Return the default boxes of a feature map: some at each place, the same for every image.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _greedy(overlap: Array) -> Array:
 
 
 def _hardest(cls_pred: Array, candidate: Array, count: Array) -> Array:
-    """The `count` candidates that look least like background."""
+    """Return the `count` candidates that look least like background."""
     background = jax.nn.softmax(cls_pred, 0)[0]
     order = jnp.argsort(jnp.where(candidate, background, jnp.inf), stable=True)
     rank = jnp.zeros_like(order).at[order].set(jnp.arange(len(order)))
@@ -135,7 +135,7 @@ class _Mining:
 def _targets(
     anchors: Array, label: Array, cls_pred: Array, threshold: float, variances: Array, mining: _Mining
 ) -> tuple[Array, Array, Array]:
-    """The targets of one image."""
+    """Return the targets of one image."""
     valid = jnp.cumprod(label[:, 0] != -1).astype(bool)
     overlap = jnp.where(valid[None], iou(anchors[:, None], label[None, :, 1:5]), -1)
     own = _greedy(overlap)
@@ -231,7 +231,7 @@ class _Filter:
         self.threshold, self.nms, self.force, self.topk = threshold, nms, force, topk
 
     def detections(self, probability: Array, boxes: Array) -> Array:
-        """The rows (class, score, box) of one image."""
+        """Return the rows (class, score, box) of one image."""
         score, kind = jnp.max(probability[1:], 0), jnp.argmax(probability[1:], 0)
         found = score >= self.threshold
         order = jnp.argsort(~found, stable=True)
@@ -241,7 +241,7 @@ class _Filter:
         return self.thinned(rows, found[:, 0]) if 0 < self.nms <= 1 else rows
 
     def thinned(self, rows: Array, found: Array) -> Array:
-        """The rows by falling score, with class -1 for those that a better one covers.
+        """Return the rows by falling score, with class -1 for those that a better one covers.
 
         What lies beyond the first `topk` stays where it was, as in MXNet.
         """
@@ -271,7 +271,7 @@ def multibox_detection(
     variances: Numbers = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int = -1,
 ) -> Array:
-    """The detections of a single-shot detector. No gradient.
+    """Return the detections of a single-shot detector. No gradient.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def fully_connected(
     no_bias: bool = False,
     flatten: bool = True,
 ) -> Array:
-    """A dense layer: ``x @ weight.T + bias``.
+    """Return a dense layer: ``x @ weight.T + bias``.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> l
 def embedding(
     x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: Any = None
 ) -> Array:
-    """The rows of `weight` that `x` names; indices out of range take the first or the last row.
+    """Return the rows of `weight` that `x` names; indices out of range take the first or the last row.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _length_mask(x: Array, length: Array, axis: int, name: str) -> Array:
 
 
 def _shifted(x: Array, mask: Array, axis: int) -> tuple[Array, Array]:
-    """The scores with their largest at 0 (the masked ones low, but finite) and the sum of their exponentials."""
+    """Return the scores with their largest at 0 (the masked ones low, but finite) and the sum of their exponentials."""
     low = jnp.where(mask, x, jnp.finfo(x.dtype).min)
     z = low - lax.stop_gradient(jnp.max(low, axis, keepdims=True))
     # The inner choice keeps the gradient finite: exp is never taken of a masked score.
@@ -287,7 +287,7 @@ def log_softmax(
     use_length: bool = False,
     dtype: Any = None,
 ) -> Array:
-    """The logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
+    """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
     _need_length(length, use_length, "log_softmax")
     length = length if use_length else None
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
@@ -295,7 +295,7 @@ def log_softmax(
 
 @register(level=1)
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
-    """The softmax of ``-x``."""
+    """Return the softmax of ``-x``."""
     return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
 
 
@@ -316,7 +316,7 @@ def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: s
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
-    """The softmax over the elements where `mask` holds; 0 elsewhere, also where nothing is left in a row.
+    """Return the softmax over the elements where `mask` holds; 0 elsewhere, also where nothing is left in a row.
 
     `normalize` is accepted for MXNet's sake: the largest score is always subtracted first, which changes no result.
     """
@@ -327,7 +327,7 @@ def masked_softmax(
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
-    """The logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold."""
+    """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold."""
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
@@ -391,7 +391,7 @@ def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", k
 
 
 def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
-    """The `k` first of the last axis in order, with their places; equal elements keep their order."""
+    """Return the `k` first of the last axis in order, with their places; equal elements keep their order."""
     if not is_ascend:
         return lax.top_k(x, k)
     if jnp.issubdtype(x.dtype, jnp.floating):
@@ -411,7 +411,7 @@ def topk(
     is_ascend: bool = False,
     dtype: Any = "float32",
 ) -> Array | tuple[Array, Array]:
-    """The `k` largest elements along `axis` (the smallest if `is_ascend`), in order.
+    """Return the `k` largest elements along `axis` (the smallest if `is_ascend`), in order.
 
     Parameters
     ----------

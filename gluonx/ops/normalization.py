@@ -51,7 +51,7 @@ def _check_vectors(name: str, x: Array, axis: int, **vectors: Array) -> None:
 
 
 def _moved(old: Array, new: Array, momentum: float) -> Array:
-    """The moving average `old` after one more value."""
+    """Return the moving average `old` after one more value."""
     return narrow(momentum * wide(old) + (1 - momentum) * lax.stop_gradient(new).reshape(-1), old.dtype)
 
 
@@ -62,7 +62,7 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
 
 
 def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis: int) -> tuple[Array, Array]:
-    """The normalized data, and the inverse standard deviation."""
+    """Return the normalized data, and the inverse standard deviation."""
     inverse = lax.rsqrt(data.variance + eps)
     ndim = data.values.ndim
     scale = inverse if gamma is None else inverse * channels(wide(gamma), ndim, axis)

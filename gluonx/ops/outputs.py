@@ -64,7 +64,7 @@ def _softmax_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
 
 
 def _as_classes(x: Array, multi_output: bool, preserve_shape: bool) -> tuple[Array, int]:
-    """The scores as the operator sees them, and the axis of the classes."""
+    """Return the scores as the operator sees them, and the axis of the classes."""
     if multi_output:
         return x.reshape(x.shape[0], x.shape[1], -1), 1
     if preserve_shape:
@@ -117,7 +117,7 @@ def softmax_output(
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
 ) -> Array:
-    """The softmax, with the gradient of the cross-entropy to `label`.
+    """Return the softmax, with the gradient of the cross-entropy to `label`.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
 def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:
-    """The data, with the gradient of each class's hinge loss (its square, unless `use_linear`)."""
+    """Return the data, with the gradient of each class's hinge loss (its square, unless `use_linear`)."""
 
     def gradient(out: Array, label: Array, g: Array) -> Array:
         scores = out.reshape(out.shape[0], -1)
@@ -228,7 +228,7 @@ def svm_output(
 
 @register(level=1)
 def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null") -> Array:
-    """The data, whose gradient is `grad_scale` whatever comes from above.
+    """Return the data, whose gradient is `grad_scale` whatever comes from above.
 
     Parameters
     ----------

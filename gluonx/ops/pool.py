@@ -71,7 +71,7 @@ _CONVENTIONS = {"valid": _count_valid, "full": _count_full, "same": _count_same}
 
 
 def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:
-    """The axis with `low` places in front and as many behind as make `needed` places."""
+    """Return the axis with `low` places in front and as many behind as make `needed` places."""
     high = max(needed - x.shape[axis] - low, 0)
     if low == high == 0:
         return x
@@ -127,7 +127,9 @@ def _windows(
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def _largest_of_four(x: Array, rows: int, columns: int) -> Array:
-    """The maximum over windows of 2 by 2 that do not overlap; `rows` and `columns` are neighbouring axes of even size.
+    """Get the maximum over windows of 2 by 2 that do not overlap.
+
+    `rows` and `columns` are neighbouring axes of even size.
 
     The gradient goes to the first of equal elements in row-major order. It is written as one choice over an array of
     windows, which a CPU fills in one contiguous pass; what autodiff makes of the slices is padded, added and two to
@@ -138,7 +140,7 @@ def _largest_of_four(x: Array, rows: int, columns: int) -> Array:
 
 
 def _quarters(x: Array, rows: int, columns: int) -> list[Array]:
-    """The four elements of each window, in row-major order."""
+    """Return the four elements of each window, in row-major order."""
     halves = [lax.slice_in_dim(x, i, None, 2, rows) for i in (0, 1)]
     return [lax.slice_in_dim(half, i, None, 2, columns) for half in halves for i in (0, 1)]
 
@@ -159,7 +161,7 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
 
 
 def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
-    """The pooled array, and the number of windows and the padding in front of each spatial axis."""
+    """Return the pooled array, and the number of windows and the padding in front of each spatial axis."""
     counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     if windows.whole:
         axes = tuple(spatial_axes(windows.layout))
@@ -186,7 +188,7 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
 
 
 def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, int]], include: bool) -> Array:
-    """The sums divided by the number of places that each is taken over."""
+    """Return the sums divided by the number of places that each is taken over."""
     for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
         if windows.convention == "valid" and (include or edge == 0):
             total = total / size
@@ -198,7 +200,7 @@ def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, in
 
 
 def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
-    """The `power`-th root of the sum of that power, with gradient 0 at 0. Odd powers and roots keep the sign."""
+    """Return the `power`-th root of the sum of that power, with gradient 0 at 0. Odd powers and roots keep the sign."""
     if power < 1:
         raise ValueError(f"pooling: p_value is a whole number from 1 on, but {power} came.")
     total, _ = _pool(x**power, windows, largest=False)

@@ -138,7 +138,7 @@ def set_state(state: dict[str, Any]) -> None:
 
 
 def _listed(state: Any) -> Any:
-    """A state of NumPy's with lists for arrays."""
+    """Return a state of NumPy's with lists for arrays."""
     if isinstance(state, dict):
         return {name: _listed(value) for name, value in state.items()}
     return state.tolist() if isinstance(state, np.ndarray) else state
@@ -201,7 +201,7 @@ def drawing_by(value: int) -> Generator[None]:
 
 
 def root() -> np.ndarray:
-    """The root key's two words (uint32, shape (2,)); a new object after each :func:`seed`."""
+    """Return the root key's two words (uint32, shape (2,)); a new object after each :func:`seed`."""
     return _state.root
 
 
@@ -214,7 +214,7 @@ def next_index(count: int = 1) -> int:
 
 
 def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
-    """The typed key of random operation `index` (traceable).
+    """Return the typed key of random operation `index` (traceable).
 
     The generator takes any two words for a key, so the index is added to the first, which is 0 for a seed of 32 bits.
     To hash both, as ``jax.random.fold_in`` does, would be a program of its own for each operation.

@@ -22,7 +22,7 @@ __all__ = ["count_sketch", "fft_pairs", "ifft_pairs", "proposal", "psroi_pooling
 
 
 def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
-    """The boxes at the first place: ratios outside, scales inside, sides rounded as in Faster R-CNN."""
+    """Return the boxes at the first place: ratios outside, scales inside, sides rounded as in Faster R-CNN."""
     found = []
     middle = 0.5 * (stride - 1)
     for ratio in ratios:
@@ -69,7 +69,7 @@ class _Rule(NamedTuple):
     iou_loss: bool
 
     def left(self, anchors: Array, probabilities: Array, deltas: Array, info: Array) -> tuple[Array, Array]:
-        """The regions of one image, by falling score, and their scores."""
+        """Return the regions of one image, by falling score, and their scores."""
         _, rows, columns = probabilities.shape
         count = len(anchors) // (rows * columns)
         scores = probabilities[count:].transpose(1, 2, 0).reshape(-1)
@@ -105,7 +105,7 @@ def proposal(
     output_score: bool = False,
     iou_loss: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """The regions that a region proposal network (https://arxiv.org/abs/1506.01497) finds; it has no gradient.
+    """Return the regions that a region proposal network (https://arxiv.org/abs/1506.01497) finds; it has no gradient.
 
     Of each image (height, width and scale in `im_info`) as many of the highest scores as `rpn_pre_nms_top_n` enter the
     suppression (from an overlap of `threshold` on), and `rpn_post_nms_top_n` come out, repeated where too few do.
@@ -141,7 +141,7 @@ def proposal(
 
 
 def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) -> Array:
-    """The anchors of all places, row by row."""
+    """Return the anchors of all places, row by row."""
     count = len(base)
     if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * count or bbox_pred.shape != _deltas(cls_prob, count):
         raise ShapeError(
@@ -158,7 +158,7 @@ def _deltas(cls_prob: Array, count: int) -> tuple[int, ...]:
 
 
 def _whole(length: Array, stride: int) -> Array:
-    """A length cut to a multiple of the stride."""
+    """Return a length cut to a multiple of the stride."""
     return jnp.floor(length / stride) * stride
 
 
@@ -222,7 +222,7 @@ def psroi_pooling(
 
 @register(level=3)
 def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
-    """The count sketch of rows (https://arxiv.org/abs/1511.06062): ``out[:, h[i]] += s[i] * data[:, i]``.
+    """Return the count sketch of rows (https://arxiv.org/abs/1511.06062): ``out[:, h[i]] += s[i] * data[:, i]``.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
 
 @register(level=3)
 def fft_pairs(data: Array) -> Array:
-    """The Fourier transform of real rows, real and imaginary parts in turns.
+    """Return the Fourier transform of real rows, real and imaginary parts in turns.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def fft_pairs(data: Array) -> Array:
 
 @register(level=3)
 def ifft_pairs(data: Array) -> Array:
-    """The real part of the inverse of `fft_pairs`, times n: the transform is not divided by its length.
+    """Return the real part of the inverse of `fft_pairs`, times n: the transform is not divided by its length.
 
     Parameters
     ----------

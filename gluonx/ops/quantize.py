@@ -39,21 +39,21 @@ def _reach(low: Array | float, high: Array | float) -> Array:
 
 
 def _kind(name: str, x: Array) -> str:
-    """The element type of a quantized array."""
+    """Return the element type of a quantized array."""
     if str(x.dtype) not in _FINE:
         raise ShapeError(f"{name}: int8 or uint8 data were expected, but {x.dtype} of shape {x.shape} came.")
     return str(x.dtype)
 
 
 def _unit(name: str, x: Array, low: Array | None, high: Array | None, table: Mapping[str, float] = _FINE) -> Array:
-    """The real number that one step of a quantized array stands for, shape (1,)."""
+    """Return the real number that one step of a quantized array stands for, shape (1,)."""
     if low is None or high is None:
         raise ValueError(f"{name}: each quantized array needs its range, two arrays; one is missing.")
     return _reach(low, high) / table[_kind(name, x)]
 
 
 def _spread(vector: Array, x: Array) -> Array:
-    """A vector of one number, to be combined with `x`."""
+    """Return a vector of one number, to be combined with `x`."""
     return vector.reshape((1,) * x.ndim)
 
 
@@ -138,7 +138,7 @@ def quantize_v2(
 
 @register("dequantize", level=5)
 def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "float32") -> Array:
-    """The real numbers that bytes stand for.
+    """Return the real numbers that bytes stand for.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """The int32 of a product or sum as bytes, of a given range or of the one that the numbers have.
+    """Return the int32 of a product or sum as bytes, of a given range or of the one that the numbers have.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def requantize(
 
 
 def _product_range(name: str, data: Array, weight: Array, ranges: Sequence[Array | None]) -> tuple[Array, Array]:
-    """The range of an int32 that counts products of steps."""
+    """Return the range of an int32 that counts products of steps."""
     low, high, weight_low, weight_high = ranges
     units = _unit(name, data, low, high, _WHOLE) * _unit(name, weight, weight_low, weight_high, _WHOLE)
     return -units * _LARGEST, units * _LARGEST
@@ -220,7 +220,7 @@ def quantized_fully_connected(
     no_bias: bool = False,
     flatten: bool = True,
 ) -> Triple:
-    """A dense layer of bytes: ``data @ weight.T + bias`` in int32.
+    """Return a dense layer of bytes: ``data @ weight.T + bias`` in int32.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def quantized_conv(
     no_bias: bool = False,
     layout: str | None = None,
 ) -> Triple:
-    """A convolution of bytes in int32.
+    """Return a convolution of bytes in int32.
 
     The parameters are those of `convolution` and the ranges. The bias counts steps of the product, as in MXNet, so its
     own range does not matter.
@@ -299,7 +299,7 @@ def quantized_elemwise_add(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """The sum of two quantized arrays of one shape: int8 where its range is given, else int32.
+    """Return the sum of two quantized arrays of one shape: int8 where its range is given, else int32.
 
     Returns
     -------
@@ -331,7 +331,7 @@ def quantized_elemwise_mul(
     max_calib_range: float | None = None,
     enable_float_output: bool = False,
 ) -> Array | Triple:
-    """The product of two int8 arrays of one shape: int8 where its range is given, else int32, or real numbers.
+    """Return the product of two int8 arrays of one shape: int8 where its range is given, else int32, or real numbers.
 
     Returns
     -------
@@ -409,13 +409,13 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
-    """The same bytes in another shape (see `reshape`); the range stays."""
+    """Return the same bytes in another shape (see `reshape`); the range stays."""
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
 @register(level=5, nout=3)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
-    """The axes in another order; the range stays."""
+    """Return the axes in another order; the range stays."""
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
@@ -430,6 +430,6 @@ def quantized_embedding(
     output_dim: int,
     dtype: Any = None,
 ) -> Triple:
-    """The rows of a table of bytes at some indices; the range stays."""
+    """Return the rows of a table of bytes at some indices; the range stays."""
     found = embedding(data, weight, input_dim=input_dim, output_dim=output_dim)
     return found, *_as_given(min_weight, max_weight)

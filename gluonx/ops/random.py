@@ -36,7 +36,7 @@ Number = Array | float
 
 
 def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
-    """The shape of a draw."""
+    """Return the shape of a draw."""
     shapes = [p.shape for p in parameters]
     if size is None:
         return jnp.broadcast_shapes((), *shapes)
@@ -61,7 +61,7 @@ class _Draw:
         )
 
     def parameters(self, size: Size, *values: Number) -> list[Array]:
-        """The parameters as arrays that broadcast to the shape of the draw without new axes."""
+        """Return the parameters as arrays that broadcast to the shape of the draw without new axes."""
         arrays = [jnp.asarray(v).astype(self.inner) for v in values]
         self.shape = _shape(size, *arrays)
         ndim = len(self.shape)
@@ -73,7 +73,7 @@ class _Draw:
         return jax.random.uniform(key, self.shape, self.inner, minval=tiny, maxval=1)
 
     def finish(self, x: Array) -> Array:
-        """The numbers in the type asked for, in the full shape."""
+        """Return the numbers in the type asked for, in the full shape."""
         return jnp.broadcast_to(x, self.shape).astype(self.dtype)
 
 
@@ -87,7 +87,7 @@ def random_uniform(key: Array, low: Number = 0.0, high: Number = 1.0, *, size: S
 
 @register(level=3, random=True)
 def random_normal(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    """Return the normal distribution of mean `loc` and standard deviation `scale`."""
     draw = _Draw(dtype)
     loc, scale = draw.parameters(size, loc, scale)
     return draw.finish(loc + scale * jax.random.normal(key, draw.shape, draw.inner))
@@ -105,7 +105,7 @@ def random_lognormal(
 
 @register(level=3, random=True)
 def random_gamma(key: Array, shape: Number, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """The gamma distribution of shape parameter `shape` and scale `scale`."""
+    """Return the gamma distribution of shape parameter `shape` and scale `scale`."""
     draw = _Draw(dtype)
     shape, scale = draw.parameters(size, shape, scale)
     return draw.finish(scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner))
@@ -113,7 +113,7 @@ def random_gamma(key: Array, shape: Number, scale: Number = 1.0, *, size: Size =
 
 @register(level=3, random=True)
 def random_chisquare(key: Array, df: Number, *, size: Size = None, dtype: Any = None) -> Array:
-    """The chi-square distribution of `df` degrees of freedom."""
+    """Return the chi-square distribution of `df` degrees of freedom."""
     draw = _Draw(dtype)
     (df,) = draw.parameters(size, df)
     return draw.finish(2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner))
@@ -121,7 +121,7 @@ def random_chisquare(key: Array, df: Number, *, size: Size = None, dtype: Any = 
 
 @register(level=3, random=True)
 def random_beta(key: Array, a: Number, b: Number, *, size: Size = None, dtype: Any = None) -> Array:
-    """The beta distribution of `a` and `b`."""
+    """Return the beta distribution of `a` and `b`."""
     draw = _Draw(dtype)
     a, b = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, a, b))
     return draw.finish(jax.random.beta(key, a, b, draw.shape, draw.inner))
@@ -129,7 +129,7 @@ def random_beta(key: Array, a: Number, b: Number, *, size: Size = None, dtype: A
 
 @register(level=3, random=True)
 def random_f(key: Array, dfnum: Number, dfden: Number, *, size: Size = None, dtype: Any = None) -> Array:
-    """The F distribution of `dfnum` and `dfden` degrees of freedom."""
+    """Return the F distribution of `dfnum` and `dfden` degrees of freedom."""
     draw = _Draw(dtype)
     above, below = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, dfnum, dfden))
     one, two = jax.random.split(key)
@@ -141,7 +141,7 @@ def random_f(key: Array, dfnum: Number, dfden: Number, *, size: Size = None, dty
 
 @register(level=3, random=True)
 def random_exponential(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """The exponential distribution of mean `scale`."""
+    """Return the exponential distribution of mean `scale`."""
     draw = _Draw(dtype)
     (scale,) = draw.parameters(size, scale)
     return draw.finish(scale * jax.random.exponential(key, draw.shape, draw.inner))
@@ -151,7 +151,7 @@ def random_exponential(key: Array, scale: Number = 1.0, *, size: Size = None, dt
 def random_laplace(
     key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
 ) -> Array:
-    """The Laplace distribution around `loc`."""
+    """Return the Laplace distribution around `loc`."""
     draw = _Draw(dtype)
     loc, scale = draw.parameters(size, loc, scale)
     return draw.finish(loc + scale * jax.random.laplace(key, draw.shape, draw.inner))
@@ -161,7 +161,7 @@ def random_laplace(
 def random_logistic(
     key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
 ) -> Array:
-    """The logistic distribution around `loc`."""
+    """Return the logistic distribution around `loc`."""
     draw = _Draw(dtype)
     loc, scale = draw.parameters(size, loc, scale)
     return draw.finish(loc + scale * jax.random.logistic(key, draw.shape, draw.inner))
@@ -169,7 +169,7 @@ def random_logistic(
 
 @register(level=3, random=True)
 def random_gumbel(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """The Gumbel distribution of mode `loc`."""
+    """Return the Gumbel distribution of mode `loc`."""
     draw = _Draw(dtype)
     loc, scale = draw.parameters(size, loc, scale)
     return draw.finish(loc + scale * jax.random.gumbel(key, draw.shape, draw.inner))
@@ -177,7 +177,7 @@ def random_gumbel(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: S
 
 @register(level=3, random=True)
 def random_rayleigh(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """The Rayleigh distribution of mode `scale`."""
+    """Return the Rayleigh distribution of mode `scale`."""
     draw = _Draw(dtype)
     (scale,) = draw.parameters(size, scale)
     return draw.finish(scale * jnp.sqrt(-2 * jnp.log(draw.uniform(key))))
@@ -185,7 +185,7 @@ def random_rayleigh(key: Array, scale: Number = 1.0, *, size: Size = None, dtype
 
 @register(level=3, random=True)
 def random_weibull(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
-    """The Weibull distribution of shape parameter `a` and scale 1."""
+    """Return the Weibull distribution of shape parameter `a` and scale 1."""
     draw = _Draw(dtype)
     (a,) = draw.parameters(size, a)
     return draw.finish((-jnp.log(draw.uniform(key))) ** (1 / a))
@@ -193,7 +193,7 @@ def random_weibull(key: Array, a: Number, *, size: Size = None, dtype: Any = Non
 
 @register(level=3, random=True)
 def random_pareto(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
-    """The Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
+    """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
     draw = _Draw(dtype)
     (a,) = draw.parameters(size, a)
     return draw.finish(jnp.expm1(-jnp.log(draw.uniform(key)) / a))
@@ -209,7 +209,7 @@ def random_power(key: Array, a: Number, *, size: Size = None, dtype: Any = None)
 
 @register(level=3, random=True)
 def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
-    """Counts of events that happen `lam` times on average."""
+    """Draw counts of events that happen `lam` times on average."""
     draw = _Draw(dtype)
     (lam,) = draw.parameters(size, lam)
     return draw.finish(jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape))
@@ -219,7 +219,7 @@ def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: A
 def random_negative_binomial(
     key: Array, k: Number = 1.0, p: Number = 0.5, *, size: Size = None, dtype: Any = None
 ) -> Array:
-    """Counts of failures before the `k`-th success, where a trial succeeds with probability `p`."""
+    """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`."""
     draw = _Draw(dtype)
     k, p = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, k, p))
     one, two = jax.random.split(key)
@@ -229,7 +229,7 @@ def random_negative_binomial(
 
 @register(level=3, random=True)
 def random_binomial(key: Array, n: Number, p: Number = 0.5, *, size: Size = None, dtype: Any = None) -> Array:
-    """Counts of successes in `n` trials of probability `p`."""
+    """Draw counts of successes in `n` trials of probability `p`."""
     draw = _Draw(dtype)
     n, p = draw.parameters(size, n, p)
     return draw.finish(jax.random.binomial(key, n, p, draw.shape, draw.inner))
@@ -340,13 +340,13 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
 
 @register(level=3, random=True, aliases=("random_shuffle",))
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
-    """The slices of `x` along an axis in random order."""
+    """Return the slices of `x` along an axis in random order."""
     return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))
 
 
 @register(level=3, random=True)
 def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
-    """The normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
+    """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
 
     Returns
     -------

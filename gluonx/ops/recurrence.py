@@ -38,7 +38,7 @@ _FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and with so many 
 
 
 def _dot(a: Array, b: Array, i: int, j: int) -> Array:
-    """The product of two matrices along axis `i` of the one and axis `j` of the other."""
+    """Return the product of two matrices along axis `i` of the one and axis `j` of the other."""
     return lax.dot_general(a, b, (((i,), (j,)), ((), ())))
 
 
@@ -48,23 +48,23 @@ class Form(NamedTuple):
     columns: bool
 
     def seq(self, x: Any) -> Any:
-        """An array of all steps, or None, from (time, batch, features) to how it lies in the loop, or back."""
+        """Return an array of all steps, or None, from (time, batch, features) to how it lies in the loop, or back."""
         return jnp.swapaxes(x, 1, 2) if self.columns and x is not None else x
 
     def state(self, x: Array) -> Array:
-        """A state from (batch, features), or back."""
+        """Return a state from (batch, features), or back."""
         return x.T if self.columns else x
 
     def ahead(self, weight: Array) -> Array:
-        """A weight (out, in), made ready for `product`."""
+        """Return a weight (out, in), made ready for `product`."""
         return weight if self.columns else weight.T
 
     def back(self, weight: Array) -> Array:
-        """The same for the product that leads from the gradient of what it gives to that of what it takes."""
+        """Return the same for the product that leads from the gradient of what it gives to that of what it takes."""
         return weight.T if self.columns else weight
 
     def product(self, weight: Array, x: Array) -> Array:
-        """A step's product with a weight that is ready."""
+        """Return a step's product with a weight that is ready."""
         return _dot(weight, x, 1, 0) if self.columns else _dot(x, weight, 1, 0)
 
     def row(self, values: Array) -> Array:
@@ -72,16 +72,16 @@ class Form(NamedTuple):
         return values[:, None] if self.columns else values[None]
 
     def cut(self, x: Array, start: int, stop: int) -> Array:
-        """Some features."""
+        """Return some features."""
         return lax.slice_in_dim(x, start, stop, axis=x.ndim - (2 if self.columns else 1))
 
     def split(self, x: Array, parts: int) -> list[Array]:
-        """The gates."""
+        """Return the gates."""
         size = x.shape[x.ndim - (2 if self.columns else 1)] // parts
         return [self.cut(x, k * size, (k + 1) * size) for k in range(parts)]
 
     def cat(self, gates: list[Array]) -> Array:
-        """The gates of a step together."""
+        """Return the gates of a step together."""
         return jnp.concatenate(gates, 0 if self.columns else 1)
 
     def inputs(self, x: Array, weight: Array, bias: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -94,32 +94,35 @@ class Form(NamedTuple):
         return y.reshape(time, batch, -1), lambda xt: xt
 
     def rows(self, dz: Array) -> Array:
-        """The gradients of all steps as (time * batch, features)."""
+        """Return the gradients of all steps as (time * batch, features)."""
         if self.columns:
             dz = lax.optimization_barrier(jnp.swapaxes(dz, 1, 2))
         return dz.reshape(-1, dz.shape[-1])
 
 
 def form_of(batch: Any, size: Any) -> Form:
-    """The form for states (batch, size), which may be symbolic. It is for CPUs; elsewhere XLA chooses the layout."""
+    """Get the form for states (batch, size), which may be symbolic. It is for CPUs.
+
+    Elsewhere XLA chooses the layout.
+    """
     known = isinstance(batch, int) and isinstance(size, int)
     return Form(known and batch >= _FEWEST and size >= _SHARE * batch and jax.default_backend() == "cpu")
 
 
 def _before(first: Array, all_states: Array, reverse: bool) -> Array:
-    """The state that each step began with."""
+    """Return the state that each step began with."""
     if reverse:
         return jnp.concatenate([all_states[1:], first[None]])
     return jnp.concatenate([first[None], all_states[:-1]])
 
 
 def _weight_gradient(z: Array, states: Array) -> Array:
-    """The sum over time and batch of gates (time * batch, gates) x states, of shape (gates, states)."""
+    """Return the sum over time and batch of gates (time * batch, gates) x states, of shape (gates, states)."""
     return lax.optimization_barrier(_dot(states.reshape(-1, states.shape[-1]), z, 0, 0)).T
 
 
 def _input_gradients(z: Array, x: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """The gradients of inputs, input weight and bias."""
+    """Return the gradients of inputs, input weight and bias."""
     return _dot(z, weight, 1, 0).reshape(x.shape), _weight_gradient(z, x), z.sum(0)
 
 
@@ -128,7 +131,7 @@ def _held(mask: Array | None, new: Array, old: Array) -> Array:
 
 
 def _parted(mask: Array | None, gradient: Array) -> tuple[Array, Array | float]:
-    """A state's gradient as what goes into the step, and what passes it by."""
+    """Return a state's gradient as what goes into the step, and what passes it by."""
     if mask is None:
         return gradient, 0.0
     return jnp.where(mask, gradient, 0), jnp.where(mask, 0, gradient)
@@ -145,7 +148,7 @@ def _clipped(c: Array, clip: tuple[float | None, float | None, bool]) -> Array:
 
 
 def _clip_passes(c: Array, gradient: Array, clip: tuple[float | None, float | None, bool]) -> Array:
-    """The gradient of what was clipped to `c`: none where `c` is at a bound."""
+    """Return the gradient of what was clipped to `c`: none where `c` is at a bound."""
     low, high, _ = clip
     if low is not None:
         gradient = jnp.where(c > low, gradient, 0)
@@ -158,7 +161,7 @@ def _each(values: list[tuple[int, float]], dtype: Any) -> Array:
 
 
 def _lstm_scan(static: Any, arrays: Any, h: Array, c: Array, mask: Any, save: bool) -> Any:
-    """The last cell, and of all steps the states, (time, batch, state), and as they lie in the loop cells and gates."""
+    """Run all steps: the last cell, the states, (time, batch, state), and cells and gates as they lie in the loop."""
     form, reverse, clip = static
     x, wx, bias, w, wr = arrays
     n = c.shape[1]
@@ -189,7 +192,7 @@ def lstm_loop(
     c: Array,
     mask: Array | None,
 ) -> tuple[Array, Array]:
-    """An LSTM, also one with a projected state (LSTMP).
+    """Return an LSTM, also one with a projected state (LSTMP).
 
     Parameters
     ----------
@@ -292,7 +295,7 @@ def _gru_scan(static: tuple[Form, bool], arrays: Any, h: Array, mask: Any) -> An
 def gru_loop(
     static: tuple[Form, bool], arrays: tuple[Array, Array, Array, Array, Array], h: Array, mask: Array | None
 ) -> Array:
-    """A GRU whose reset gate acts after the recurrent product, as cuDNN's does.
+    """Return a GRU whose reset gate acts after the recurrent product, as cuDNN's does.
 
     Parameters
     ----------
@@ -350,7 +353,7 @@ gru_loop.defvjp(_gru_forward, _gru_backward)
 def simple_loop(
     static: tuple[Form, bool, str], arrays: tuple[Array, Array, Array, Array], h: Array, mask: Array | None
 ) -> Array:
-    """The net ``h = act(x + w h)``.
+    """Return the net ``h = act(x + w h)``.
 
     Parameters
     ----------

@@ -27,14 +27,14 @@ Axis = int | Sequence[int] | None
 
 @register(level=1)
 def dot(x1: Array, x2: Array) -> Array:
-    """The sum of products over the last axis of `x1` and the last but one of `x2`."""
+    """Return the sum of products over the last axis of `x1` and the last but one of `x2`."""
     _check_inner("dot", x1, x2)
     return jnp.dot(x1, x2)
 
 
 @register(level=1)
 def matmul(x1: Array, x2: Array) -> Array:
-    """The matrix product, over stacks of matrices in the leading axes."""
+    """Return the matrix product, over stacks of matrices in the leading axes."""
     _check_inner("matmul", x1, x2)
     return jnp.matmul(x1, x2)
 
@@ -48,7 +48,7 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
 
 @register(level=1)
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """The matrix products of two stacks of matrices, each transposed if told so."""
+    """Return the matrix products of two stacks of matrices, each transposed if told so."""
     x1 = jnp.swapaxes(x1, -1, -2) if transpose_a else x1
     x2 = jnp.swapaxes(x2, -1, -2) if transpose_b else x2
     _check_inner("batch_dot", x1, x2)
@@ -57,13 +57,13 @@ def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: b
 
 @register(level=3)
 def tensordot(x1: Array, x2: Array, *, axes: Any = 2) -> Array:
-    """The sum of products over some axes of each array."""
+    """Return the sum of products over some axes of each array."""
     return jnp.tensordot(x1, x2, axes)
 
 
 @register(level=3)
 def einsum(*arrays: Array, subscripts: str) -> Array:
-    """The sum of products that Einstein's notation describes.
+    """Return the sum of products that Einstein's notation describes.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _sum_dtype(dtype: Any) -> Any:
 
 @register("sum", level=4)
 def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """The sum over axes."""
+    """Return the sum over axes."""
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is not None:
         return total(x, axes, keepdims)
@@ -91,7 +91,7 @@ def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
 
 
 def _axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
-    """The axes, counted from the front; None for some that are not there, which is jax.numpy's to tell."""
+    """Return the axes, counted from the front; None for some that are not there, which is jax.numpy's to tell."""
     axes: Any = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     if any(not -x.ndim <= a < x.ndim for a in axes):
         return None
@@ -100,14 +100,14 @@ def _axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
 
 
 def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
-    """The axes where XLA would reduce floats over them badly on a CPU, else None."""
+    """Return the axes where XLA would reduce floats over them badly on a CPU, else None."""
     found = _axes(x, axis) if jnp.issubdtype(x.dtype, jnp.floating) else None
     return found if found is not None and folded(x.shape, found) else None
 
 
 @register(level=4)
 def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """The mean over axes; of integers, a float."""
+    """Return the mean over axes; of integers, a float."""
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
         return _whole_mean(x, axis, keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -140,7 +140,7 @@ def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
 
 @register(level=4)
 def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """The product over axes."""
+    """Return the product over axes."""
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
@@ -168,13 +168,13 @@ def _extreme_moved(
 
 @register("max", level=4, aliases=("amax",))
 def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The largest element over axes; each of several equal ones has the whole gradient."""
+    """Return the largest element over axes; each of several equal ones has the whole gradient."""
     return _extreme(x, False, axis, keepdims)
 
 
 @register("min", level=4, aliases=("amin",))
 def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The smallest element over axes; each of several equal ones has the whole gradient."""
+    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
     return _extreme(x, True, axis, keepdims)
 
 
@@ -192,7 +192,7 @@ def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @register(level=4)
 def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """The variance over axes, with `ddof` taken from the number of elements."""
+    """Return the variance over axes, with `ddof` taken from the number of elements."""
     if dtype is None and is_long(x):
         return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -205,12 +205,12 @@ def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdi
 
 @register(level=4)
 def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """The standard deviation over axes, with gradient 0 where it is 0."""
+    """Return the standard deviation over axes, with gradient 0 where it is 0."""
     return root(var.fn(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
 def root(x: Array) -> Array:
-    """The square root, with gradient 0 at 0."""
+    """Return the square root, with gradient 0 at 0."""
     positive = x > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), jnp.where(x == 0, 0, jnp.nan).astype(x.dtype))
 
@@ -225,19 +225,19 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
 
 @register(level=4, wide=True)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The place of the largest element (the first of several) along an axis, or in the flattened array."""
+    """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(False, x, axis, keepdims)
 
 
 @register(level=4, wide=True)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The place of the smallest element (the first of several) along an axis, or in the flattened array."""
+    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(True, x, axis, keepdims)
 
 
 @register(level=4)
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
-    """The length of vectors: the root of the sum of squares (`ord` 2, gradient 0 at 0) or the sum of magnitudes (1)."""
+    """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
     length = choose({1: _sum_norm, 2: _root_norm}, ord, "norm", "ord")  # type: ignore[arg-type]
     axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     return narrow(length(wide(x), axis, keepdims), float_dtype(x) if out_dtype is None else canonical(out_dtype))
@@ -266,7 +266,7 @@ def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @register(level=4)
 def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """The running sum along an axis, or of the flattened array."""
+    """Return the running sum along an axis, or of the flattened array."""
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
         return jnp.cumsum(x, axis, dtype=_sum_dtype(dtype))
     return running(x, axis % x.ndim)
@@ -274,7 +274,7 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 
 @register(level=4)
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """The running product along an axis, or of the flattened array; small integers become int32 or uint32."""
+    """Return the running product along an axis, or of the flattened array; small integers become int32 or uint32."""
     if dtype is None and x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.inexact):
         x = x.astype(jnp.uint32 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else jnp.int32)
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
@@ -287,7 +287,7 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 
 @register(level=3)
 def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
-    """The elements in order along an axis, or of the flattened array."""
+    """Return the elements in order along an axis, or of the flattened array."""
     if axis is None or descending or not -x.ndim <= axis < x.ndim:
         return jnp.sort(x, axis, descending=descending)
     return ordered(x, axis % x.ndim)
@@ -295,6 +295,6 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
 
 @register(level=3, wide=lambda attrs: attrs["dtype"] is None)
 def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
-    """The places of the elements in order; equal elements keep theirs."""
+    """Return the places of the elements in order; equal elements keep theirs."""
     found = places(jnp.argsort, x, axis, descending=descending, stable=True)
     return found if dtype is None else found.astype(dtype)

@@ -201,7 +201,7 @@ class Op:
         return bound
 
     def _lifted(self, attrs: dict[str, Any]) -> Lifted | None:
-        """The operator that takes the numbers among `attrs` as operands; None while constants are cheaper."""
+        """Return the operator that takes the numbers among `attrs` as operands; None while constants are cheaper."""
         places = tuple([n for n in self.moving if _moves(attrs[n])])
         if not places:
             return None
@@ -241,7 +241,7 @@ class Op:
         return wide or any(isinstance(value, np.dtype) and value in WIDE for value in attrs.values())
 
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
-        """The number of outputs under these bound attributes."""
+        """Return the number of outputs under these bound attributes."""
         return self.nout(attrs) if callable(self.nout) else self.nout
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
@@ -303,7 +303,7 @@ class BoundOp:
         self._modes: tuple[BoundOp, BoundOp] | None = None
 
     def in_mode(self, training: bool) -> BoundOp:
-        """The same operator in training or predict mode; itself where the mode is fixed or plays no part."""
+        """Return the same operator in training or predict mode; itself where the mode is fixed or plays no part."""
         modes = self._modes
         if modes is None:
             modes = self._modes = self._make_modes()
@@ -316,12 +316,12 @@ class BoundOp:
         return self.op.bind(**others, training=False), self.op.bind(**others, training=True)
 
     def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """The input shapes, completed by the operator's rule as far as that can tell."""
+        """Return the input shapes, completed by the operator's rule as far as that can tell."""
         shapes = list(shapes)
         return shapes if self.op.infer is None else self.op.infer(shapes, self.attrs)
 
     def infer_weights(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """The same, but for the inputs whose shape follows the batch: those stay as they are."""
+        """Return the same, but for the inputs whose shape follows the batch: those stay as they are."""
         if self.op.infer is None or set(self.op.inputs) <= set(self.op.batched):
             return list(shapes)
         kept = [name in self.op.batched for name in self.op.inputs]
@@ -370,7 +370,7 @@ class Lifted(BoundOp):
         return jax.tree.map(lambda o, wanted: o if o.dtype == wanted.dtype else o.astype(wanted.dtype), out, like)
 
     def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """The shapes of the arrays are those of the operator with constants."""
+        """Infer the shapes of the arrays: those of the operator with constants."""
         count = len(shapes) - len(self.places)
         return [*self.constant.infer(shapes[:count]), *shapes[count:]]
 
@@ -387,7 +387,7 @@ class Moved(BoundOp):
 
 
 def get(name: str) -> Op:
-    """The core operator of this name or alias.
+    """Return the core operator of this name or alias.
 
     Raises
     ------
@@ -488,7 +488,7 @@ def _canonical(name: str, value: Any) -> Any:
 
 
 def _dtype(value: Any) -> np.dtype:
-    """The dtype as written."""
+    """Return the dtype as written."""
     return np.dtype(getattr(ml_dtypes, value, value) if isinstance(value, str) else value)
 
 

@@ -27,7 +27,7 @@ class Taps(NamedTuple):
 
 
 def _cubic(t: Any, xp: ModuleType) -> Any:
-    """The weights of the four neighbours of a place that lies `t` behind the second."""
+    """Return the weights of the four neighbours of a place that lies `t` behind the second."""
     a = -0.75
     first = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a
     second = ((a + 2) * t - (a + 3)) * t * t + 1
@@ -36,7 +36,7 @@ def _cubic(t: Any, xp: ModuleType) -> Any:
 
 
 def _lanczos(t: Any, xp: ModuleType) -> Any:
-    """The weights of the eight neighbours of a place that lies `t` behind the fourth."""
+    """Return the weights of the eight neighbours of a place that lies `t` behind the fourth."""
     away = t[:, None] - xp.arange(-3, 5)
     weight = xp.sinc(away) * xp.sinc(away / 4)
     return weight / xp.sum(weight, -1, keepdims=True)
@@ -59,7 +59,7 @@ def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
 
 
 def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Taps:
-    """The part of each old place that lies under a new one."""
+    """Return the part of each old place that lies under a new one."""
     scale = length / count
     start, stop = new * scale, xp.minimum((new + 1) * scale, length)
     width = int(np.ceil(longest / count)) + 1
@@ -105,7 +105,7 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
 
 
 def _along(x: Any, axis: int, tap: Taps, dtype: Any) -> Any:
-    """The weighted sums along one axis of an image of (height, width, channels)."""
+    """Return the weighted sums along one axis of an image of (height, width, channels)."""
     own = x.__array_namespace__()
     out: Any = 0
     for k in range(tap.index.shape[1]):
@@ -131,7 +131,7 @@ def _vertical(x: Any, rows: Taps) -> Any:
 
 
 def resampled(x: Any, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Any:
-    """An image (height, width, channels) at new places, in its own element type and by its own library.
+    """Return an image (height, width, channels) at new places, in its own element type and by its own library.
 
     Rows and columns are those of `taps`, of one kind of interpolation, and arrays of `xp`.
     """

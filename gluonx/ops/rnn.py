@@ -40,7 +40,7 @@ def packing(
     bidirectional: bool = False,
     projection_size: int | None = None,
 ) -> Pieces:
-    """The pieces of the flat vector in its order, each with its shape.
+    """Return the pieces of the flat vector in its order, each with its shape.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def packing(
 def input_size_of(
     size: int, mode: str, state_size: int, num_layers: int, bidirectional: bool, projection_size: int | None
 ) -> int | None:
-    """The input size with which the flat vector has `size` elements; None if there is none."""
+    """Return the input size with which the flat vector has `size` elements; None if there is none."""
     fixed, rows = 0, 0
     for _, shape in packing(mode, 0, state_size, num_layers, bidirectional, projection_size):
         if -1 in shape:
@@ -95,7 +95,7 @@ def _layout(attrs: Mapping[str, Any], input_size: int) -> Pieces:
 
 
 def _state_shapes(attrs: Mapping[str, Any], batch: int) -> list[Shape]:
-    """The shapes of the states that come in."""
+    """Return the shapes of the states that come in."""
     count = attrs["num_layers"] * (2 if attrs["bidirectional"] else 1)
     shapes = [(count, batch, attrs["projection_size"] or attrs["state_size"])]
     return [*shapes, (count, batch, attrs["state_size"])] if attrs["mode"] == "lstm" else shapes
@@ -126,7 +126,7 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
 
 
 def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Mapping[str, Any]) -> Pieces:
-    """The pieces, if everything fits."""
+    """Return the pieces, if everything fits."""
     if data.ndim != 3:
         raise ShapeError(f"rnn: data has shape {data.shape}, but (time, batch, features) is needed.")
     pieces = _layout(attrs, data.shape[2])
@@ -212,7 +212,7 @@ _NAMES = ("mode", "state_size", "num_layers", "bidirectional", "p", "projection_
 
 
 def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: Any, attrs: dict[str, Any]) -> Any:
-    """The output and the last states, once all has been checked."""
+    """Return the output and the last states, once all has been checked."""
     _attributes(attrs, clip)
     shapes = _state_shapes(attrs, data.shape[1] if data.ndim == 3 else 0)
     given = states[: len(shapes)]

@@ -101,7 +101,7 @@ class _Reader:
 
 
 def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> Shape:
-    """The shape that `codes` make of the shape `old`; see `reshape`.
+    """Return the shape that `codes` make of the shape `old`; see `reshape`.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
 
 @register(level=1)
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
-    """The same elements in another shape.
+    """Return the same elements in another shape.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ) -> Array:
-    """The elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
+    """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
     kept = range(x.ndim)[slice(lhs_begin, lhs_end)]
     new = like.shape[slice(rhs_begin, rhs_end)]
     shape = x.shape[: kept.start] + new + x.shape[max(kept.stop, kept.start) :]
@@ -176,37 +176,37 @@ def batch_flatten(x: Array) -> Array:
 
 @register(level=3)
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
-    """The array with axes of length 1 put in."""
+    """Return the array with axes of length 1 put in."""
     return jnp.expand_dims(x, axis)
 
 
 @register(level=3)
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
-    """The array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
+    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
 @register(level=3)
 def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
-    """The axes in another order; reversed by default."""
+    """Return the axes in another order; reversed by default."""
     return jnp.transpose(x, axes or None)
 
 
 @register(level=3, aliases=("SwapAxis",))
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
-    """The array with two axes exchanged."""
+    """Return the array with two axes exchanged."""
     return jnp.swapaxes(x, axis1, axis2)
 
 
 @register(level=3)
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """The array with some axes at other places."""
+    """Return the array with some axes at other places."""
     return jnp.moveaxis(x, source, destination)
 
 
 @register(level=4)
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
-    """The array repeated to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
+    """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -2 in shape:
         missing = len(shape) - x.ndim
@@ -221,7 +221,7 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 
 @register(level=4)
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
-    """The array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+    """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
     if (lhs_axes is None) != (rhs_axes is None):
         raise ValueError("broadcast_like: lhs_axes and rhs_axes go together; one of them is None.")
     if lhs_axes is None or rhs_axes is None:
@@ -238,7 +238,10 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
 
 @register(level=3, aliases=("Cast",))
 def cast(x: Array, *, dtype: Any) -> Array:
-    """The values in another element type. Floats are cut towards zero; what a small integer cannot hold wraps round."""
+    """Get the values in another element type. Floats are cut towards zero.
+
+    What a small integer cannot hold wraps round.
+    """
     return converted(x, canonical(dtype))
 
 
@@ -274,7 +277,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
 
 @register(level=3, wide=True)
 def shape_array(x: Array) -> Array:
-    """The shape as an array."""
+    """Return the shape as an array."""
     return jnp.asarray(x.shape, index_dtype())
 
 
@@ -283,7 +286,7 @@ def shape_array(x: Array) -> Array:
 
 @register("concatenate", level=1, aliases=("concat",))
 def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
-    """The arrays one behind the other along an axis; flattened first if that is None."""
+    """Return the arrays one behind the other along an axis; flattened first if that is None."""
     if axis is None:
         return jnp.concatenate([a.reshape(-1) for a in arrays])
     _same_but(arrays, axis_of(axis, arrays[0].ndim, "concatenate"))
@@ -304,7 +307,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
 
 @register(level=1)
 def stack(*arrays: Array, axis: int = 0) -> Array:
-    """The arrays, all of one shape, side by side along a new axis."""
+    """Return the arrays, all of one shape, side by side along a new axis."""
     if any(a.shape != arrays[0].shape for a in arrays):
         raise ShapeError(f"stack: the arrays must have one shape, but have {', '.join(str(a.shape) for a in arrays)}.")
     return jnp.stack(arrays, axis)
@@ -317,7 +320,7 @@ def _parts(attrs: Mapping[str, Any]) -> int:
 
 @register(level=3, nout=_parts)
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
-    """The array cut along an axis: into so many equal parts, or at the places named."""
+    """Return the array cut along an axis: into so many equal parts, or at the places named."""
     axis = axis_of(axis, x.ndim, "split")
     if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
         raise ShapeError(
@@ -329,7 +332,10 @@ def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) 
 
 
 def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
-    """The parts between places along an axis; a part that ends before it begins, or begins past the end, is empty."""
+    """Get the parts between places along an axis.
+
+    A part that ends before it begins, or begins past the end, is empty.
+    """
     n = x.shape[axis]
     starts = [0, *[stop_index(p, n) for p in places]]
     stops = [*starts[1:], n]
@@ -338,7 +344,7 @@ def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
 
 @register(level=3, aliases=("SliceChannel",), nout=lambda attrs: attrs["num_outputs"])
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
-    """The array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
+    """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
     axis = axis_of(axis, x.ndim, "slice_channel")
     if x.shape[axis] % num_outputs or (squeeze_axis and x.shape[axis] != num_outputs):
         raise ShapeError(
@@ -350,7 +356,7 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
 
 @register(level=3)
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
-    """The array repeated as a tile."""
+    """Return the array repeated as a tile."""
     return jnp.tile(x, reps)
 
 
@@ -370,7 +376,7 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
 
 @register(level=3, aliases=("Pad",))
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
-    """The array with margins.
+    """Return the array with margins.
 
     Parameters
     ----------
@@ -393,13 +399,13 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
 
 @register(level=3)
 def flip(x: Array, *, axis: Axis = None) -> Array:
-    """The elements in opposite order along axes."""
+    """Return the elements in opposite order along axes."""
     return jnp.flip(x, axis)
 
 
 @register(level=3)
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
-    """The elements moved round along axes."""
+    """Return the elements moved round along axes."""
     return jnp.roll(x, shift, axis)
 
 
@@ -409,13 +415,13 @@ def _matrix(x: Array) -> Array:
 
 @register(level=3)
 def tril(x: Array, *, k: int = 0) -> Array:
-    """The lower triangle of the last two axes; 0 above. A vector is every row."""
+    """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
     return jnp.tril(_matrix(x), k)
 
 
 @register(level=3)
 def triu(x: Array, *, k: int = 0) -> Array:
-    """The upper triangle of the last two axes; 0 below. A vector is every row."""
+    """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
     return jnp.triu(_matrix(x), k)
 
 
@@ -429,7 +435,7 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
 
 @register(level=5)
 def space_to_depth(x: Array, *, block_size: int) -> Array:
-    """The inverse of `depth_to_space`."""
+    """Return the inverse of `depth_to_space`."""
     n, c, h, w = x.shape
     y = x.reshape(n, c, h // block_size, block_size, w // block_size, block_size).transpose(0, 3, 5, 1, 2, 4)
     return y.reshape(n, c * block_size**2, h // block_size, w // block_size)
@@ -439,7 +445,7 @@ def space_to_depth(x: Array, *, block_size: int) -> Array:
 
 
 def stop_index(stop: int | None, n: int) -> int:
-    """The end of a slice, counted from the front and kept within an axis of length `n`."""
+    """Return the end of a slice, counted from the front and kept within an axis of length `n`."""
     return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
 
 
@@ -451,7 +457,7 @@ def slice_(
     end: int | Sequence[int | None] | None,
     step: int | Sequence[int | None] | None = (),
 ) -> Array:
-    """The part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open.
+    """Return the part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open.
 
     A number in place of a sequence is one for the first axis.
     """
@@ -464,7 +470,7 @@ def slice_(
 
 @register(level=3)
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
-    """The part from `begin` to `end` along one axis."""
+    """Return the part from `begin` to `end` along one axis."""
     axis = axis_of(axis, x.ndim, "slice_axis")
     n = x.shape[axis]
     return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
@@ -472,7 +478,7 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
 
 @register(level=3)
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
-    """The front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
+    """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
     chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
     for axis in chosen:
         if axis >= shape_like.ndim or shape_like.shape[axis] > x.shape[axis]:
@@ -484,5 +490,5 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
 
 @register(level=3)
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """The elements of `x` where `condition` holds, those of `y` elsewhere."""
+    """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
     return jnp.where(*aligned(condition.astype(bool), x, y))

@@ -140,7 +140,7 @@ def nag_mom_update(
 def signsgd_update(
     weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
 ) -> Array:
-    """A step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign."""
+    """Return a step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign."""
     return (1 - lr * wd) * weight - lr * jnp.sign(_scaled(grad, rescale_grad, clip_gradient))
 
 
@@ -156,7 +156,7 @@ def signum_update(
     clip_gradient: Number = -1.0,
     wd_lh: Number = 0.0,
 ) -> tuple[Array, Array]:
-    """A step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight."""
+    """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
     mom = momentum * mom - (1 - momentum) * grad
     return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom
@@ -409,7 +409,7 @@ def multi_lars(
     eps: Number,
     rescale_grad: Number = 1.0,
 ) -> Array:
-    """The learning rates of LARS from the sums of squares of weights and gradients, one each of many."""
+    """Return the learning rates of LARS from the sums of squares of weights and gradients, one each of many."""
     weights, grads = jnp.sqrt(weights_sum_sq), jnp.sqrt(grads_sum_sq) * rescale_grad
     scaled = lrs * eta * weights / (grads + wds * weights + eps)
     return jnp.where((weights > 0) & (grads > 0), scaled, lrs)

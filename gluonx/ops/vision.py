@@ -31,7 +31,7 @@ def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> t
 
 
 def _image(data: Array, place: Array) -> tuple[Array, Array]:
-    """The image of a region, and whether there is one."""
+    """Return the image of a region, and whether there is one."""
     index = place.astype(jnp.int32)
     image = lax.dynamic_index_in_dim(data, jnp.clip(index, 0, len(data) - 1), keepdims=False)
     return image, (index >= 0) & (index < len(data))
@@ -41,7 +41,7 @@ def _image(data: Array, place: Array) -> tuple[Array, Array]:
 
 
 def _rounded(x: Array) -> Array:
-    """The nearest whole number, halves away from zero."""
+    """Return the nearest whole number, halves away from zero."""
     return jnp.trunc(x + jnp.copysign(0.5, x)).astype(jnp.int32)
 
 
@@ -56,14 +56,14 @@ def _bins(low: Array, high: Array, count: int, length: int) -> Array:
 
 
 def _first(hit: Array) -> Array:
-    """The first place along the last axis where `hit` holds; the axis' length if it holds nowhere."""
+    """Return the first place along the last axis where `hit` holds; the axis' length if it holds nowhere."""
     length = hit.shape[-1]
     places = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
     return jnp.min(jnp.where(hit, places, length), -1)
 
 
 def _largest(image: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
-    """The place (row, column) of the largest element in each bin, the first in reading order; image is (C, H, W).
+    """Give the place (row, column) of the largest element in each bin, the first in reading order; image is (C, H, W).
 
     Only maxima and minima over whole axes, which XLA vectorizes; an argmax would not be.
     """
@@ -134,7 +134,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
 
 
 def hat(places: Array, length: int) -> Array:
-    """The weights with which linear interpolation takes an axis at some places, shape (places, length).
+    """Return the weights with which linear interpolation takes an axis at some places, shape (places, length).
 
     A place up to one beyond an end takes the end; one farther off takes nothing.
     """
@@ -145,7 +145,7 @@ def hat(places: Array, length: int) -> Array:
 
 
 def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Array:
-    """The mean of the samples in each of `count` bins of an axis, as weights of its places: (count, length)."""
+    """Return the mean of the samples in each of `count` bins of an axis, as weights of its places: (count, length)."""
     bin_size = size / count
     bins = low + jnp.arange(count, dtype=low.dtype) * bin_size
     number = jnp.asarray(ratio, jnp.int32) if ratio > 0 else jnp.ceil(bin_size).astype(jnp.int32)
@@ -160,7 +160,7 @@ def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Ar
 def _sampled(
     corners: Array, grid: tuple[int, int], shape: Sequence[int], ratio: int, aligned: bool
 ) -> tuple[Array, Array]:
-    """The weights of rows and columns for one region."""
+    """Return the weights of rows and columns for one region."""
     left, top, right, bottom = corners - (0.5 if aligned else 0.0)
     high, broad = bottom - top, right - left
     if not aligned:
@@ -169,7 +169,7 @@ def _sampled(
 
 
 def _means(image: Array, rows: Array, columns: Array, position_sensitive: bool) -> Array:
-    """The sums over an image (C, H, W) with the weights of rows and columns, (C, rows, columns)."""
+    """Return the sums over an image (C, H, W) with the weights of rows and columns, (C, rows, columns)."""
     if position_sensitive:
         grid = len(rows), len(columns)
         apart = image.reshape(_channels(len(image), grid), *grid, *image.shape[1:])
@@ -195,7 +195,7 @@ def roi_align(
     position_sensitive: bool = False,
     aligned: bool = False,
 ) -> Array:
-    """The mean of samples of regions, taken between the places by linear interpolation (arXiv 1703.06870).
+    """Return the mean of samples of regions, taken between the places by linear interpolation (arXiv 1703.06870).
 
     Each sample is a product of a row and a column of weights, and so is the mean: two small matrix products a region,
     whose gradient are two more, with no gather and no scatter.

@@ -29,7 +29,7 @@ def _need_images(name: str, x: Array) -> None:
 
 
 def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
-    """The matrix (new, old) of linear interpolation along one axis."""
+    """Return the matrix (new, old) of linear interpolation along one axis."""
     places = np.arange(new, dtype=np.float64)
     if align_corners:
         source = places * ((old - 1) / (new - 1) if new > 1 else 0.0)
@@ -79,7 +79,7 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 
 @register(level=5)
 def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
-    """The grid on which `bilinear_sampler` looks.
+    """Return the grid on which `bilinear_sampler` looks.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array
 
 @register(level=5)
 def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
-    """The patches that a convolution sees, one a column.
+    """Return the patches that a convolution sees, one a column.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def _checked(name: str, value: Any, present: Any) -> Any:
 
 
 def _made(kind: str, state: Mapping[str, Any]) -> Any:
-    """A scheduler as it was saved."""
+    """Return a scheduler as it was saved."""
     if kind not in _SCHEDULERS:
         raise FormatError(f"the trainer states have a learning rate scheduler {kind!r:.80}, which is not known here")
     cls, names = _SCHEDULERS[kind]

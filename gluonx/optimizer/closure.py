@@ -35,7 +35,7 @@ _MOST = 64
 
 
 def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:
-    """The closure as a function of `weights` and of the arrays that it captures; run as in training.
+    """Return the closure as a function of `weights` and of the arrays that it captures; run as in training.
 
     Raises
     ------

@@ -85,11 +85,11 @@ class Units:
         return frozenset(k for k, p in enumerate(self.params) if type(p._handle.variable) is RowVariable)
 
     def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
-        """The numbers of the pieces in the arrays that are fresh."""
+        """Return the numbers of the pieces in the arrays that are fresh."""
         return [k for numbers, f in zip(self.members, fresh, strict=True) if f for k in numbers if k is not None]
 
     def cut(self, arrays: Sequence[Any]) -> list[Any]:
-        """The trained pieces of arrays, in the Trainer's order."""
+        """Return the trained pieces of arrays, in the Trainer's order."""
         found: list[Any] = [None] * self.count
         for array, numbers, layout in zip(arrays, self.members, self.layouts, strict=True):
             for i, k in enumerate(numbers):
@@ -98,7 +98,7 @@ class Units:
         return found
 
     def joined(self, pieces: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-        """The arrays of pieces; what is not trained is as in `arrays`."""
+        """Return the arrays of pieces; what is not trained is as in `arrays`."""
         found: list[Any] = []
         for array, numbers, layout in zip(arrays, self.members, self.layouts, strict=True):
             if layout is None:
@@ -120,7 +120,7 @@ class Units:
         fresh: tuple[bool, ...],
         weights: Sequence[Any],
     ) -> tuple[PackedRule, Any]:
-        """The rule with its small states together, and the update of the arrays by it.
+        """Return the rule with its small states together, and the update of the arrays by it.
 
         Parameters
         ----------
@@ -147,14 +147,14 @@ class Units:
         return packed, CutRule(packed, self, fresh) if cuts else packed
 
     def home_of(self, rule: FlatRule, leaf: int) -> int:
-        """The array whose device a state goes to."""
+        """Return the array whose device a state goes to."""
         owner = rule.owners[leaf] or 0
         return owner if self.is_plain or isinstance(rule, UnitRule) else self.owner_of[owner]
 
     # ---------------------------------------------------------------- states by name
 
     def leaf_keys(self, rule: Any, names: Sequence[str]) -> list[Any]:
-        """A name for each state: the piece's in place of its number; for one of a fused array a tuple of names."""
+        """Give a name for each state: the piece's in place of its number; for one of a fused array a tuple of names."""
         keys: list[Any] = []
         for leaf, owner, place in zip(rule.leaf_names, rule.owners, rule.places, strict=True):
             if owner is None:
@@ -199,7 +199,7 @@ class Units:
         return found, rest
 
     def shapes_by_name(self, keys: Sequence[Any], owners: Sequence[Any], shapes: Sequence[Any]) -> dict[str, Any]:
-        """The shapes of the states of single pieces by name."""
+        """Return the shapes of the states of single pieces by name."""
         found: dict[str, Any] = {}
         for key, owner, shape in zip(keys, owners, shapes, strict=True):
             if type(key) is tuple:
@@ -211,7 +211,7 @@ class Units:
     # ---------------------------------------------------------------- rules
 
     def flat_rule(self, optimizer: Optimizer, weights: Sequence[Any], indices: Sequence[Any]) -> FlatRule:
-        """The optimizer's rule for these arrays (or, where it must see them, for their pieces)."""
+        """Return the optimizer's rule for these arrays (or, where it must see them, for their pieces)."""
         if self.is_plain or not self._by_element(optimizer):
             structs = weights if self.is_plain else self.cut_structs(weights)
             rule = optimizer.flat_rule(structs, indices)
@@ -231,7 +231,7 @@ class Units:
         return found
 
     def cut_structs(self, weights: Sequence[Any]) -> list[Any]:
-        """The shapes and dtypes of the pieces of arrays."""
+        """Return the shapes and dtypes of the pieces of arrays."""
         with keeping_64_bits(any(w.dtype in WIDE for w in weights)):
             return [
                 jax.ShapeDtypeStruct(s.shape, s.dtype)

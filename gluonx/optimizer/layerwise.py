@@ -29,7 +29,7 @@ class _Trusted(_Moments):
 
     @staticmethod
     def _length(settings, weight, at):
-        """The norm of the weight, between the bounds."""
+        """Return the norm of the weight, between the bounds."""
         length = at.norm(weight)
         length = length if settings.lower_bound is None else jnp.maximum(length, settings.lower_bound)
         return length if settings.upper_bound is None else jnp.minimum(length, settings.upper_bound)

@@ -28,7 +28,7 @@ class RowGradient(NamedTuple):
 
 
 def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], weights: Sequence[Any]) -> list[Any]:
-    """The gradient of each weight from a flat sequence, in which one by rows is two arrays; None without one.
+    """Return the gradient of each weight from a flat sequence, in which one by rows is two arrays; None without one.
 
     One by rows that is not there has no row.
     """
@@ -44,7 +44,7 @@ def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], 
 
 
 def widened(grad: Any, weight: Any) -> Any:
-    """The gradient in the shape of its weight."""
+    """Return the gradient in the shape of its weight."""
     if type(grad) is not RowGradient:
         return grad
     return jnp.zeros(weight.shape, grad.values.dtype).at[grad.rows].add(grad.values, mode="drop")
@@ -79,7 +79,7 @@ def gathered(
 
 
 def put_back(grad: Any, old: Any, new: Any) -> Any:
-    """An array with the rows of its gradient replaced; `new` itself where the gradient is not by rows."""
+    """Return an array with the rows of its gradient replaced; `new` itself where the gradient is not by rows."""
     if type(grad) is not RowGradient or old.shape == new.shape != (*grad.rows.shape, *old.shape[1:]):
         return new
     return old.at[grad.rows].set(new, mode="drop", indices_are_sorted=True)

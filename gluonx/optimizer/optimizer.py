@@ -77,7 +77,7 @@ _NARROW = (
 
 
 def _settings(cls: type) -> list[str]:
-    """The keywords of an optimizer's constructor and of those that it hands the rest to."""
+    """Return the keywords of an optimizer's constructor and of those that it hands the rest to."""
     found: dict[str, None] = {}
     for base in cls.__mro__:
         if "__init__" in vars(base) and base is not object:
@@ -318,7 +318,7 @@ class Optimizer(_Keywords):
             return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def _rate(self) -> Any:
-        """The factor that a rule gets as its learning rate, before multipliers."""
+        """Return the factor that a rule gets as its learning rate, before multipliers."""
         return self.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
@@ -694,7 +694,7 @@ class Updater:
         self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
 
     def sync_state_context(self, state: Any, context: Any) -> Any:
-        """A state on a device: the same arrays if they are there, else copies."""
+        """Return a state on a device: the same arrays if they are there, else copies."""
         if isinstance(state, (tuple, list)):
             return type(state)([self.sync_state_context(part, context) for part in state])
         return None if state is None else state.to_device(context)

@@ -27,7 +27,7 @@ LIMIT = 4096  # elements; above, putting them together costs more than the borde
 
 
 def kind_of(name: str, owner: int) -> str:
-    """The name of a state leaf without the position of its weight, which is the last such number in it.
+    """Return the name of a state leaf without the position of its weight, which is the last such number in it.
 
     Examples
     --------
@@ -120,14 +120,14 @@ class PackedRule:
         return (*[tuple(g) for g in together.values()], *alone)
 
     def pack(self, leaves: Sequence[Any]) -> list[Any]:
-        """The packed arrays of single states; NumPy in, NumPy out, and tracers in, tracers out."""
+        """Return the packed arrays of single states; NumPy in, NumPy out, and tracers in, tracers out."""
         return [
             leaves[group[0]] if layout is None else layout.join([leaves[i] for i in group])
             for group, layout in zip(self.groups, self.layouts, strict=True)
         ]
 
     def unpack(self, packed: Sequence[Any]) -> list[Any]:
-        """The single states of packed arrays, in the rule's order."""
+        """Return the single states of packed arrays, in the rule's order."""
         leaves: list[Any] = [None] * len(self.shapes)
         for group, layout, array in zip(self.groups, self.layouts, packed, strict=True):
             for i, leaf in zip(group, [array] if layout is None else layout.split(array), strict=True):

@@ -90,7 +90,7 @@ class At(NamedTuple):
     key: Any = None
 
     def norm(self, array: Any) -> Any:
-        """The Euclidean norm; of a fused array that of each piece, broadcasting against it."""
+        """Return the Euclidean norm; of a fused array that of each piece, broadcasting against it."""
         return jnp.sqrt(jnp.sum(jnp.square(array))) if self.layout is None else self.layout.norm(array)
 
 
@@ -146,7 +146,7 @@ class StepNumbers(NamedTuple):
     decays: bool
 
     def vector(self) -> np.ndarray:
-        """The vector of `pack`."""
+        """Return the vector of `pack`."""
         return pack(*self)
 
     def follows(self, before: StepNumbers) -> bool:
@@ -186,12 +186,12 @@ def unpack(vector: Any, count: int) -> Hyper:
 
 
 def moved_back(vector: Any, count: int, steps: Any) -> Any:
-    """The step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
+    """Return the step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
     return vector - _counts(vector, count) * steps.astype(vector.dtype)
 
 
 def advanced(vector: Any, count: int) -> Any:
-    """The step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
+    """Give the step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
     return vector + _counts(vector, count)
 
 
@@ -227,7 +227,7 @@ def _pick(number: Any, index: int) -> Any:
 
 
 def wide(dtype: Any) -> Any:
-    """The type in which a formula computes: float32 at least."""
+    """Return the type in which a formula computes: float32 at least."""
     return jnp.promote_types(dtype, jnp.float32)
 
 
@@ -248,7 +248,7 @@ def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
 
 
 def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """A formula on one weight and its named states; and the same for formulas that do not look at the index."""
+    """Return a formula on one weight and its named states; and the same for formulas that do not look at the index."""
 
     def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
         dtype = wide(weight.dtype)
@@ -494,7 +494,7 @@ class FlatRule:
         self._by_row: dict[frozenset[int], DerivedOp] = {}
 
     def bound_by_row(self, by_row: frozenset[int]) -> DerivedOp:
-        """The rule as an operator, for weights of which some have a gradient by rows: two arrays in place of one."""
+        """Make the rule an operator for weights of which some have a gradient by rows: two arrays, not one."""
         found = self._by_row.get(by_row)
         if found is None:
 
@@ -609,7 +609,7 @@ class Keyed:
         self.update = update
 
     def __call__(self, *arrays: Any, **extra: Any) -> Any:
-        """The update, by the key of that draw."""
+        """Return the update, by the key of that draw."""
         return self.update(*arrays[:-2], key=prng.wrap(*arrays[-2:]), **extra)
 
 
@@ -622,7 +622,7 @@ class Valued:
         self.update = update
 
     def __call__(self, *arrays: Any) -> Any:
-        """The update, told the sum of the loss."""
+        """Return the update, told the sum of the loss."""
         loss = arrays[-1]
         return self.update(*arrays[:-1], value=jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32))))
 
@@ -676,7 +676,7 @@ def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
 
 
 def _owner(number: int | None, leaf: Any, weights: Sequence[Any]) -> int | None:
-    """The weight to which a state leaf belongs: the one of its number, if the shapes agree."""
+    """Return the weight to which a state leaf belongs: the one of its number, if the shapes agree."""
     if number is None or number >= len(weights) or weights[number].shape != leaf.shape or _is_key(leaf):
         return None
     return number

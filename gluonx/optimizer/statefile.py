@@ -16,7 +16,7 @@ _FORMAT = "gluonx-trainer-1"
 
 
 def description(optimizer: Any, names: Sequence[str]) -> np.ndarray:
-    """The optimizer's name, rate and counts, and the parameters' names, as bytes."""
+    """Return the optimizer's name, rate and counts, and the parameters' names, as bytes."""
     meta = {
         "format": _FORMAT,
         "optimizer": type(optimizer).__name__,
@@ -82,7 +82,7 @@ def by_place(
 
 
 def simple_of(thing: Any) -> dict[str, Any]:
-    """The attributes of an object that are numbers, texts or lists of them: what a schedule counts with.
+    """Return the attributes of an object that are numbers, texts or lists of them: what a schedule counts with.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class StepVector:
             self.place, self.done = place, None
 
     def renewed(self, numbers: StepNumbers) -> Any:
-        """The handle with these numbers in it."""
+        """Return the handle with these numbers in it."""
         if self.done is None or not numbers.follows(self.done):
             self.done = None  # until a step has come to its end, nobody knows what is in the handle
             vector, handle = numbers.vector(), self.handle
@@ -49,7 +49,7 @@ class StepVector:
         return self.handle
 
     def stepped(self) -> None:
-        """The step was made: the handle has the next vector."""
+        """Note that the step was made: the handle has the next vector."""
         self.done = self.coming
 
 

@@ -46,7 +46,7 @@ class Stretches:
         return jnp.concatenate([jnp.broadcast_to(x, (n,)) for x, n in zip(numbers, self.sizes, strict=True)])
 
     def norm(self, vector: Any) -> Any:
-        """The Euclidean norm of each array, spread."""
+        """Return the Euclidean norm of each array, spread."""
         return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.parts(vector)])
 
 
@@ -88,7 +88,7 @@ class Together:
             raise LookupError("a state that belongs to no array")
 
     def __call__(self, weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any], vector: Any) -> Any:
-        """New weights and packed states."""
+        """Compute new weights and packed states."""
         numbers = unpack(vector, self.count)
         each = {name: self._spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
         hyper = {**each, "rescale": numbers.rescale, "layouts": self.layouts}

@@ -37,7 +37,7 @@ class Share:
         self.where = {row: k for k, row in enumerate(rows)}
 
     def joined(self, local: np.ndarray) -> jax.Array:
-        """The global array of which `local` is what this process has.
+        """Return the global array of which `local` is what this process has.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Share:
 
 
 def share_of(size: int) -> Share | None:
-    """The share of this process in a batch of `size` rows; None where all of the mesh in use is here."""
+    """Return the share of this process in a batch of `size` rows; None where all of the mesh in use is here."""
     place = sharding.batch_sharding((size,))
     if place is None or place.is_fully_addressable:
         return None

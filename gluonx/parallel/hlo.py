@@ -149,7 +149,7 @@ class _Numbers:
         self.root = next((line.name for line in reversed(self.lines.values()) if line.is_root), "")
 
     def at(self, name: str, place: int | None = None) -> Any:
-        """The integer that an instruction gives, or that stands at a place of the tuple that it gives."""
+        """Return the integer that an instruction gives, or that stands at a place of the tuple that it gives."""
         line = self.lines.get(name)
         if line is None:
             raise _Untold
@@ -192,14 +192,14 @@ class _Numbers:
         return found
 
     def tuple(self, name: str) -> list[Any]:
-        """The integers of the tuple that an instruction gives, None for what is not known."""
+        """Return the integers of the tuple that an instruction gives, None for what is not known."""
         line = self.lines.get(name)
         while line is not None and line.op in ("copy", "opt-barrier"):
             line = self.lines.get(_operands(line)[0])
         return self._of(_operands(line)) if line is not None and line.op == "tuple" else []
 
     def comparison(self) -> _Line:
-        """The comparison that a condition gives, perhaps as a fusion of its own."""
+        """Return the comparison that a condition gives, perhaps as a fusion of its own."""
         line = self.lines.get(self.root)
         if line is None or line.op != "compare":
             raise _Untold
@@ -274,7 +274,7 @@ def _rounds(kind: str, size: int) -> float:
 
 
 def _groups(rest: str) -> list[list[int]]:
-    """The groups of devices that a collective goes over."""
+    """Return the groups of devices that a collective goes over."""
     listed = re.search(r"replica_groups=\{(\{[\d,{}]*\})\}", rest)
     if listed:
         return [[int(n) for n in part.split(",")] for part in re.findall(r"\{([\d,]+)\}", listed[1])]
@@ -295,7 +295,7 @@ def _groups(rest: str) -> list[list[int]]:
 
 
 def _along(dims: str, chosen: str) -> list[list[int]]:
-    """The groups of devices along axes of a mesh: ``'a'=2,'b'=4`` and ``'b'``, or a part of one, ``'b':(2)2``."""
+    """Give the groups of devices along axes of a mesh: ``'a'=2,'b'=4`` and ``'b'``, or a part of one, ``'b':(2)2``."""
     import numpy as np
 
     sizes = {name: int(size) for name, size in re.findall(r"'(\w+)'=(\d+)", dims)}
@@ -313,7 +313,7 @@ def _along(dims: str, chosen: str) -> list[list[int]]:
 
 
 def _axes(groups: list[list[int]], mesh: Any) -> str:
-    """The axes of the mesh along which the devices of a group differ."""
+    """Return the axes of the mesh along which the devices of a group differ."""
     import numpy as np
 
     if not groups:

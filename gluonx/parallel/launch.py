@@ -140,7 +140,7 @@ class _Run:
 
 
 def _copying(source: IO[bytes] | None, to: Any, prefix: str) -> threading.Thread:
-    """A thread that copies whole lines, each with the number of its process."""
+    """Return a thread that copies whole lines, each with the number of its process."""
 
     def copy() -> None:
         assert source is not None, "the worker writes into a pipe"

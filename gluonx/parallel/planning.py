@@ -43,7 +43,7 @@ class Absent(jax.ShapeDtypeStruct):
     is_fully_replicated = False
 
     def devices(self) -> Any:
-        """The devices that it would be on."""
+        """Return the devices that it would be on."""
         assert self.sharding is not None, "made with one"
         return self.sharding.device_set
 
@@ -149,7 +149,7 @@ class Plan:
     compile_error: str | None = None
 
     def json(self) -> str:
-        """The plan as a text of JSON."""
+        """Return the plan as a text of JSON."""
         return json.dumps(asdict(self), indent=1)
 
     def __repr__(self) -> str:
@@ -279,7 +279,7 @@ def _tuple(values: Any) -> tuple[Any, ...]:
 
 
 def _shaped(net: Block, inputs: tuple[Any, ...]) -> Block:
-    """A net like `net` that holds no arrays, of which all shapes are known."""
+    """Return a net like `net` that holds no arrays, of which all shapes are known."""
     params = net.collect_params(fused=False).values()
     if all(p._handle is not None and p._is_ready for p in params):
         return hollow(net)

@@ -34,7 +34,7 @@ _LONGEST = 1 << 20  # bytes of one message
 
 
 def digest(text: str) -> str:
-    """A short mark of a long text: equal where the texts are."""
+    """Return a short mark of a long text: equal where the texts are."""
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

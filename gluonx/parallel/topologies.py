@@ -101,7 +101,7 @@ def _devices(name: str) -> tuple[list[Any], Chip]:
 
 
 def abstract_mesh(name: str, axes: Mapping[str, int] | None = None) -> tuple[Mesh, Chip]:
-    """A mesh of devices that are not there, all along ``data`` unless `axes` say otherwise.
+    """Return a mesh of devices that are not there, all along ``data`` unless `axes` say otherwise.
 
     Parameters
     ----------
@@ -127,6 +127,6 @@ def abstract_mesh(name: str, axes: Mapping[str, int] | None = None) -> tuple[Mes
 
 
 def single(kind: str = "v5e") -> Any:
-    """The sharding of one chip, for programs of one device."""
+    """Return the sharding of one chip, for programs of one device."""
     devices, _ = _devices(f"{kind}:2x2" if kind in ("v5e", "v6e") else f"{kind}:2x2x1")
     return jax.sharding.SingleDeviceSharding(devices[0])

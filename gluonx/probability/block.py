@@ -61,7 +61,7 @@ class StochasticBlock(HybridBlock):
         return collected
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The output of the forward; its losses are in `losses` then."""
+        """Return the output of the forward; its losses are in `losses` then."""
         if not getattr(type(self).forward, "_collects", False):
             raise ValueError(f"{type(self).__name__}.forward should be decorated by StochasticBlock.collectLoss.")
         output, self._losses = super().__call__(*args, **kwargs)

@@ -82,7 +82,7 @@ class TransformedDistribution(Distribution):
         return (self.event_dim or 0) - (self._base_dist.event_dim or 0)
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:
-        """The transformed broadcast base."""
+        """Return the transformed broadcast base."""
         spread = super().broadcast_to(batch_shape)
         shape = self._base_dist.batch_shape
         lifted = shape[len(shape) - self._lifted :]
@@ -110,7 +110,7 @@ class TransformedDistribution(Distribution):
         return total + sum_right_most(self._base_dist.log_prob(value), self._lifted)
 
     def _monotone(self, what: str) -> Any:
-        """The sign of the transformation, where it has one and there is one axis to speak of."""
+        """Return the sign of the transformation, where it has one and there is one axis to speak of."""
         if self.event_dim:
             raise self._missing(f"{what}: an event has {self.event_dim} axes")
         return ComposeTransform(self._transforms).sign
@@ -197,7 +197,7 @@ class Independent(Distribution):
         return (*shape[len(shape) - self.reinterpreted_batch_ndims :], *self.base_dist.event_shape)
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:
-        """The distribution whose base is broadcast."""
+        """Return the distribution whose base is broadcast."""
         taken = self.event_shape[: self.reinterpreted_batch_ndims]
         spread = copy.copy(self)
         spread.base_dist = self.base_dist.broadcast_to((*as_size(batch_shape), *taken))
@@ -224,7 +224,7 @@ class Independent(Distribution):
         return sum_right_most(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
-        """The sum of the base's entropies."""
+        """Return the sum of the base's entropies."""
         full = np.broadcast_to(self.base_dist.entropy(), self.base_dist.batch_shape)
         return sum_right_most(full, self.reinterpreted_batch_ndims)
 
@@ -239,7 +239,7 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def enumerate_support(self) -> Any:
-        """The base's, if no axis was taken.
+        """Return the base's, if no axis was taken.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class MixtureSameFamily(Distribution):
         return self.component_distribution.event_shape
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:
-        """The mixture of broadcast weights and components."""
+        """Return the mixture of broadcast weights and components."""
         spread = copy.copy(self)
         count = self.mixture_distribution.num_events
         spread.mixture_distribution = self.mixture_distribution.broadcast_to(batch_shape)  # type: ignore[assignment]
@@ -338,7 +338,7 @@ class MixtureSameFamily(Distribution):
         return -1 - (self.event_dim or 0)
 
     def _weigh(self, statistic: Any) -> Any:
-        """The weighted mean of a statistic of the components that has their event's axes."""
+        """Return the weighted mean of a statistic of the components that has their event's axes."""
         weights = self.mixture_distribution._weights
         weights = weights.reshape((*weights.shape, *(1,) * (self.event_dim or 0)))
         return (weights * statistic).sum(self._axis)

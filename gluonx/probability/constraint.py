@@ -99,7 +99,7 @@ class Constraint:
 
 
 def _shown(value: Any) -> str:
-    """A number as it is; of an array, which may not be computed yet, shape and dtype."""
+    """Return a number as it is; of an array, which may not be computed yet, shape and dtype."""
     return f"values of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
 
 

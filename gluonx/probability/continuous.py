@@ -120,7 +120,7 @@ class Uniform(Distribution):
 
     @C.dependent_property
     def support(self) -> Any:
-        """The interval."""
+        """Return the interval."""
         return C.Interval(self.low, self.high)
 
     def _draw(self, size: tuple[int, ...]) -> Any:
@@ -572,7 +572,7 @@ class StudentT(Distribution):
         return self._full(where(finite, spread, where(self.df > 1, math.inf, math.nan)))
 
     def entropy(self) -> Any:
-        """The entropy."""
+        """Return the entropy."""
         half = self.df / 2
         slopes = (half + 0.5) * (psi(half + 0.5) - psi(half))
         return self._full(slopes + 0.5 * np.log(self.df) + betaln(half, 0.5) + np.log(self.scale))
@@ -625,7 +625,7 @@ class FisherSnedecor(Distribution):
         return self._full(where(finite, value, math.inf))
 
     def entropy(self) -> Any:
-        """The entropy."""
+        """Return the entropy."""
         a, b = self.df1 / 2, self.df2 / 2
         slopes = (1 - a) * psi(a) - (1 + b) * psi(b) + (a + b) * psi(a + b)
         return self._full(np.log(self.df2 / self.df1) + betaln(a, b) + slopes)

@@ -72,11 +72,11 @@ class ProbOrLogit(Distribution):
         return self._logit if self._prob is None else prob2logit(self._prob, self._binary)
 
     def _log_success(self, times: Any) -> Any:
-        """`times` the logarithm of the probability of a one."""
+        """Return `times` the logarithm of the probability of a one."""
         return xlogy(times, self._prob) if self._logit is None else -times * softplus(-self._logit)
 
     def _log_failure(self, times: Any) -> Any:
-        """`times` the logarithm of the probability of a zero."""
+        """Return `times` the logarithm of the probability of a zero."""
         return xlog1py(times, -self._prob) if self._logit is None else -times * softplus(self._logit)
 
     @property
@@ -188,12 +188,12 @@ class Geometric(ProbOrLogit):
         return self._failure / np.square(self.prob)
 
     def entropy(self) -> Any:
-        """The entropy of one trial, divided by `prob`."""
+        """Return the entropy of one trial, divided by `prob`."""
         return -(self._log_success(self.prob) + self._log_failure(self._failure)) / self.prob
 
 
 def _log_binomial(n: Any, k: Any) -> Any:
-    """The logarithm of the binomial coefficient."""
+    """Return the logarithm of the binomial coefficient."""
     return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
 
@@ -254,7 +254,7 @@ class Binomial(ProbOrLogit):
         return self.n * self.prob * self._failure
 
     def entropy(self) -> Any:
-        """The entropy, summed over the counts."""
+        """Return the entropy, summed over the counts."""
         return binomial_entropy(self.n, self.prob, self._failure)
 
 
@@ -302,7 +302,7 @@ class NegativeBinomial(ProbOrLogit):
         return self.n * self.prob / np.square(self._failure)
 
     def entropy(self) -> Any:
-        """The entropy, summed over the counts; NaN where more than four million of them matter."""
+        """Return the entropy, summed over the counts; NaN where more than four million of them matter."""
         return negative_binomial_entropy(self.n, self.prob, self._failure)
 
 
@@ -345,7 +345,7 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def entropy(self) -> Any:
-        """The entropy, summed over the counts."""
+        """Return the entropy, summed over the counts."""
         return poisson_entropy(self.rate)
 
     @property
@@ -394,7 +394,7 @@ class Classes(ProbOrLogit):
         return np.log(self._weights) if self._logit is None else npx.log_softmax(self._logit, axis=-1)
 
     def _weighted(self, value: Any) -> Any:
-        """The sum over the classes of `value` times the logarithm of the probability."""
+        """Return the sum over the classes of `value` times the logarithm of the probability."""
         if self._logit is None:
             return xlogy(value, self._weights).sum(-1)
         return (value * self._log_weights).sum(-1)
@@ -496,7 +496,7 @@ class OneHotCategorical(Classes):
         return self._weighted(value)
 
     def enumerate_support(self) -> Any:
-        """The unit vectors, along a new first axis."""
+        """Return the unit vectors, along a new first axis."""
         batch = self.batch_shape
         vectors = np.eye(self.num_events, dtype=self._dtype).reshape((-1, *(1,) * len(batch), self.num_events))
         return np.broadcast_to(vectors, (self.num_events, *batch, self.num_events))
@@ -570,7 +570,7 @@ class Multinomial(Classes):
         return self.total_count * self._weights * (1 - self._weights)
 
     def entropy(self) -> Any:
-        """The entropy.
+        """Return the entropy.
 
         A class is drawn as often as a binomial number says, so that only the factorials of the counts need a sum over
         all of ``0, 1, ..., total_count``.

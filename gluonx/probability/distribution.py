@@ -30,7 +30,7 @@ NUMBERS = (bool, int, float, onp.generic)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of an array, () for a number."""
+    """Return the shape of an array, () for a number."""
     return tuple(getattr(value, "shape", ()))
 
 
@@ -49,7 +49,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def as_size(size: Any) -> tuple[int, ...]:
-    """The shape that a number or a sequence of numbers asks for."""
+    """Return the shape that a number or a sequence of numbers asks for."""
     return tuple([int(n) for n in ((size,) if isinstance(size, (int, onp.integer)) else size)])
 
 
@@ -123,7 +123,7 @@ class Distribution:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def _given(self) -> dict[str, Any]:
-        """The parameters that were given; those that are derived from others are left out."""
+        """Return the parameters that were given; those that are derived from others are left out."""
         held = vars(self)
         found = {name: held.get(name, held.get(f"_{name}")) for name in self.arg_constraints}
         return {name: value for name, value in found.items() if value is not None}
@@ -155,14 +155,14 @@ class Distribution:
         return any(isinstance(v, np.ndarray) for v in self._given().values())
 
     def _full(self, value: Any) -> Any:
-        """A statistic in the batch shape; a number if all parameters are numbers."""
+        """Return a statistic in the batch shape; a number if all parameters are numbers."""
         shape = self.batch_shape
         if isinstance(value, np.ndarray):
             return value if value.shape[: len(shape)] == shape else np.broadcast_to(value, shape)
         return np.full(shape, value, dtype=self._dtype) if self._holds_arrays else value
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:
-        """A distribution of the same kind whose parameters are broadcast to `batch_shape`.
+        """Return a distribution of the same kind whose parameters are broadcast to `batch_shape`.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Distribution:
         return value
 
     def _value(self, value: Any) -> Any:
-        """The value, validated: an ndarray, or a number if all parameters are numbers."""
+        """Return the value, validated: an ndarray, or a number if all parameters are numbers."""
         if isinstance(value, NUMBERS):
             value = np.array(value, dtype=self._dtype) if self._holds_arrays else value
         elif not isinstance(value, np.ndarray):
@@ -210,15 +210,15 @@ class Distribution:
         return NotImplementedError(f"{type(self).__name__} has no {what}.")
 
     def _log_prob(self, value: Any) -> Any:
-        """The formula of `log_prob`, for values in the support."""
+        """Compute `log_prob` for values in the support."""
         raise self._missing("log_prob")
 
     def _cdf(self, value: Any) -> Any:
-        """The formula of `cdf`, for values in the support."""
+        """Compute `cdf` for values in the support."""
         raise self._missing("cdf")
 
     def _icdf(self, value: Any) -> Any:
-        """The formula of `icdf`."""
+        """Compute `icdf`."""
         raise self._missing("icdf")
 
     def _draw(self, size: tuple[int, ...]) -> Any:
@@ -226,7 +226,7 @@ class Distribution:
         raise self._missing("sample")
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, at `value`; -inf outside the support.
+        """Return the logarithm of the density, or of the probability, at `value`; -inf outside the support.
 
         Parameters
         ----------
@@ -251,11 +251,11 @@ class Distribution:
         return result
 
     def pdf(self, value: Any) -> Any:
-        """The density, or the probability, at `value`."""
+        """Return the density, or the probability, at `value`."""
         return np.exp(self.log_prob(value))
 
     def cdf(self, value: Any) -> Any:
-        """The probability of a draw not above `value`.
+        """Return the probability of a draw not above `value`.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class Distribution:
         return result if above is None else where(above, 1.0, result)
 
     def icdf(self, value: Any) -> Any:
-        """The number that a draw exceeds with probability ``1 - value``: the inverse of `cdf`.
+        """Return the number that a draw exceeds with probability ``1 - value``: the inverse of `cdf`.
 
         Raises
         ------
@@ -356,11 +356,11 @@ class Distribution:
         return np.sqrt(self.variance)
 
     def entropy(self) -> Any:
-        """The entropy, in nats."""
+        """Compute the entropy, in nats."""
         raise self._missing("entropy")
 
     def perplexity(self) -> Any:
-        """The exponential of the entropy."""
+        """Return the exponential of the entropy."""
         return np.exp(self.entropy())
 
 
@@ -382,7 +382,7 @@ class ExponentialFamily(Distribution):
         return 0.0
 
     def entropy(self) -> Any:
-        """The entropy, by the gradient of the log normalizer."""
+        """Return the entropy, by the gradient of the log normalizer."""
         etas = [np.asarray(eta) for eta in self._natural_params]
         # Each in the full shape, or its slope would be a sum over the batch.
         full = onp.broadcast_shapes((*self.batch_shape, *self.event_shape), *[eta.shape for eta in etas])

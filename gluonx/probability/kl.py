@@ -69,7 +69,7 @@ def register_kl(typeP: type, typeQ: type) -> Callable[[Formula], Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """The Kullback-Leibler divergence: the mean, over draws of `p`, of ``p.log_prob(x) - q.log_prob(x)``.
+    """Return the Kullback-Leibler divergence: the mean, over draws of `p`, of ``p.log_prob(x) - q.log_prob(x)``.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _check(held: Any, message: str) -> None:
 
 
 def _trial(p: ProbOrLogit, q: ProbOrLogit) -> Any:
-    """The divergence of one trial."""
+    """Return the divergence of one trial."""
     one = p._log_success(p.prob) - q._log_success(p.prob)
     return one + p._log_failure(p._failure) - q._log_failure(p._failure)
 

@@ -64,7 +64,7 @@ class Dirichlet(ExponentialFamily):
         return self.mean * (1 - self.mean) / (self.alpha.sum(-1, keepdims=True) + 1)
 
     def entropy(self) -> Any:
-        """The entropy."""
+        """Return the entropy."""
         total, classes = self.alpha.sum(-1), self.event_shape[0]
         log_norm = log_gamma(self.alpha).sum(-1) - log_gamma(total)
         slopes = ((self.alpha - 1) * psi(self.alpha)).sum(-1)

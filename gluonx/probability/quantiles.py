@@ -29,7 +29,7 @@ _BITS = {jnp.dtype("float32"): jnp.int32, jnp.dtype("float64"): jnp.int64}
 
 
 def _bisected(cdf: Callable[[Array], Array], level: Array, most: float) -> Array:
-    """The smallest number from 0 to `most` at which an increasing function reaches `level`, of float32 or float64."""
+    """Find the least number from 0 to `most` where an increasing function reaches `level`; float32 or float64."""
     dtype = level.dtype
     bits = _BITS[dtype]
     top = lax.bitcast_convert_type(jnp.full(level.shape, most, dtype), bits)
@@ -82,7 +82,7 @@ def _gammaincinv(a: Array, p: Array) -> Array:
 
 
 def gammaincinv(a: Any, p: Any) -> Any:
-    """The inverse of :func:`gammainc` in its second argument.
+    """Return the inverse of :func:`gammainc` in its second argument.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def gammaincinv(a: Any, p: Any) -> Any:
 
 @jax.custom_jvp
 def _beta_quantile(a: Array, b: Array, p: Array) -> tuple[Array, Array]:
-    """The quantile and what it lacks to 1. The smaller of the two is searched, by the symmetry of the function."""
+    """Give the quantile and what it lacks to 1. The smaller of the two is searched, by the symmetry of the function."""
     lower = special.betainc(a, b, jnp.full_like(p, 0.5)) >= p
     plain = lower | (p < 1e-3)  # else 1 - p keeps the digits, and the quantile may be too near 1 to tell
     first, second, level = jnp.where(plain, a, b), jnp.where(plain, b, a), jnp.where(plain, p, 1 - p)
@@ -134,7 +134,7 @@ def _betaincinv(a: Array, b: Array, p: Array) -> tuple[Array, Array]:
 
 
 def betaincinv(a: Any, b: Any, p: Any) -> Any:
-    """The inverse of :func:`betainc` in its third argument, and 1 minus it: both, since one may be too near 1.
+    """Return the inverse of :func:`betainc` in its third argument, and 1 minus it: both, since one may be too near 1.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def betaincinv(a: Any, b: Any, p: Any) -> Any:
 
 
 def _smallest_count(cdf: Callable[[Array], Array], level: Array, most: Array) -> Array:
-    """The smallest count whose distribution function reaches `level`; `most`, which may be infinite, for 1.
+    """Return the smallest count whose distribution function reaches `level`; `most`, which may be infinite, for 1.
 
     The search doubles until it has reached the level, and halves from there. A level counts as reached some units in
     the last place before, so that the quantile of ``cdf(k)`` is `k`.
@@ -173,7 +173,7 @@ def _smallest_count(cdf: Callable[[Array], Array], level: Array, most: Array) ->
 
 
 def _steps(compute: Callable[..., Array], *arrays: Array) -> Array:
-    """A function of arrays of one shape whose gradient is zero."""
+    """Return a function of arrays of one shape whose gradient is zero."""
     return in_floats(compute, *[lax.stop_gradient(x) for x in arrays])
 
 
@@ -187,7 +187,7 @@ def _poisson(rate: Array, p: Array) -> Array:
 
 
 def poisson_quantile(rate: Any, p: Any) -> Any:
-    """The smallest count whose distribution function reaches `p`, of a Poisson distribution.
+    """Return the smallest count whose distribution function reaches `p`, of a Poisson distribution.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _binomial(n: Array, failure: Array, p: Array) -> Array:
 
 
 def binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
-    """The smallest count whose distribution function reaches `p`, of `n` trials that fail with that probability.
+    """Return the smallest count whose distribution function reaches `p`, of `n` trials that fail with that probability.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def _negative_binomial(n: Array, failure: Array, p: Array) -> Array:
 
 
 def negative_binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
-    """The smallest count whose distribution function reaches `p`: of successes before `n` fail.
+    """Return the smallest count whose distribution function reaches `p`: of successes before `n` fail.
 
     Examples
     --------

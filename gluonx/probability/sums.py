@@ -33,7 +33,7 @@ Parameters = tuple[Array, ...]
 
 
 def _stirling_error(x: Array) -> Array:
-    """The logarithm of ``gamma(x + 1)`` less Stirling's formula, of positive numbers."""
+    """Return the logarithm of ``gamma(x + 1)`` less Stirling's formula, of positive numbers."""
     large = jnp.maximum(x, 15.0)
     square = large * large
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * square)) / square) / square) / large
@@ -72,7 +72,7 @@ def _log_negative_binomial(k: Array, n: Array, success: Array, failure: Array) -
 
 
 def _summed(term: Callable[..., Array], first: Array, last: Array, parameters: Parameters, rows: int) -> Array:
-    """Sums over the counts from `first` to `last` of the `rows` numbers that `term` gives for each count."""
+    """Sum over the counts from `first` to `last` of the `rows` numbers that `term` gives for each count."""
     expanded = [x[..., None] for x in parameters]
     block = jnp.arange(_BLOCK, dtype=first.dtype)
 
@@ -90,7 +90,7 @@ def _summed(term: Callable[..., Array], first: Array, last: Array, parameters: P
 def _entropy(
     log_mass: Callable[..., Array], scores: Callable[..., Parameters], bounds: Callable[..., tuple[Array, Array]]
 ) -> Callable[..., Array]:
-    """The entropy as a function of the parameters, from the logarithm of a count's probability and its slopes.
+    """Return the entropy as a function of the parameters, from the logarithm of a count's probability and its slopes.
 
     ``H = -sum(p * log(p))``, and ``dH = -sum(p * (log(p) + 1) * score)``.
     """
@@ -117,7 +117,7 @@ def _entropy(
 
 
 def _around(mean: Array, variance: Array, tail: Array | float = 0.0) -> tuple[Array, Array]:
-    """Counts 13 standard deviations and some more from the mean: beyond, terms are below 1e-30."""
+    """Give the counts 13 standard deviations and some more from the mean: beyond, terms are below 1e-30."""
     far = 13 * jnp.sqrt(variance) + 60
     first, last = jnp.maximum(jnp.floor(mean - far), 0.0), jnp.ceil(mean + far + tail)
     return first, jnp.where(last - first <= _MOST, last, -1.0)
@@ -155,7 +155,9 @@ _negative_binomial = _entropy(
 
 
 def _chosen(entropy: Callable[..., Array], parameters: Parameters, variance: Array, skew: Array, last: Array) -> Array:
-    """The sum; of wide and nearly normal distributions the normal one's entropy, corrected for the squared skewness.
+    """Get the sum.
+
+    Of wide and nearly normal distributions the normal one's entropy, corrected for the squared skewness.
 
     What that leaves out is of the order of ``skew ** 2``. NaN where there is neither: for parameters out of range, and
     where too many counts matter.
@@ -205,7 +207,7 @@ def _negative_binomial_entropy(n: Array, success: Array, failure: Array) -> Arra
 
 
 def poisson_entropy(rate: Any) -> Any:
-    """The entropy of Poisson distributions.
+    """Return the entropy of Poisson distributions.
 
     Examples
     --------
@@ -217,7 +219,7 @@ def poisson_entropy(rate: Any) -> Any:
 
 
 def binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
-    """The entropy of binomial distributions; `success` and `failure` sum to 1, and each is exact near 0.
+    """Return the entropy of binomial distributions; `success` and `failure` sum to 1, and each is exact near 0.
 
     Examples
     --------
@@ -229,7 +231,7 @@ def binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
 
 
 def negative_binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
-    """The entropy of the number of successes before `n` failures; `success` and `failure` sum to 1.
+    """Return the entropy of the number of successes before `n` failures; `success` and `failure` sum to 1.
 
     Examples
     --------

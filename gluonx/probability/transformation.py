@@ -91,7 +91,7 @@ class Transformation:
         raise NotImplementedError(f"{type(self).__name__} does not define _inverse_compute().")
 
     def log_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the absolute Jacobian determinant at `x`, where ``y`` is the transformed `x`.
+        """Compute the logarithm of the absolute Jacobian determinant at `x`, where ``y`` is the transformed `x`.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class ComposeTransform(Transformation):
         return ComposeTransform([part.inv for part in reversed(self._parts)])
 
     def log_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum of those of the parts."""
+        """Return the sum of those of the parts."""
         total: Any = 0.0
         for index, part in enumerate(self._parts):
             after = part(x) if index + 1 < len(self._parts) else y
@@ -303,7 +303,7 @@ class SigmoidTransform(Transformation):
         return np.log(y) - np.log1p(-y)
 
     def log_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the sigmoid's slope."""
+        """Return the logarithm of the sigmoid's slope."""
         return -npx.softrelu(-x) - npx.softrelu(x)
 
 
@@ -370,7 +370,7 @@ class domain_map:
         return factory
 
     def __call__(self, constraint: Any) -> Transformation:
-        """The transformation from all numbers into `constraint`.
+        """Return the transformation from all numbers into `constraint`.
 
         Raises
         ------

@@ -68,7 +68,7 @@ class HalfNormal(TransformedDistribution):
         return self.scale**2 * (1 - 2 / math.pi)
 
     def entropy(self) -> Any:
-        """That of the normal number, less ``log(2)``."""
+        """Return that of the normal number, less ``log(2)``."""
         return self._base_dist.entropy() - math.log(2)
 
 
@@ -135,7 +135,7 @@ class Pareto(TransformedDistribution):
 
     @C.dependent_property
     def support(self) -> Any:
-        """The numbers from `scale` on."""
+        """Return the numbers from `scale` on."""
         return C.GreaterThanEq(self.scale)
 
     def _draw(self, size: tuple[int, ...]) -> Any:
@@ -214,7 +214,7 @@ class Weibull(TransformedDistribution):
         return self._full(self.scale**2 * (second - np.square(first)))
 
     def entropy(self) -> Any:
-        """The entropy."""
+        """Return the entropy."""
         k = self.concentration
         return self._full(_EULER * (1 - 1 / k) + np.log(self.scale / k) + 1)
 

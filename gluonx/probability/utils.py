@@ -54,28 +54,28 @@ Function = Callable[..., Any]
 
 
 def digamma() -> Function:
-    """The function :func:`psi`."""
+    """Return the function :func:`psi`."""
     return psi
 
 
 def gammaln() -> Function:
-    """The function :func:`log_gamma`."""
+    """Return the function :func:`log_gamma`."""
     return log_gamma
 
 
 def erf() -> Function:
-    """The error function, of numbers and arrays."""
+    """Return the error function, of numbers and arrays."""
     return lambda x: math.erf(x) if isinstance(x, (int, float)) else npx.erf(x)
 
 
 def erfinv() -> Function:
-    """The inverse of the error function, of numbers and arrays."""
+    """Return the inverse of the error function, of numbers and arrays."""
     normal = statistics.NormalDist()
     return lambda x: normal.inv_cdf((x + 1) / 2) / math.sqrt(2) if isinstance(x, (int, float)) else npx.erfinv(x)
 
 
 def constraint_check() -> Function:
-    """The function that raises ValueError with a message unless a boolean array, or a bool, is true.
+    """Return the function that raises ValueError with a message unless a boolean array, or a bool, is true.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def constraint_check() -> Function:
 
 
 def sample_n_shape_converter(size: Any) -> Any:
-    """The size of `sample_n` as a tuple that stands before the shape of the parameters (-2 in MXNet's notation).
+    """Return the size of `sample_n` as a tuple that stands before the shape of the parameters (-2 in MXNet's notation).
 
     Examples
     --------
@@ -107,7 +107,7 @@ def sample_n_shape_converter(size: Any) -> Any:
 
 
 def prob2logit(prob: Any, binary: bool = True) -> Any:
-    """The logits of probabilities, which are kept away from 0 (and 1) by the dtype's precision.
+    """Return the logits of probabilities, which are kept away from 0 (and 1) by the dtype's precision.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def prob2logit(prob: Any, binary: bool = True) -> Any:
 
 
 def logit2prob(logit: Any, binary: bool = True) -> Any:
-    """The probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
+    """Return the probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
     return sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
 
 
@@ -193,7 +193,7 @@ _NODE_WEIGHTS = (_STEPS[1] - _STEPS[0]) * onp.pi * onp.cosh(_STEPS) * -onp.expm1
 
 
 def beta_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
-    """The derivatives of the regularized incomplete beta function in `a` and `b`.
+    """Return the derivatives of the regularized incomplete beta function in `a` and `b`.
 
     They are integrals of the density times its logarithms up to `x`, or from `x` on, whichever is the smaller part.
     With ``t = y * w ** (1 / r)`` the singularity at 0 is gone, and `r` is the rate at which the density falls from `y`
@@ -224,7 +224,7 @@ def _solve_lower(matrix: Array, right: Array) -> Array:
 
 
 def in_floats(compute: Callable[..., Any], *arrays: Array) -> Any:
-    """The function of arrays of one shape, in their dtype; in float32 at least within, as series need it."""
+    """Return the function of arrays of one shape, in their dtype; in float32 at least within, as series need it."""
     dtype = jnp.result_type(*arrays)
     dtype = dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.float32
     inner, shape = jnp.promote_types(dtype, jnp.float32), jnp.broadcast_shapes(*[x.shape for x in arrays])
@@ -233,12 +233,12 @@ def in_floats(compute: Callable[..., Any], *arrays: Array) -> Any:
 
 
 def log_gamma(x: Any) -> Any:
-    """The logarithm of the gamma function; of a number in 64 bits."""
+    """Return the logarithm of the gamma function; of a number in 64 bits."""
     return npx.gammaln(x) if isinstance(x, np.ndarray) else math.lgamma(x)
 
 
 def psi(x: Any) -> Any:
-    """The derivative of :func:`log_gamma`; of a number in 64 bits.
+    """Return the derivative of :func:`log_gamma`; of a number in 64 bits.
 
     Examples
     --------
@@ -266,14 +266,14 @@ def softplus(x: Any) -> Any:
 
 
 def ndtr(x: Any) -> Any:
-    """The cumulative distribution of the standard normal, exact also in its tails; of a number in 64 bits."""
+    """Return the cumulative distribution of the standard normal, exact also in its tails; of a number in 64 bits."""
     if isinstance(x, (int, float)):
         return 0.5 * math.erfc(-x / math.sqrt(2))
     return invoke(_ndtr.bind(), (x,))
 
 
 def ndtri(p: Any) -> Any:
-    """The inverse of :func:`ndtr`."""
+    """Return the inverse of :func:`ndtr`."""
     if isinstance(p, (int, float)):
         ends = {0.0: -math.inf, 1.0: math.inf}
         return statistics.NormalDist().inv_cdf(p) if 0 < p < 1 else ends.get(float(p), math.nan)
@@ -281,17 +281,17 @@ def ndtri(p: Any) -> Any:
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularized lower incomplete gamma function."""
+    """Return the regularized lower incomplete gamma function."""
     return invoke(_gammainc.bind(), (a, x))
 
 
 def gammaincc(a: Any, x: Any) -> Any:
-    """The regularized upper incomplete gamma function."""
+    """Return the regularized upper incomplete gamma function."""
     return invoke(_gammaincc.bind(), (a, x))
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularized incomplete beta function."""
+    """Return the regularized incomplete beta function."""
     return invoke(_betainc.bind(), (a, b, x))
 
 
@@ -308,7 +308,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def betaln(a: Any, b: Any) -> Any:
-    """The logarithm of the beta function."""
+    """Return the logarithm of the beta function."""
     return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
 
 
@@ -332,5 +332,5 @@ def xlog1py(x: Any, y: Any) -> Any:
 
 
 def sum_right_most(x: Any, ndim: int) -> Any:
-    """The sum over the last `ndim` axes."""
+    """Return the sum over the last `ndim` axes."""
     return x.sum(tuple(range(-ndim, 0))) if ndim else x

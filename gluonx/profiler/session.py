@@ -113,7 +113,7 @@ class Profile:
             self.look_at_memory()
 
     def moved(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The events of the last stretch on the common time line, the user's entries spelled out."""
+        """Return the events of the last stretch on the common time line, the user's entries spelled out."""
         assert self.began is not None, "a stretch was opened"
         shift = (self.at - self.began) * 1e6
         out: list[dict[str, Any]] = []
@@ -124,7 +124,7 @@ class Profile:
         return out
 
     def spelled(self, event: dict[str, Any]) -> dict[str, Any]:
-        """An entry of the user's as the event that viewers know: a span, a counter or an instant."""
+        """Return an entry of the user's as the event that viewers know: a span, a counter or an instant."""
         kind, category, name, value = self.notes[int(event["args"]["id"])]
         base = {"name": name, "cat": category, "ts": event["ts"], "pid": event["pid"], "tid": event["tid"]}
         if kind == "counter":
@@ -231,7 +231,7 @@ def set_config(**kwargs: Any) -> None:
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """The older form of :func:`set_config`."""
+    """Do :func:`set_config`, in its older form."""
     set_config(profile_symbolic=mode == "symbolic", filename=filename)
 
 
@@ -254,7 +254,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def profiler_set_state(state: str = "stop") -> None:
-    """The older name of :func:`set_state`."""
+    """Do :func:`set_state`, by its older name."""
     set_state(state)
 
 
@@ -298,12 +298,12 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
 
 def dump_profile() -> None:
-    """The older name of :func:`dump`."""
+    """Do :func:`dump`, by its older name."""
     dump()
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
-    """The table of times.
+    """Return the table of times.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Origin(NamedTuple):
 
 
 def read(folder: str) -> list[dict[str, Any]]:
-    """The events of the one trace in `folder`."""
+    """Return the events of the one trace in `folder`."""
     (path,) = pathlib.Path(folder).rglob("*.trace.json.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [e for e in json.load(file)["traceEvents"] if e and not str(e.get("name", "")).startswith("end: ")]
@@ -90,7 +90,7 @@ def origins_of(text: str) -> dict[str, Origin]:
 
 
 def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[str, Origin]]) -> list[dict[str, Any]]:
-    """The events, those of the device with ``block`` and ``operator`` among their arguments.
+    """Return the events, those of the device with ``block`` and ``operator`` among their arguments.
 
     ``origins`` gives the instructions of a program by the program's name.
     """
@@ -116,7 +116,7 @@ def placed(events: Iterable[dict[str, Any]], origins: Callable[[str], Mapping[st
 
 
 def _counted(events: list[dict[str, Any]]) -> set[tuple[Any, Any]]:
-    """The threads whose device events count: a GPU's streams, else all that show instructions.
+    """Return the threads whose device events count: a GPU's streams, else all that show instructions.
 
     A GPU's trace shows the same work a second time on lines such as "XLA Ops".
     """
@@ -135,7 +135,7 @@ class _Runs:
         self.count: dict[Any, int] = {}
 
     def of(self, event: dict[str, Any]) -> tuple[str, Any]:
-        """The program, and something that is another for another run."""
+        """Return the program, and something that is another for another run."""
         args = event["args"]
         if "run_id" in args:
             return args["hlo_module"], args["run_id"]

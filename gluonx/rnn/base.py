@@ -35,12 +35,12 @@ _MODIFIED = (
 
 
 def joined(seq: Any) -> Any:
-    """A sequence as one time-major array."""
+    """Return a sequence as one time-major array."""
     return np.stack(seq, axis=0) if isinstance(seq, list) else seq
 
 
 def listed(seq: Any, axis: int = 0) -> list[Any]:
-    """A sequence as a list of its steps."""
+    """Return a sequence as a list of its steps."""
     if isinstance(seq, list):
         return seq
     steps = npx.slice_channel(seq, seq.shape[axis], axis=axis, squeeze_axis=True)
@@ -48,7 +48,7 @@ def listed(seq: Any, axis: int = 0) -> list[Any]:
 
 
 def masked(seq: Any, lengths: Any) -> Any:
-    """A sequence with zeros after the lengths, if there are any."""
+    """Return a sequence with zeros after the lengths, if there are any."""
     return seq if lengths is None else npx.sequence_mask(joined(seq), lengths, True)
 
 
@@ -87,11 +87,11 @@ class RecurrentCell(Block):
     # ---------------------------------------------------------------- states
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state."""
+        """Return the shape and layout of each state."""
         raise NotImplementedError(f"{type(self).__name__} does not define state_info().")
 
     def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
-        """The states before the first step.
+        """Return the states before the first step.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class RecurrentCell(Block):
         return [make(shape=info["shape"], **kwargs) for info in self.state_info(batch_size)]
 
     def _states_of(self, states: Any) -> Any:
-        """The states that a call was given, if they are a list of as many as the cell has.
+        """Return the states that a call was given, if they are a list of as many as the cell has.
 
         One array that holds them along a new first axis will do, as in MXNet.
         """
@@ -246,7 +246,7 @@ class RecurrentCell(Block):
         return layout.index("T")
 
     def _time_major(self, length: int, inputs: Any, axis: int) -> Any:
-        """The inputs as a list of steps, or as an array with time in front."""
+        """Return the inputs as a list of steps, or as an array with time in front."""
         parts = isinstance(inputs, (list, tuple))
         steps = len(inputs) if parts else inputs.shape[axis]
         if steps != length:
@@ -265,7 +265,7 @@ class RecurrentCell(Block):
         return self.begin_state(batch_size=batch, **dtype)
 
     def _walk_over(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
-        """The outputs and the last states; traced if the cell is hybridized."""
+        """Return the outputs and the last states; traced if the cell is hybridized."""
         if not getattr(self, "_active", False) or current_state().trace is not None:
             return self._sequence(seq, states, lengths)
         unroller = self._unroller

@@ -16,14 +16,14 @@ __all__ = ["GRUCell", "LSTMCell", "LSTMPCell", "RNNCell", "activated", "gru_step
 
 
 def activated(activation: Any, x: Any) -> Any:
-    """An activation, given by its name or as a block, of an array."""
+    """Return an activation, given by its name or as a block, of an array."""
     if isinstance(activation, HybridBlock):
         return activation(x)
     return invoke(get("activation").bind(act_type=activation), (x,))
 
 
 def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activation: Any) -> tuple[Any, Any]:
-    """The new output and cell of an LSTM whose gates i, f, g, o lie along `axis`."""
+    """Return the new output and cell of an LSTM whose gates i, f, g, o lie along `axis`."""
     i, f, g, o = np.split(gates, 4, axis=axis)
     i, f, o = (activated(recurrent_activation, gate) for gate in (i, f, o))
     new = f * cell + i * activated(activation, g)
@@ -31,7 +31,7 @@ def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activ
 
 
 def gru_step(i2h: Any, h2h: Any, state: Any, axis: int, activation: Any, recurrent_activation: Any) -> Any:
-    """The new state of a GRU whose gates r, z, n lie along `axis`."""
+    """Return the new state of a GRU whose gates r, z, n lie along `axis`."""
     xr, xz, xn = np.split(i2h, 3, axis=axis)
     hr, hz, hn = np.split(h2h, 3, axis=axis)
     r = activated(recurrent_activation, xr + hr)
@@ -63,7 +63,7 @@ class _Cell(HybridRecurrentCell):
             setattr(self, name, Parameter(name, shape=shape, init=init, allow_deferred_init=True))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state."""
+        """Return the shape and layout of each state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
     def _products(self, x: Any, h: Any) -> tuple[Any, Any]:
@@ -170,7 +170,7 @@ class LSTMCell(_Cell):
         self._activation, self._recurrent_activation = activation, recurrent_activation
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state: the output, and the cell."""
+        """Return the shape and layout of each state: the output, and the cell."""
         return super().state_info(batch_size) * 2
 
     def forward(self, inputs: Any, states: Any) -> Any:
@@ -224,7 +224,7 @@ class LSTMPCell(_Cell):
         self._project = get("fully_connected").bind(num_hidden=projection_size, no_bias=True, flatten=False)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state: the projected output, and the cell."""
+        """Return the shape and layout of each state: the projected output, and the cell."""
         return [{"shape": (batch_size, self._projection_size), "__layout__": "NC"}, *super().state_info(batch_size)]
 
     def _more(self) -> str:

@@ -20,11 +20,11 @@ class _Several(RecurrentCell):
         return list(self._children.values())
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state, cell by cell."""
+        """Return the shape and layout of each state, cell by cell."""
         return [info for cell in self._parts() for info in cell.state_info(batch_size)]
 
     def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
-        """The states before the first step, cell by cell; see `RecurrentCell.begin_state`."""
+        """Return the states before the first step, cell by cell; see `RecurrentCell.begin_state`."""
         if self._modified:
             return super().begin_state(batch_size, func, **kwargs)
         return [state for cell in self._parts() for state in cell.begin_state(batch_size, func, **kwargs)]
@@ -57,7 +57,7 @@ class _Sequence(_Several):
         return len(self._children)
 
     def __getitem__(self, key: int) -> RecurrentCell:
-        """The cell at a place."""
+        """Return the cell at a place."""
         return self._parts()[key]
 
     def __iter__(self) -> Iterator[RecurrentCell]:
@@ -172,7 +172,7 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
 
 
 def _turned(seq: Any, lengths: Any) -> Any:
-    """A sequence from its end to its beginning."""
+    """Return a sequence from its end to its beginning."""
     if lengths is not None:
         return npx.sequence_reverse(joined(seq), lengths, True)
     return seq[::-1] if isinstance(seq, list) else npx.sequence_reverse(seq)

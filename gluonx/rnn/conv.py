@@ -90,7 +90,7 @@ class _ConvCell(HybridRecurrentCell):
         return (channels, *space) if self._conv_layout[1] == "C" else (*space, channels)
 
     def _space(self, kernel: tuple[int, ...], dilate: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ...]:
-        """The dimensions of the state."""
+        """Return the dimensions of the state."""
         first = self._conv_layout[1] == "C"
         space = self._input_shape[1:] if first else self._input_shape[:-1]
         found = tuple(s + 2 * p - d * (k - 1) for s, k, d, p in zip(space, kernel, dilate, pad))
@@ -102,7 +102,7 @@ class _ConvCell(HybridRecurrentCell):
         return found
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state."""
+        """Return the shape and layout of each state."""
         return [
             {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout} for _ in range(self._states)
         ]

@@ -88,7 +88,7 @@ class _RNNLayer(HybridBlock):
         )
 
     def _shapes_of_file(self, size: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of all parameters, when the flat one of a file has `size` elements; none if no input fits."""
+        """Give the shapes of all parameters, when the flat one of a file has `size` elements; none if no input fits."""
         found = input_size_of(
             size, self._mode, self._hidden_size, self._num_layers, self._bidirectional, self._projection_size
         )
@@ -115,13 +115,13 @@ class _RNNLayer(HybridBlock):
         return found
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape, layout and dtype of each state: the output's, and of an LSTM the cell's."""
+        """Return the shape, layout and dtype of each state: the output's, and of an LSTM the cell's."""
         count, out = self._num_layers * self._dir, self._projection_size or self._hidden_size
         sizes = (out, self._hidden_size) if self._mode == "lstm" else (out,)
         return [{"shape": (count, batch_size, n), "__layout__": "LNC", "dtype": self._dtype} for n in sizes]
 
     def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
-        """The states before the first step.
+        """Return the states before the first step.
 
         Parameters
         ----------

@@ -43,11 +43,11 @@ class ModifierCell(HybridRecurrentCell):
         self.base_cell = base_cell
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The shape and layout of each state of the base cell."""
+        """Return the shape and layout of each state of the base cell."""
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
-        """The states before the first step; see `RecurrentCell.begin_state`."""
+        """Return the states before the first step; see `RecurrentCell.begin_state`."""
         if self._modified:
             return super().begin_state(batch_size, func, **kwargs)
         own = self.base_cell.__dict__
@@ -115,7 +115,7 @@ class DropoutCell(HybridRecurrentCell):
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """An empty list."""
+        """Return an empty list."""
         return []
 
     def forward(self, inputs: Any, states: Any) -> Any:

@@ -50,7 +50,7 @@ def _host(value: Any, dtype: Any = None) -> np.ndarray:
 
 
 def _values(value: Any, dtype: Any) -> Any:
-    """The stored values: arrays keep their dtype, lists are float32; copies."""
+    """Return the stored values: arrays keep their dtype, lists are float32; copies."""
     if isinstance(value, ndarray):
         return value.copy() if dtype is None or canonical(dtype) == value.dtype else value.astype(dtype)
     if dtype is None:
@@ -276,7 +276,7 @@ def _pick_op(axes: int) -> DerivedOp:
 
 
 def _picked(array: Any, *index: np.ndarray) -> Any:
-    """The elements of a dense array at places, recorded if it is on the tape."""
+    """Return the elements of a dense array at places, recorded if it is on the tape."""
     if not current_state().recording:
         return plain(_host_of(array)[index])
     return invoke(_pick_op(len(index)), (array, *[i.astype(np.int32) for i in index]))
@@ -422,7 +422,7 @@ def square(x: Any) -> Any:
 
 
 def _keys(array: Any) -> np.ndarray:
-    """The places of an array as ascending numbers."""
+    """Return the places of an array as ascending numbers."""
     if isinstance(array, RowSparseNDArray):
         return array.row_numbers
     return array.row_numbers * array.shape[1] + array._columns
@@ -468,7 +468,7 @@ def _product(x: Any, y: Any) -> Any:
 
 
 def _of_dense(x: Any, dense: Any) -> Any:
-    """The elements of a dense array, which may broadcast, at the places of a sparse one."""
+    """Return the elements of a dense array, which may broadcast, at the places of a sparse one."""
     shape = (1,) * (len(x.shape) - len(dense.shape)) + tuple(dense.shape)
     if len(shape) != len(x.shape) or any(n not in (1, m) for n, m in zip(shape, x.shape, strict=True)):
         raise ShapeError(f"an array of shape {dense.shape} does not broadcast to {x.shape}")
@@ -688,7 +688,7 @@ def _dot_csr(lhs: CSRNDArray, rhs: Any, transposed: bool, forward_stype: str | N
 
 
 def _stored_rows(rhs: RowSparseNDArray, numbers: np.ndarray, size: int) -> tuple[Any, Any, np.ndarray | None]:
-    """The stored rows of an array, where the rows `numbers` are among them, padded, and which of them are there."""
+    """Get the stored rows of an array, where the rows `numbers` are among them, padded, and which of them are there."""
     stored, table = rhs.row_numbers, rhs._handle
     if not len(stored):
         stored, table = np.zeros(1, np.int64), rhs._kin(plain(np.zeros((1, *rhs.shape[1:]), rhs.dtype)))

@@ -193,7 +193,7 @@ class BaseSparseNDArray(ndarray):
         return found if dtype is None else found.astype(dtype)
 
     def item(self, *args: Any) -> Any:
-        """The one element (or the element at `args`) as a Python scalar."""
+        """Return the one element (or the element at `args`) as a Python scalar."""
         return self.asnumpy().item(*args)
 
     def tolist(self) -> Any:
@@ -244,11 +244,11 @@ class BaseSparseNDArray(ndarray):
         return self if moved is self._values else self._with(moved)
 
     def as_in_context(self, context: Any) -> Any:
-        """The older name of `to_device`."""
+        """Do `to_device`, by its older name."""
         return self.to_device(context)
 
     def as_in_ctx(self, ctx: Any) -> Any:
-        """The older name of `to_device`."""
+        """Do `to_device`, by its older name."""
         return self.to_device(ctx)
 
     def copyto(self, other: Any) -> Any:

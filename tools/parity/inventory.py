@@ -47,7 +47,7 @@ def load() -> dict[str, dict[str, Any]]:
 
 
 def rows(module: str) -> list[Row]:
-    """The rows of one of MXNet's modules, methods of classes included."""
+    """Return the rows of one of MXNet's modules, methods of classes included."""
     home = _home(module)
     importlib.import_module("gluonx.np.methods")  # of ndarray, which gets them when one is first used
     known = tables(module)
@@ -105,7 +105,7 @@ def _differs(thing: Any, signature: str | None) -> str:
 
 @functools.cache
 def tables(module: str) -> frozenset[str]:
-    """The names that the contract tables of the tests mention for one of MXNet's modules (none without the tests)."""
+    """Get the names that the tests' contract tables mention for one of MXNet's modules (none without tests)."""
     found: set[str] = set()
     if module == "mxnet.np":  # test_np.py sweeps every row of the table of elementwise functions
         found.update(map(str.lower, (*table.UNARY, *table.BINARY)))

@@ -26,7 +26,7 @@ tables* counts the names with a row in a contract table of the tests, where the 
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     by_module = {module: rows(module) for module in load()}
     parts = [_HEAD, _summary(by_module.values()), "\n## Left out\n\n", _left_out(by_module.values())]
     parts += ["\n## Other signatures\n\n", _differing(by_module.values())]
@@ -35,7 +35,7 @@ def page() -> str:
 
 
 def operators() -> str:
-    """The page ``docs/core_ops.md``."""
+    """Return the page ``docs/core_ops.md``."""
     importlib.import_module("gluonx.npx")  # with gluonx.np, which registers operators too
     return describe.page(OPS.values())
 

@@ -28,7 +28,7 @@ class Parameter(NamedTuple):
 
 
 def parse(signature: str) -> list[Parameter]:
-    """The parameters of a printed signature.
+    """Return the parameters of a printed signature.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def parse(signature: str) -> list[Parameter]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no bracket and no string."""
+    """Return the parts between commas that stand in no bracket and no string."""
     parts, depth, quote, start = [], 0, "", 0
     for i, ch in enumerate(text):
         if quote:
@@ -78,7 +78,7 @@ _KINDS = {
 
 
 def parameters_of(thing: Callable[..., Any]) -> list[Parameter]:
-    """The parameters of a function or class of ours.
+    """Return the parameters of a function or class of ours.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def _same_default(theirs: str | None, ours: str | None) -> bool:
 
 
 def _bare(text: str) -> str:
-    """The class that an object's repr names, or the class itself."""
+    """Return the class that an object's repr names, or the class itself."""
     for noise in ("<class '", "<function ", " object>", "'>", "<", ">", "mxnet.", "gluonx.", "numpy."):
         text = text.replace(noise, "")
     return text.split("(")[0].split(".")[-1].split(" ")[0].strip("'\"")

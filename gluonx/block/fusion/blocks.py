@@ -182,7 +182,7 @@ class Fusions:
         return transforms.unfuse(tree, self.declared, shapes)
 
     def tree(self) -> dict[str, Parameter]:
-        """The parameters of the block and of all below it by structured name, apart."""
+        """Return the parameters of the block and of all below it by structured name, apart."""
         return {prefix + n: p for prefix, block in self.block._walk() for n, p in block._reg_params.items()}
 
     def pieces(self) -> list[Parameter]:
@@ -195,17 +195,17 @@ class Fusions:
     # ---------------------------------------------------------------- what is fused now
 
     def current(self) -> dict[str, FusedParameter]:
-        """The fused parameters of this block by name, as they are now."""
+        """Return the fused parameters of this block by name, as they are now."""
         if self.version != structure.version:
             self._review()
         return self.homes
 
     def shown(self) -> dict[str, FusedParameter]:
-        """The fused parameters that ``collect_params`` lists: those that there are, and those that wait."""
+        """Return the fused parameters that ``collect_params`` lists: those that there are, and those that wait."""
         return {**self.current(), **self.plans}
 
     def weights_of(self, name: str) -> Any:
-        """The array of a fused parameter, or its pieces put together; see ``Block.weights_of``."""
+        """Return the array of a fused parameter, or its pieces put together; see ``Block.weights_of``."""
         home = self.current().get(name)
         return home._handle if home is not None else self._joined(name)
 
@@ -419,7 +419,7 @@ _KEPT = ("_fusion_declared", "_file_forms", "_fuse_waiting", "_fusion_checked", 
 
 
 def _parts(block: Any) -> dict[Fusions, str]:
-    """The parts from a block down, each once, with the first prefix of its block's names."""
+    """Return the parts from a block down, each once, with the first prefix of its block's names."""
     found: dict[Fusions, str] = {}
     for prefix, owner in block._walk():
         if owner._fusions is not None or owner._fuses_by_functions:
@@ -491,7 +491,7 @@ def _report(block: Any, parts: dict[Fusions, str]) -> FusionReport:
 
 
 def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Parameter]) -> dict[str, Parameter]:
-    """The parameters `found` on a `walk` with fused ones in place of their pieces: each where its first piece stood."""
+    """Put fused parameters in place of their pieces in `found`, of a `walk`: each where its first piece stood."""
     names: dict[int, list[str]] = {}
     for prefix, block in walk:
         if block._fusions is not None:
@@ -548,7 +548,7 @@ def _same(a: _Group, b: _Group) -> bool:
 
 
 def _made(group: _Group) -> FusedParameter:
-    """The fused parameter of a group: the one that waits to be it, or a new one."""
+    """Return the fused parameter of a group: the one that waits to be it, or a new one."""
     plan = group.part.plans.get(group.name)
     if plan is None or not plan._waits or plan.pieces != group.pieces:
         return FusedParameter(group.name, group.names, group.pieces, group.layout, group.path)

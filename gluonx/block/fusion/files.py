@@ -53,7 +53,7 @@ class FileForm(NamedTuple):
 
 
 def in_form(block: Any, arrays: dict[str, np.ndarray], format: str) -> dict[str, np.ndarray]:
-    """The arrays of a block, by structured name, as a file of this format holds them."""
+    """Return the arrays of a block, by structured name, as a file of this format holds them."""
     arrays = dict(arrays)
     for prefix, owner in block._walk():
         for form in owner._fusions.forms if owner._fusions is not None else ():
@@ -96,7 +96,7 @@ def taken_apart(
 
 
 def _ways(owner: Any) -> Iterator[tuple[Any, Any]]:
-    """The declarations by which an array that comes in may be taken apart."""
+    """Yield the declarations by which an array that comes in may be taken apart."""
     part = owner._fusions
     if part is None:
         return
@@ -172,7 +172,7 @@ def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
 
 
 def pieces_of(param: Any) -> tuple[Any, ...]:
-    """The pieces of a fused parameter; any other parameter is its own."""
+    """Return the pieces of a fused parameter; any other parameter is its own."""
     return param.pieces if isinstance(param, FusedParameter) else (param,)
 
 

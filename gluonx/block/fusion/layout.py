@@ -97,7 +97,7 @@ class Fused:
             raise FusionError(f"Fused '{self.name}' names the piece '{twice}' twice.")
 
     def layout(self, shapes: Sequence[Sequence[int]]) -> Layout:
-        """The layout for pieces of these shapes.
+        """Return the layout for pieces of these shapes.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Fused:
         return Layout(self.how, axis, self.transposed, tuple(found))
 
     def shape_of(self, shapes: Sequence[Shape | None]) -> Shape | None:
-        """The shape of the fused array, as far as those of its pieces tell.
+        """Return the shape of the fused array, as far as those of its pieces tell.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Fused:
         return whole[::-1] if self.transposed else whole
 
     def shapes_within(self, whole: Shape, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """The shapes of the pieces, as far as that of the fused array and what is known of them tell.
+        """Return the shapes of the pieces, as far as that of the fused array and what is known of them tell.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class Fused:
         return [merge(s, (*whole[:axis], n, *whole[axis + 1 :])) for s, n in zip(shapes, sizes, strict=True)]
 
     def _beside(self, shape: Shape | None) -> Shape | None:
-        """The part of a piece's shape that all pieces have in common."""
+        """Return the part of a piece's shape that all pieces have in common."""
         if shape is None or self.how == "stack":
             return shape
         axis = self.axis % len(shape)
@@ -223,7 +223,7 @@ class _AnyLayout:
     shapes: tuple[Shape, ...]
 
     def join(self, arrays: Sequence[Any]) -> Any:
-        """The fused array of all pieces."""
+        """Fuse all pieces into one array."""
         raise NotImplementedError
 
     def part(self, fused: Any, i: int) -> Any:
@@ -235,7 +235,7 @@ class _AnyLayout:
         return [self.part(fused, i) for i in range(len(self.shapes))]
 
     def replace(self, fused: Any, i: int, piece: Any) -> Any:
-        """The fused array with another piece number `i`."""
+        """Return the fused array with another piece number `i`."""
         return self.join([piece if k == i else part for k, part in enumerate(self.parts(fused))])
 
     def spread(self, values: Sequence[Any]) -> Any:
@@ -243,7 +243,7 @@ class _AnyLayout:
         return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
 
     def norm(self, fused: Any) -> Any:
-        """The Euclidean norm of each piece, as an array that broadcasts against the fused one."""
+        """Return the Euclidean norm of each piece, as an array that broadcasts against the fused one."""
         return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.parts(fused)])
 
     @property
@@ -289,7 +289,7 @@ class Layout(_AnyLayout):
         return joined_shape(self)
 
     def join(self, arrays: Sequence[Any]) -> Any:
-        """The fused array of all pieces."""
+        """Fuse all pieces into one array."""
         xp = _space(arrays)
         if self.how == "flat":
             return xp.concatenate([a.reshape(-1) for a in arrays])
@@ -306,7 +306,7 @@ class Layout(_AnyLayout):
         return fused[(*[slice(None)] * self.axis, self._place(i))]
 
     def replace(self, fused: Any, i: int, piece: Any) -> Any:
-        """The fused array with another piece number `i`."""
+        """Return the fused array with another piece number `i`."""
         if self.how == "flat":
             place: Any = slice(*self._span(i))
             return _put(fused, (place,), piece.reshape(-1))
@@ -365,7 +365,7 @@ class FunctionLayout(_AnyLayout):
         return joined_shape(self)
 
     def join(self, arrays: Sequence[Any]) -> Any:
-        """The fused array of all pieces."""
+        """Fuse all pieces into one array."""
         return self._join([jnp.asarray(a) for a in arrays])
 
     def part(self, fused: Any, i: int) -> Any:
@@ -378,7 +378,7 @@ class FunctionLayout(_AnyLayout):
 
 
 def joined_shape(layout: Any, dtype: Any = np.float32) -> Shape:
-    """The shape of the fused array, found without computing it."""
+    """Return the shape of the fused array, found without computing it."""
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape in layout.shapes]
     return tuple(jax.eval_shape(lambda *arrays: layout.join(arrays), *structs).shape)
 
@@ -387,7 +387,7 @@ def joined_shape(layout: Any, dtype: Any = np.float32) -> Shape:
 
 
 def fuse(tree: Mapping[str, Any], declarations: Sequence[Fused]) -> Tree:
-    """The tree with fused arrays in place of their pieces: each where its first piece stood.
+    """Return the tree with fused arrays in place of their pieces: each where its first piece stood.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def fuse(tree: Mapping[str, Any], declarations: Sequence[Fused]) -> Tree:
 
 
 def unfuse(tree: Mapping[str, Any], declarations: Sequence[Fused], shapes: Mapping[str, Sequence[int]]) -> Tree:
-    """The arguments of :func:`fuse`; `shapes` are those of the pieces by name."""
+    """Return the arguments of :func:`fuse`; `shapes` are those of the pieces by name."""
     named = {fused.name: fused for fused in declarations}
     out: Tree = {}
     for name, array in tree.items():
@@ -509,7 +509,7 @@ def of_functions(
 def check_round_trip(
     fuse: Callable[[Tree], Tree], unfuse: Callable[[Tree], Tree], tree: Mapping[str, Any], where: str
 ) -> None:
-    """Makes sure that ``unfuse(fuse(tree))`` is `tree`, bit for bit.
+    """Make sure that ``unfuse(fuse(tree))`` is `tree`, bit for bit.
 
     Raises
     ------

@@ -131,16 +131,16 @@ class Piece(ndarray):
         return _piece_of(variable.grad, link.layout, link.number)
 
     def whole(self) -> Any:
-        """The fused array."""
+        """Return the fused array."""
         return _get(self).base
 
     def part_of(self, other: Any) -> Any:
-        """The part of an array like the fused one that lies where this piece lies."""
+        """Return the part of an array like the fused one that lies where this piece lies."""
         link = _get(self)
         return invoke(link.layout.reader(link.number), (other,))
 
     def zero_grad(self) -> None:
-        """Sets this piece of the gradient to zeros."""
+        """Set this piece of the gradient to zeros."""
         grad: Any = self.grad
         if grad is not None and not isinstance(_get(grad).base.value, Zeros):
             grad[...] = 0
@@ -155,7 +155,7 @@ class Piece(ndarray):
         raise AssertionError("FusedParameter decides about gradients of its pieces")
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy, yours to write to."""
+        """Return a NumPy copy, yours to write to."""
         link = _get(self)
         if current_state().trace is not None:
             return super().asnumpy()
@@ -184,7 +184,7 @@ jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda 
 
 
 def _piece_of(base: Any, layout: Any, number: int) -> Piece:
-    """A new handle on a part of `base`."""
+    """Return a new handle on a part of `base`."""
     return _become_piece(new_handle(None), base, layout, number, None)
 
 
@@ -286,7 +286,7 @@ class FusedParameter(Parameter):
         return next(iter(reqs), "null")
 
     def _joined(self, layout: Any, handles: Sequence[Any]) -> Any:
-        """The fused array of the values of handles."""
+        """Return the fused array of the values of handles."""
         with jax.ensure_compile_time_eval():
             values = [settle(h) for h in handles]
             if any(isinstance(v, Tracer) for v in values):
@@ -299,7 +299,7 @@ class FusedParameter(Parameter):
             return made.value
 
     def _joined_grads(self, layout: Any) -> tuple[Any, bool] | None:
-        """The gradients that there are already, and whether they are fresh; None usually."""
+        """Return the gradients that there are already, and whether they are fresh; None usually."""
         variables = [p._handle.variable for p in self.pieces]
         if all(v is None or isinstance(v.grad.value, Zeros) for v in variables):
             return None
@@ -361,7 +361,10 @@ class FusedParameter(Parameter):
             self.settle()
 
     def _shapes_within(self, whole: Shape, what: str) -> list[Shape | None]:
-        """The shapes of the pieces in a whole of this shape, as far as they can be told; ShapeError if it cannot be."""
+        """Get the shapes of the pieces in a whole of this shape, as far as they can be told.
+
+        ShapeError if it cannot be.
+        """
         known = [p.shape for p in self.pieces]
         try:
             merge(self.shape, whole)
@@ -387,7 +390,7 @@ class FusedParameter(Parameter):
         self.cast(dtype)
 
     def data(self, device: Any = None, ctx: Any = None) -> Any:
-        """The array; see :meth:`Parameter.data`. While it waits, an error that says for what."""
+        """Return the array; see :meth:`Parameter.data`. While it waits, an error that says for what."""
         if self._waits:
             self.settle()
         return super().data(device, ctx)
@@ -426,7 +429,7 @@ class FusedParameter(Parameter):
             piece.zero_grad()
 
     def list_device(self) -> list[Any]:
-        """The device, in a list of one."""
+        """Return the device, in a list of one."""
         return self.pieces[0].list_device() if self._waits else super().list_device()
 
     list_ctx = list_device
@@ -560,7 +563,7 @@ class FusedParameter(Parameter):
             piece._handle.aval = intern_aval(aval.shape, self._dtype, self._handle._placed())
 
     def __reduce__(self) -> Any:
-        """Copies and pickles as its pieces, which are fused anew."""
+        """Copy and pickle as its pieces, which are fused anew."""
         layout = self._declared if self.layout is None else self.layout
         return FusedParameter, (self._name, self.names, self.pieces, layout, self._path)
 

@@ -103,7 +103,7 @@ class _Module(ModuleType):
 
 
 def names_of_modules(package: str) -> set[str]:
-    """The public modules right in a package of MXNet."""
+    """Return the public modules right in a package of MXNet."""
     inside = {m.removeprefix(package + ".") for m in known_modules() if m.startswith(package + ".")}
     return {name for name in inside if "." not in name and not name.startswith("_")}
 
@@ -150,7 +150,7 @@ _OF_NUMPY = ("gluonx.np", "gluonx.npx")
 
 
 def _of_ndarray(name: str) -> Any:
-    """A name of ``mxnet.ndarray``, which is gluonx's own module, that is none of gluonx's."""
+    """Return a name of ``mxnet.ndarray``, which is gluonx's own module, that is none of gluonx's."""
     for module in _NDARRAY:
         dotted = f"{module}.{name}"
         if dotted in OWN:
@@ -196,7 +196,7 @@ modes.on_change(_forget)
 
 
 def _real(dotted: str) -> ModuleType | None:
-    """The module of gluonx behind a module of MXNet, if there is one."""
+    """Return the module of gluonx behind a module of MXNet, if there is one."""
     name = target(dotted)
     if not name:
         return None
@@ -328,5 +328,5 @@ def uninstall() -> None:
 
 
 def modules() -> Iterator[str]:
-    """The names of the modules that can be imported."""
+    """Yield the names of the modules that can be imported."""
     yield from sorted(known_modules())

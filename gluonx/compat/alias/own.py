@@ -60,17 +60,17 @@ def _indent(text: str, spaces: int) -> str:
 
 
 def _as_list(value: Any) -> Any:
-    """A list or tuple as it is, anything else in a list."""
+    """Return a list or tuple as it is, anything else in a list."""
     return value if isinstance(value, (list, tuple)) else [value]
 
 
 def _c_array(ctype: Any, values: Any) -> Any:
-    """An array of ctypes."""
+    """Return an array of ctypes."""
     return (ctype * len(values))(*values)
 
 
 def _flatten(args: Any, inout_str: str = "input") -> tuple[list[Any], Any]:
-    """The arrays in nested lists, and how these were nested: 0 for an array, -1 for None, a list for a list."""
+    """Return the arrays in nested lists, and how these were nested: 0 for an array, -1 for None, a list for a list."""
     if args is None:
         return [None], -1
     if isinstance(args, (list, tuple)):
@@ -85,7 +85,7 @@ def _flatten(args: Any, inout_str: str = "input") -> tuple[list[Any], Any]:
 
 
 def _regroup(args: Any, fmt: Any) -> Any:
-    """The converse of `_flatten`, and what is left over; with a number, so many of the arrays."""
+    """Return the converse of `_flatten`, and what is left over; with a number, so many of the arrays."""
     return _take(list(args), fmt)[0]
 
 
@@ -122,7 +122,7 @@ def _split_rnn_params(
     bidirectional: bool = False,
     projection_size: int | None = None,
 ) -> dict[str, Any]:
-    """The one vector of a recurrent layer's parameters in pieces, by names as ``l0_i2h_weight``."""
+    """Return the one vector of a recurrent layer's parameters in pieces, by names as ``l0_i2h_weight``."""
     directions, rows = ("l", "r") if bidirectional else ("l",), _GATES[mode] * hidden_size
     out = projection_size or hidden_size
     pieces: dict[str, Any] = {}

@@ -110,7 +110,7 @@ SAME = {
 
 
 def target(dotted: str) -> str:
-    """The name of the module of gluonx that a module of MXNet stands for; empty if it stands for none.
+    """Return the name of the module of gluonx that a module of MXNet stands for; empty if it stands for none.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def hidden_home(module: str, name: str) -> str | None:
 
 @functools.cache
 def known_names() -> dict[str, frozenset[str]]:
-    """The public names of every module of MXNet."""
+    """Return the public names of every module of MXNet."""
     text = pathlib.Path(__file__).with_name("names.txt").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {}
     current: list[str] = []
@@ -182,6 +182,6 @@ def known_names() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def known_modules() -> frozenset[str]:
-    """The modules of MXNet, with the packages that they lie in."""
+    """Return the modules of MXNet, with the packages that they lie in."""
     listed = {*known_names(), *MODULES, *PARTS, *SAME, *_hidden()[1]}
     return frozenset(".".join(name.split(".")[: n + 1]) for name in listed for n in range(name.count(".") + 1))

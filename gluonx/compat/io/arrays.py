@@ -115,7 +115,7 @@ class NDArrayIter(DataIter):
         return left > 0 if self.last_batch_handle == "pad" else left >= self.batch_size
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
+        """Return the next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
@@ -128,12 +128,12 @@ class NDArrayIter(DataIter):
         return self._order[wanted % len(self._order)]
 
     def getdata(self) -> list[Any]:
-        """The data of the present batch."""
+        """Get the data of the present batch."""
         rows = self._rows()
         return [self._part(array, rows) for _, array in self.data]
 
     def getlabel(self) -> list[Any]:
-        """The labels of the present batch."""
+        """Get the labels of the present batch."""
         rows = self._rows()
         return [self._part(array, rows) for _, array in self.label]
 

@@ -251,7 +251,7 @@ class Augmenter:
         return image[y : y + height, x : x + width]
 
     def _window(self, image: np.ndarray, rng: Any) -> np.ndarray | None:
-        """A part of the image, of random area and ratio; None if ten tries find none."""
+        """Return a part of the image, of random area and ratio; None if ten tries find none."""
         of, (height, width) = self.of, image.shape[:2]
         if (of.min_random_area, of.max_random_area, *self.ratios) == (1, 1, 1, 1):
             return None

@@ -121,7 +121,7 @@ class DataIter:
         """Start again."""
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
+        """Return the next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
@@ -134,11 +134,11 @@ class DataIter:
         return False
 
     def getdata(self) -> Any:
-        """The data of the present batch."""
+        """Get the data of the present batch."""
         return None
 
     def getlabel(self) -> Any:
-        """The labels of the present batch."""
+        """Get the labels of the present batch."""
         return None
 
     def getindex(self) -> Any:

@@ -76,13 +76,13 @@ class _Objects(NamedTuple):
         return self.rows[:, 1:5]
 
     def placed(self, x: float, y: float, width: float, height: float) -> _Objects:
-        """The same objects in a part of the image, or in a larger one."""
+        """Return the same objects in a part of the image, or in a larger one."""
         rows = self.rows.copy()
         rows[:, 1:5] = np.clip((self.boxes - [x, y, x, y]) / [width, height, width, height], 0, 1)
         return _Objects(self.head, rows)
 
     def numbers(self) -> np.ndarray:
-        """The labels again."""
+        """Return the labels again."""
         return np.concatenate([self.head, self.rows.ravel()])
 
 
@@ -93,7 +93,7 @@ class _Window(NamedTuple):
     height: float
 
     def covered(self, boxes: np.ndarray) -> np.ndarray:
-        """The area of this window that each box covers."""
+        """Return the area of this window that each box covers."""
         low = np.maximum(boxes[:, :2], [self.x, self.y])
         high = np.minimum(boxes[:, 2:], [self.x + self.width, self.y + self.height])
         return np.prod(np.maximum(high - low, 0), axis=1)
@@ -120,7 +120,7 @@ class _Augmenter:
             opencv(f"{owner}: max_random_hue, max_random_saturation and max_random_illumination")
 
     def _sampler(self, number: int) -> dict[str, tuple[float, float]]:
-        """The ranges of one sampler of windows, by name; a single number holds for all samplers."""
+        """Return the ranges of one sampler of windows, by name; a single number holds for all samplers."""
         found = {}
         for name in _RANGES:
             low, high = (self._one_of(f"{side}_crop_{name}", number) for side in ("min", "max"))
@@ -188,7 +188,7 @@ class _Augmenter:
         return image, objects.placed(-left / width, -top / height, *whole)
 
     def _cropped(self, image: np.ndarray, objects: _Objects, rng: Any) -> tuple[np.ndarray, _Objects]:
-        """The first window of the samplers, in a random order, that fits; the whole image if none does."""
+        """Return the first window of the samplers, in a random order, that fits; the whole image if none does."""
         height, width = image.shape[:2]
         for place in rng.permutation(len(self.samplers)):
             sampler = self.samplers[place]
@@ -211,7 +211,7 @@ class _Augmenter:
         return _Window(rng.uniform(0, 1 - width), rng.uniform(0, 1 - height), width, height)
 
     def _inside(self, sampler: dict[str, tuple[float, float]], window: _Window, objects: _Objects) -> _Objects | None:
-        """The objects that a window keeps; None if it keeps none, or no object is covered as it should be."""
+        """Return the objects that a window keeps; None if it keeps none, or no object is covered as it should be."""
         boxes = objects.boxes
         covered = window.covered(boxes)
         areas = np.maximum(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), 1e-12)
@@ -306,7 +306,7 @@ class ImageDetRecordIter(ImageRecords):
         self._draws = True
 
     def _longest(self) -> int:
-        """The length of the longest labels; all records are read for it, as in MXNet."""
+        """Return the length of the longest labels; all records are read for it, as in MXNet."""
         longest = 0
         for sample in self._pass(0):
             labels = self._labels_of(sample, unpack_of(str(sample), sample.data)[0])

@@ -392,7 +392,7 @@ class ImageDetIter(ImageIter):
         self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self) -> tuple[int, int]:
-        """The most objects of an image, and the numbers of an object; reads every label."""
+        """Return the most objects of an image, and the numbers of an object; reads every label."""
         count, width = 0, 5
         for label in self._labels():
             objects = self._parse_label(label)
@@ -413,7 +413,7 @@ class ImageDetIter(ImageIter):
             self.reset()
 
     def _parse_label(self, label: Any) -> onp.ndarray:
-        """The valid objects of a label."""
+        """Return the valid objects of a label."""
         flat = onp.asarray(to_host(label), onp.float32).ravel()
         if flat.size < 7:
             raise ShapeError(f"Label shape is invalid: {self._entry} has {flat.size} numbers, but 7 are the fewest")

@@ -101,7 +101,7 @@ class MXDataIter(DataIter):
         return self._current is not None
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
+        """Return the next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         data, label, pad, index = self._current
@@ -113,11 +113,11 @@ class MXDataIter(DataIter):
         return self._current[place]
 
     def getdata(self) -> Any:
-        """The array of data of the present batch."""
+        """Return the array of data of the present batch."""
         return self._present(0)
 
     def getlabel(self) -> Any:
-        """The array of labels of the present batch."""
+        """Return the array of labels of the present batch."""
         return self._present(1)
 
     def getpad(self) -> int:
@@ -125,11 +125,11 @@ class MXDataIter(DataIter):
         return self._present(2)
 
     def getindex(self) -> onp.ndarray:
-        """The numbers of the samples in the present batch."""
+        """Return the numbers of the samples in the present batch."""
         return self._present(3)
 
     def getitems(self) -> tuple[Any, Any]:
-        """The arrays of data and labels of the present batch."""
+        """Return the arrays of data and labels of the present batch."""
         return self.getdata(), self.getlabel()
 
 

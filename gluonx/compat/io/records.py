@@ -113,7 +113,7 @@ class Records:
         return offsets[step * of.part_index : step * (of.part_index + 1)]
 
     def _entry(self, offset: int) -> str:
-        """The entry of the index that leads to an offset, in words."""
+        """Return the entry of the index that leads to an offset, in words."""
         key = next(key for key, at in read_index(self._index, str) if at == offset)
         return f"'{self._index}' has a record at offset {offset}, of key {key}"
 
@@ -164,7 +164,7 @@ class Records:
 
 
 def _files(owner: str, uri: str) -> list[tuple[str, int]]:
-    """The files and their sizes: one, several with semicolons between, or all of a folder."""
+    """Return the files and their sizes: one, several with semicolons between, or all of a folder."""
     found = []
     for path in uri.split(";"):
         inside = sorted(str(one) for one in Path(path).iterdir() if one.is_file()) if os.path.isdir(path) else [path]
@@ -179,7 +179,7 @@ def _files(owner: str, uri: str) -> list[tuple[str, int]]:
 
 
 def _head_from(path: str, offset: int) -> int:
-    """The offset of the first record that begins at `offset`, a multiple of 4, or later; else the file's end."""
+    """Return the offset of the first record that begins at `offset`, a multiple of 4, or later; else the file's end."""
     size = os.path.getsize(path)
     if offset in (0, size):
         return offset
@@ -209,7 +209,7 @@ def _records_of(piece: _Piece) -> Iterator[tuple[bytes, str, int]]:
 
 
 def _labels_of_list(path: str, width: int) -> dict[int, onp.ndarray]:
-    """The labels in a list of images, by the numbers of these; as many as `width`, or all for -1."""
+    """Return the labels in a list of images, by the numbers of these; as many as `width`, or all for -1."""
     found = {number: labels for number, (labels, _) in read_image_list(path).items()}
     for number, labels in found.items():
         if len(labels) < width:
@@ -269,7 +269,7 @@ class ImageRecords(Streaming):
         index[row] = number
 
     def _parsed(self, sample: Sample) -> tuple[onp.ndarray, int, onp.ndarray]:
-        """The labels, the number and the pixels of a record."""
+        """Return the labels, the number and the pixels of a record."""
         header, encoded = unpack_of(str(sample), sample.data)
         labels = self._labels_of(sample, header)
         image = decode(encoded, _FLAGS[self._channels], source=f"{sample}, image {header.id}")
@@ -380,7 +380,7 @@ class ImageRecordIter(ImageRecords):
     _normalizes = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """The class by the dtype that is asked for."""
+        """Return the class by the dtype that is asked for."""
         other = _OF_DTYPE.get(kwargs.get("dtype", ""))
         return super().__new__(cls if other is None or not cls._normalizes else other())
 
@@ -418,7 +418,7 @@ class ImageRecordIter(ImageRecords):
         self._normalize(image, row, rng)
 
     def _mean_image(self, path: str) -> onp.ndarray:
-        """The image in a file, or the mean of all images, which is then saved there."""
+        """Return the image in a file, or the mean of all images, which is then saved there."""
         from gluonx.compat import nd
 
         if not os.path.exists(path):

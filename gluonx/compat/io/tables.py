@@ -213,7 +213,7 @@ class _LibSVM(NamedTuple):
             yield _Row(place, row, label)
 
     def _labels_of_part(self) -> Iterator[tuple[float, _Sparse]]:
-        """The rows of labels from that of the part's first row on: equal parts of two files are not the same rows."""
+        """Get the labels from that of the part's first row on: equal parts of two files are not the same rows."""
         with open(self.path, "rb") as file:
             start, _ = _lines_of_part(file, *self.part)
             file.seek(0)
@@ -252,7 +252,7 @@ class _LibSVM(NamedTuple):
 
 
 def _fields(line: bytes) -> list[bytes]:
-    """The words of a line of a LibSVM file, without its comment."""
+    """Return the words of a line of a LibSVM file, without its comment."""
     return line.partition(b"#")[0].split()
 
 

@@ -18,15 +18,15 @@ class _OfOthers(DataIter):
     current_batch: Any = None
 
     def getdata(self) -> Any:
-        """The data of the present batch."""
+        """Get the data of the present batch."""
         return self.current_batch.data
 
     def getlabel(self) -> Any:
-        """The labels of the present batch."""
+        """Get the labels of the present batch."""
         return self.current_batch.label
 
     def getindex(self) -> Any:
-        """The numbers of the samples in the present batch."""
+        """Return the numbers of the samples in the present batch."""
         return self.current_batch.index
 
     def getpad(self) -> Any:
@@ -191,7 +191,7 @@ class PrefetchingIter(_OfOthers):
         return True
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
+        """Return the next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return self.current_batch

@@ -58,7 +58,7 @@ class BaseModule:
             raise GraphError(f"{type(self).__name__}.{what}: call {call} first")
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
-        """Accepted for ported code: there is nothing to prepare for a batch."""
+        """Do nothing, for ported code: there is nothing to prepare for a batch."""
 
     def forward_backward(self, data_batch: Any) -> None:
         """`forward` in training, and `backward`."""
@@ -119,7 +119,7 @@ class BaseModule:
     def iter_predict(
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
     ) -> Iterator[tuple[list[Any], int, Any]]:
-        """The outputs for each batch, without the rows that only fill it up, with its number and itself."""
+        """Yield the outputs for each batch, without the rows that only fill it up, with its number and itself."""
         self._needs("iter_predict", self.params_initialized, "bind() and init_params()")
         for number, batch in self._batches(eval_data, num_batch, reset):
             self.forward(batch, is_train=False)
@@ -134,7 +134,7 @@ class BaseModule:
         always_output_list: bool = False,
         sparse_row_id_fn: Any = None,
     ) -> Any:
-        """The outputs for all data.
+        """Return the outputs for all data.
 
         Parameters
         ----------

@@ -192,7 +192,7 @@ class FeedForward:
             yield batch, executor.forward(False, **dict(zip(names, batch.data, strict=True)))
 
     def predict(self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True) -> Any:
-        """The outputs for all rows, as NumPy arrays.
+        """Return the outputs for all rows, as NumPy arrays.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class FeedForward:
 
     @staticmethod
     def load(prefix: str, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
-        """A model of what `save` wrote; training goes on with the epoch after."""
+        """Return a model of what `save` wrote; training goes on with the epoch after."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(symbol, ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
 

@@ -400,11 +400,11 @@ class Module(BaseModule):
             self._updater(names, [bound.grad_dict[n] for n in names], [bound.arg_dict[n] for n in names])
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:  # type: ignore[override]
-        """The outputs of the last `forward`."""
+        """Return the outputs of the last `forward`."""
         return [nd_twin(out) for out in self._executor.outputs]
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """The gradients of the inputs, if ``bind(inputs_need_grad=True)`` asked for them."""
+        """Return the gradients of the inputs, if ``bind(inputs_need_grad=True)`` asked for them."""
         self._needs("get_input_grads", self.inputs_need_grad, "bind(inputs_need_grad=True)")
         return [nd_twin(self._executor.grad_dict[name]) for name in self._data_names]
 
@@ -425,7 +425,7 @@ class Module(BaseModule):
 
     @staticmethod
     def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
-        """A module of what `save_checkpoint` wrote; it is to be bound.
+        """Return a module of what `save_checkpoint` wrote; it is to be bound.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _with_nd(function: Any) -> Any:
-    """A body that is given NDArrays."""
+    """Return a body that is given NDArrays."""
     return lambda *args: function(*[nd_twin(a) for a in args])
 
 
@@ -54,7 +54,7 @@ def while_loop(cond: Any, func: Any, loop_vars: Any, max_iterations: int | None 
 
 
 def cond(pred: Any, then_func: Any, else_func: Any, inputs: Any = None, name: str = "cond") -> Any:
-    """The result of one of two functions without arguments; see `gluonx.npx.cond`."""
+    """Return the result of one of two functions without arguments; see `gluonx.npx.cond`."""
     return as_nd(npx.cond(pred, then_func, else_func))
 
 

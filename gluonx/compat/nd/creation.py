@@ -74,7 +74,7 @@ def _size(shape: Any) -> tuple[int, ...]:
 
 
 def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = None) -> NDArray:
-    """An array of the values of anything array-like; float32 unless it is an NDArray or a dtype is given.
+    """Return an array of the values of anything array-like; float32 unless it is an NDArray or a dtype is given.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def full(
 
 
 def empty(shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, device: Any = None) -> NDArray:
-    """An array to be filled; it holds zeros."""
+    """Return an array to be filled; it holds zeros."""
     return zeros(shape, ctx, dtype, stype, device=device)
 
 
@@ -151,17 +151,17 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Any = None, dtype: Any = None, devi
 
 
 def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
-    """An array of the values of a NumPy array, of its dtype; always a copy."""
+    """Return an array of the values of a NumPy array, of its dtype; always a copy."""
     return as_nd(np.array(ndarray, dtype=ndarray.dtype))
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An array on the memory of another library's."""
+    """Return an array on the memory of another library's."""
     return as_nd(np.from_dlpack(dlpack))
 
 
 def to_dlpack_for_read(data: Any) -> Any:
-    """The array itself, computed: it has ``__dlpack__``."""
+    """Return the array itself, computed: it has ``__dlpack__``."""
     data.wait_to_read()
     return data
 
@@ -235,17 +235,17 @@ logical_xor = _symmetric(
 
 
 def concatenate(arrays: Sequence[Any], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """The arrays one behind the other."""
+    """Return the arrays one behind the other."""
     return as_nd(core("concatenate", *arrays, axis=axis))
 
 
 def moveaxis(tensor: Any, source: Any, destination: Any) -> NDArray:
-    """The array with some axes at other places."""
+    """Return the array with some axes at other places."""
     return as_nd(core("moveaxis", tensor, source=source, destination=destination))
 
 
 def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
-    """The array cut into equal parts, or at places; a list, or the array itself where it stays whole."""
+    """Return the array cut into equal parts, or at places; a list, or the array itself where it stays whole."""
     sections = indices_or_sections
     if not isinstance(sections, int):
         sections = tuple([int(n) for n in sections])
@@ -268,7 +268,7 @@ def onehot_encode(indices: Any, out: Any) -> Any:
 
 
 def cast(data: Any, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """The values in another dtype."""
+    """Return the values in another dtype."""
     return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), kwargs.get("out"))
 
 
@@ -324,7 +324,7 @@ def _wrapped(found: Any) -> Any:
 
 
 def _array_of(value: Any) -> Any:
-    """A NumPy array, or the parts of a sparse one, as an array."""
+    """Return a NumPy array, or the parts of a sparse one, as an array."""
     if not isinstance(value, serialize.Stored):
         return as_nd(np.array(value, dtype=value.dtype))
     made = _sparse().CSRNDArray if value.stype == "csr" else _sparse().RowSparseNDArray
@@ -333,7 +333,7 @@ def _array_of(value: Any) -> Any:
 
 
 def _stored(array: Any) -> Any:
-    """An array as a NumPy array, or the parts of a sparse one."""
+    """Return an array as a NumPy array, or the parts of a sparse one."""
     if isinstance(array, CSRNDArray):
         return serialize.Stored("csr", array.shape, array._handle.asnumpy(), [array._indptr, array._columns])
     if isinstance(array, BaseSparseNDArray):

@@ -30,7 +30,7 @@ _Parts = tuple[onp.ndarray, onp.ndarray, onp.ndarray]  # values, columns, and wh
 
 
 def parts_of(name: str, graph: Any) -> _Parts:
-    """The three arrays of a csr matrix, on the host."""
+    """Return the three arrays of a csr matrix, on the host."""
     if not isinstance(graph, CSRNDArray):
         raise TypeError(f"{name}: a csr matrix was expected, got {type(graph).__name__}")
     values, columns, starts = (part.asnumpy() for part in (graph.data, graph.indices, graph.indptr))
@@ -71,7 +71,7 @@ def _chosen(rng: onp.random.Generator, weights: onp.ndarray, count: int) -> onp.
 def _walked(
     edges: _Parts, weights: onp.ndarray, seeds: onp.ndarray, hops: int, neighbours: int, most: int
 ) -> tuple[onp.ndarray, _Parts, onp.ndarray]:
-    """The vertices that are reached from the seeds, sorted, the sampled edges of each, and the hop of each.
+    """Return the vertices that are reached from the seeds, sorted, the sampled edges of each, and the hop of each.
 
     The walk goes on, breadth first, until it has `most` vertices; the edges of the vertex at which that happens stay.
     """
@@ -198,7 +198,7 @@ def dgl_csr_neighbor_non_uniform_sample(
 
 
 def _renumbered(edges: _Parts, vertices: onp.ndarray, rows: onp.ndarray) -> _Parts:
-    """The edges of some rows to the vertices, which are sorted; columns become places among these."""
+    """Return the edges of some rows to the vertices, which are sorted; columns become places among these."""
     values, columns, starts = edges
     kept, ends = [], [0]
     for row in rows.tolist():

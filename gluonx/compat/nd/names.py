@@ -23,7 +23,7 @@ PREFIXES = {
 
 
 def lookup(name: str, part: str) -> Callable[..., Any]:
-    """The function `name` of ``mx.nd`` (or of its `part`).
+    """Return the function `name` of ``mx.nd`` (or of its `part`).
 
     Raises
     ------
@@ -60,7 +60,7 @@ def _absent(name: str, part: str) -> str:
 
 
 def public_names(part: str) -> list[str]:
-    """The names of operators in ``mx.nd`` or its `part`."""
+    """Return the names of operators in ``mx.nd`` or its `part`."""
     prefix = PREFIXES[part]
     found = [name[len(prefix) :] for name in TABLE if name.startswith(prefix)]
     return sorted(name for name in found if name and not name.startswith("_"))

@@ -100,7 +100,7 @@ def _as_numpy(name: str, left: Any, right: Any) -> Any:
 
 
 def from_host(value: Any, dtype: Any) -> Any:
-    """An array of a NumPy array's values in `dtype`."""
+    """Return an array of a NumPy array's values in `dtype`."""
     from gluonx import np
 
     return np.array(value, dtype=dtype)
@@ -176,7 +176,7 @@ class NDArray(ndarray, metaclass=_Kind):
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """The same elements in another shape, by MXNet 1's codes (0, -1 to -4)."""
+        """Return the same elements in another shape, by MXNet 1's codes (0, -1 to -4)."""
         codes = kwargs.pop("shape", None)
         codes = (shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape) if shape else codes
         return _call("Reshape", self, shape=codes, reverse=kwargs.pop("reverse", False), **kwargs)
@@ -184,13 +184,13 @@ class NDArray(ndarray, metaclass=_Kind):
     reshape_view = reshape
 
     def transpose(self, *axes: Any, **kwargs: Any) -> Any:
-        """The array with its axes permuted (reversed, if none are given)."""
+        """Return the array with its axes permuted (reversed, if none are given)."""
         axes = kwargs.pop("axes", axes)
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         return _call("transpose", self, axes=tuple(order))
 
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Any:
-        """The array without axes of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
+        """Return the array without axes of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
             return _call_front("squeeze", self, axis, **kwargs)
         ndim = len(self.shape)
@@ -203,7 +203,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(ndarray.__getitem__(self, key))
 
     def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Any:
-        """The array with a new axis of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
+        """Return the array with a new axis of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
             return _call_front("expand_dims", self, axis, **kwargs)
         place = axis % (len(self.shape) + 1)
@@ -218,12 +218,12 @@ class NDArray(ndarray, metaclass=_Kind):
         return _call_front("SliceChannel", self, *args, **kwargs)
 
     def broadcast_to(self, *shape: Any, **kwargs: Any) -> Any:
-        """The array repeated to `shape`."""
+        """Return the array repeated to `shape`."""
         target = kwargs.get("shape", shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         return _call("broadcast_to", self, shape=target)
 
     def tile(self, reps: Any, **kwargs: Any) -> Any:
-        """The array repeated as a tile."""
+        """Return the array repeated as a tile."""
         return _call("tile", self, reps=reps)
 
     @property
@@ -235,19 +235,19 @@ class NDArray(ndarray, metaclass=_Kind):
     # -- what it is ----------------------------------------------------------------------------------------------------
 
     def asscalar(self) -> Any:
-        """The one element, as a NumPy scalar; ValueError if there are more."""
+        """Return the one element, as a NumPy scalar; ValueError if there are more."""
         if self.size != 1:
             raise ValueError("The current array is not a scalar")
         return self.asnumpy().reshape(-1)[0]
 
     def tostype(self, stype: str) -> Any:
-        """The array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
+        """Return the array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
         from gluonx.compat.nd import sparse
 
         return self.copy() if stype == "default" else sparse.cast_storage(self, stype)
 
     def as_np_ndarray(self) -> Any:
-        """The same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
+        """Return the same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
         from gluonx.compat import kinds
 
         return kinds.shared_np(self)
@@ -260,11 +260,11 @@ class NDArray(ndarray, metaclass=_Kind):
         return self
 
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> Any:
-        """The array with another dtype."""
+        """Return the array with another dtype."""
         return as_nd(super().astype(dtype, copy=copy))
 
     def copy(self, order: str = "C") -> Any:
-        """A new array of the same value."""
+        """Return a new array of the same value."""
         return as_nd(super().copy())
 
     def copyto(self, other: Any) -> Any:
@@ -272,7 +272,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return super().copyto(other) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
 
     def to_device(self, device: Any) -> Any:
-        """The array on another device; itself where it is there already."""
+        """Return the array on another device; itself where it is there already."""
         return as_nd(super().to_device(device))
 
     def as_in_context(self, context: Any) -> Any:
@@ -284,7 +284,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(super().to_device(ctx))
 
     def detach(self) -> Any:
-        """The same value, through which no gradient flows."""
+        """Return the same value, through which no gradient flows."""
         return as_nd(super().detach())
 
     @property
@@ -349,7 +349,7 @@ def as_np(value: Any) -> Any:
 
 
 def nd_twin(value: Any) -> Any:
-    """The converse of `as_np`: twins of arrays as NDArray; NDArrays as they are."""
+    """Return the converse of `as_np`: twins of arrays as NDArray; NDArrays as they are."""
     if isinstance(value, (list, tuple)):
         return type(value)([nd_twin(v) for v in value])
     return twin_of(value, NDArray) if type(value) in _SWITCH else value
@@ -383,7 +383,7 @@ def uses_nd_arrays() -> bool:
 
 
 def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
-    """An index that leaves at least one axis, with positions as arrays of NumPy's kind."""
+    """Return an index that leaves at least one axis, with positions as arrays of NumPy's kind."""
     items = key if isinstance(key, tuple) else (key,)
     items = tuple([_positions(item) for item in items])
     if len(items) == len(shape) and items and not Mode.shape and all(_is_int(item) for item in items):
@@ -395,7 +395,7 @@ def _legacy_key(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def held_as_nd(array: Any) -> Any:
-    """An array that is there already as an NDArray: what is written to one is the other's."""
+    """Return an array that is there already as an NDArray: what is written to one is the other's."""
     if array is None or type(array) in ND_KINDS or array.stype != "default":
         return array
     from gluonx.compat import kinds

@@ -59,31 +59,31 @@ def uniform(
 def normal(
     loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """The normal distribution."""
+    """Return the normal distribution."""
     return _draw("normal", ("loc", "scale"), (loc, scale), shape, dtype, kw.get("device", ctx), out)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kw: Any) -> Any:
-    """The normal distribution, the shape given as arguments."""
+    """Return the normal distribution, the shape given as arguments."""
     return normal(loc, scale, shape or (1,), dtype, kw.get("device", ctx), kw.get("out"))
 
 
 def gamma(
     alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """The gamma distribution of shape parameter `alpha` and scale `beta`."""
+    """Return the gamma distribution of shape parameter `alpha` and scale `beta`."""
     return _draw("gamma", ("alpha", "beta"), (alpha, beta), shape, dtype, kw.get("device", ctx), out)
 
 
 def exponential(
     scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """The exponential distribution of mean `scale`."""
+    """Return the exponential distribution of mean `scale`."""
     return _draw("exponential", ("lam",), (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
 
 
 def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any) -> Any:
-    """The Poisson distribution of rate `lam`, as floats."""
+    """Return the Poisson distribution of rate `lam`, as floats."""
     return _draw("poisson", ("lam",), (lam,), shape, dtype, kw.get("device", ctx), out)
 
 
@@ -104,7 +104,7 @@ def negative_binomial(
 def generalized_negative_binomial(
     mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
-    """The negative binomial distribution of mean `mu` and dispersion `alpha`."""
+    """Return the negative binomial distribution of mean `mu` and dispersion `alpha`."""
     return _draw(
         "generalized_negative_binomial", ("mu", "alpha"), (mu, alpha), shape, dtype, kw.get("device", ctx), out
     )
@@ -142,7 +142,7 @@ def randint(
 
 
 def shuffle(data: Any, **kwargs: Any) -> Any:
-    """The rows in random order."""
+    """Return the rows in random order."""
     return write_out(as_nd(TABLE["_shuffle"](data)), kwargs.get("out"))
 
 

@@ -39,7 +39,7 @@ __all__ = [
 
 
 def kept_nd(value: Any) -> Any:
-    """A result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
+    """Return a result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
     if isinstance(value, BaseSparseNDArray):
         value._values = as_nd(value._handle)
         return value
@@ -147,7 +147,7 @@ def _add_n(op: Any, *arrays: Any) -> Any:
 
 
 def _along(x: Any, axis: Any, keepdims: Any, exclude: Any) -> int | None:
-    """The axis of a sum that a csr matrix has a rule for; LookupError else."""
+    """Return the axis of a sum that a csr matrix has a rule for; LookupError else."""
     axis = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
     if not isinstance(x, CSRNDArray) or keepdims or exclude or axis not in (None, (), 0, 1, -1, -2):
         raise LookupError
@@ -204,7 +204,7 @@ def _retain(op: Any, data: Any, indices: Any) -> Any:
 
 
 def _step(op: Any, weight: Any, grad: Any, *states: Any, **kwargs: Any) -> Any:
-    """An optimizer's step on the rows of a gradient alone."""
+    """Return an optimizer's step on the rows of a gradient alone."""
     if not isinstance(grad, RowSparseNDArray) or not kwargs.get("lazy_update", True):
         return NotImplemented
     numbers, own = new_handle(on_device(grad.row_numbers.astype("int32"))), grad.exact()._handle
@@ -230,7 +230,7 @@ RULES.update(dict.fromkeys(("sgd_update", "sgd_mom_update", "adam_update", "ftrl
 
 
 def aware(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `name` of ``mx.nd``, which uses its rule where an argument is sparse."""
+    """Return the function `name` of ``mx.nd``, which uses its rule where an argument is sparse."""
     rule = RULES.get(name)
     if rule is None:
         return op

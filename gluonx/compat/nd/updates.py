@@ -17,7 +17,7 @@ __all__ = ["MADE"]
 
 
 def _scale(value: Any) -> Any:
-    """The scale of the gradient as the array that the operators take."""
+    """Return the scale of the gradient as the array that the operators take."""
     return value if isinstance(value, Handle) else as_nd(np.array(value, dtype="float32"))
 
 

@@ -61,7 +61,7 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> list[Any]:
-    """The elements of a tuple, or of the text of one."""
+    """Return the elements of a tuple, or of the text of one."""
     if isinstance(value, str):
         found = _TUPLE.match(value)
         inside = found.group(1).strip() if found else ""
@@ -99,7 +99,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_kind(kind: str) -> Callable[[Any], Any]:
-    """The reader of a type: a name in the table, ``{a b}`` for one of some words, with ``?`` where None is allowed.
+    """Get the reader of a type: a name in the table, ``{a b}`` for one of some words, with ``?`` where None is allowed.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Attr:
         return self.read(text.strip("'"))
 
     def parse(self, value: Any, owner: str) -> Any:
-        """The value of this attribute of the operator `owner`.
+        """Return the value of this attribute of the operator `owner`.
 
         Raises
         ------

@@ -41,7 +41,7 @@ def _check(op: LegacyOp, inputs: list[Any]) -> None:
 
 
 def front(op: LegacyOp, name: str) -> Callable[..., Any]:
-    """The function `name` of ``mx.nd`` for a row of the table.
+    """Return the function `name` of ``mx.nd`` for a row of the table.
 
     Examples
     --------

@@ -110,7 +110,7 @@ rows(
 
 
 def _distances(data: Any) -> tuple[Any, Any, Any, Any]:
-    """The whole numbers below and above, and how far they are: exact, as ``data + 0.5`` is not for large numbers."""
+    """Get the whole numbers below and above, and how far: exact, as ``data + 0.5`` is not for large numbers."""
     below, above = core("floor", data), core("ceil", data)
     return below, above, core("subtract", data, below), core("subtract", above, data)
 
@@ -180,7 +180,7 @@ _COMPARISON = """
 
 
 def _quotient(lhs: Any, rhs: Any) -> Any:
-    """The quotient in the element type of the operands; of integers, cut towards zero."""
+    """Return the quotient in the element type of the operands; of integers, cut towards zero."""
     return core("true_divide", lhs, rhs)
 
 
@@ -242,7 +242,7 @@ _REVERSED = """
 
 
 def _operand(scalar: float, data: Any) -> Any:
-    """The scalar as what the element type of `data` makes of it."""
+    """Return the scalar as what the element type of `data` makes of it."""
     return scalar if is_inexact(dtype_of(data)) else int(scalar)
 
 

@@ -21,7 +21,7 @@ _CONV_ATTRS = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "
 
 
 def _given(a: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """These attributes, empty tuples as None."""
+    """Return these attributes, empty tuples as None."""
     return {name: None if a[name] == () else a[name] for name in names}
 
 
@@ -363,7 +363,7 @@ _HAS_QUANTIZED_BIAS = dict.fromkeys(("bias", "min_bias", "max_bias"), _HAS_BIAS[
 
 
 def _quantized_layer(via: str, names: tuple[str, ...]) -> Any:
-    """A layer of bytes; without a bias there is no range of it either."""
+    """Return a layer of bytes; without a bias there is no range of it either."""
 
     def layer(a: Any, data: Any, weight: Any, *others: Any) -> Any:
         bias, others = (None, others) if a.no_bias else (others[0], others[1:])

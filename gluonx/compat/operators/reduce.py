@@ -22,7 +22,7 @@ def at_least_1d(out: Any) -> Any:
 
 
 def reduced_axes(axis: Any, exclude: bool, ndim: int) -> tuple[int, ...] | None:
-    """The axes to reduce: all where none is named, the others with `exclude`."""
+    """Return the axes to reduce: all where none is named, the others with `exclude`."""
     if axis is None or axis == ():
         return None
     named = tuple([n % ndim if -ndim <= n < ndim else n for n in axis])

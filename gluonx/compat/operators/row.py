@@ -38,7 +38,7 @@ Count = int | Callable[[Attrs], int]
 
 
 def core(name: str, *inputs: Any, **attrs: Any) -> Any:
-    """The core operator `name` on handles and scalars."""
+    """Return the core operator `name` on handles and scalars."""
     return invoke(get(name).bind(**attrs), inputs)
 
 
@@ -136,11 +136,14 @@ class LegacyOp:
         return f"operator {self.name} has no attribute '{name}'{hint} (its attributes: {known}; its arrays: {arrays})"
 
     def input_names(self, attrs: Attrs) -> tuple[str, ...]:
-        """The inputs that it has under these attributes: no ``bias`` where ``no_bias`` is set. Not if ``variadic``."""
+        """Get the inputs that it has under these attributes: no ``bias`` where ``no_bias`` is set.
+
+        Not if ``variadic``.
+        """
         return tuple([name for name in self.inputs if name not in self._needs or self._needs[name](attrs)])
 
     def aux_names(self, attrs: Attrs) -> tuple[str, ...]:
-        """The inputs among `input_names` that are auxiliary states."""
+        """Return the inputs among `input_names` that are auxiliary states."""
         return self.aux
 
     def output_names(self, attrs: Attrs) -> tuple[str, ...]:
@@ -152,7 +155,7 @@ class LegacyOp:
         return len([name for name in self.input_names(attrs) if name not in self.optional or name in self._needs])
 
     def num_outputs(self, attrs: Attrs, num_inputs: int = 1) -> int:
-        """The number of outputs under these attributes."""
+        """Return the number of outputs under these attributes."""
         return self._nout(attrs) if callable(self._nout) else self._nout or num_inputs
 
     def run(self, inputs: Sequence[Any], attrs: Attrs) -> Any:
@@ -172,7 +175,7 @@ class LegacyOp:
         return self.rule(attrs, *inputs)
 
     def infer(self, shapes: Sequence[tuple[int, ...] | None], attrs: Attrs) -> list[tuple[int, ...] | None]:
-        """The input shapes, completed (None: unknown; 0 or -1: an unknown dimension); see `complete_shapes`."""
+        """Return the input shapes, completed (None: unknown; 0 or -1: an unknown dimension); see `complete_shapes`."""
         return complete_shapes(self, shapes, attrs)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:

@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 
 def _codes(old: Shape, codes: Sequence[int], told: str) -> list[int]:  # noqa: C901 - MXNet's codes of a shape, one case each
-    """The new lengths, of which one may be left as -1."""
+    """Return the new lengths, of which one may be left as -1."""
     new: list[int] = []
     at, rest = 0, list(codes)
 
@@ -62,7 +62,7 @@ def _codes(old: Shape, codes: Sequence[int], told: str) -> list[int]:  # noqa: C
 
 
 def legacy_shape(old: Shape, codes: Sequence[int], reverse: bool = False) -> Shape:
-    """The shape that MXNet 1's codes make of `old`.
+    """Return the shape that MXNet 1's codes make of `old`.
 
     0 copies a length, -1 infers one, -2 copies all that remain, -3 merges two axes, -4 splits one into the two lengths
     that follow. With `reverse` both shapes are read from the right.

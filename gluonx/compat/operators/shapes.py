@@ -47,7 +47,7 @@ def _known(shape: Shape | None) -> bool:
 
 
 def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list[Shape | None]:
-    """The input shapes of the legacy operator `op`, completed as far as its core operators can tell.
+    """Return the input shapes of the legacy operator `op`, completed as far as its core operators can tell.
 
     Parameters
     ----------

@@ -25,12 +25,12 @@ __all__ = ["TABLE", "LegacyOp", "find", "get_legacy"]
 
 
 def find(name: str) -> LegacyOp | None:
-    """The legacy operator of this name or alias, or None."""
+    """Return the legacy operator of this name or alias, or None."""
     return TABLE.get(name)
 
 
 def get_legacy(name: str) -> LegacyOp:
-    """The legacy operator of this name or alias.
+    """Return the legacy operator of this name or alias.
 
     Raises
     ------

@@ -159,7 +159,7 @@ for _klass in OPTIMIZERS.values():
 
 
 def _error(klass: Any, power: int, root: bool) -> type:
-    """An error that is averaged over calls of ``update``, not over samples."""
+    """Return an error that is averaged over calls of ``update``, not over samples."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super(made, self).__init__(*args, **kwargs)
@@ -176,7 +176,7 @@ def _error(klass: Any, power: int, root: bool) -> type:
 
 
 def _averaged(klass: Any) -> type:
-    """A score of MXNet 1: by default (``average='macro'``) the mean of the scores of single batches."""
+    """Return a score of MXNet 1: by default (``average='macro'``) the mean of the scores of single batches."""
 
     def __init__(self: Any, *args: Any, average: str = "macro", **kwargs: Any) -> None:
         self._batches = []

@@ -25,7 +25,7 @@ _TRUST = "lower_bound: float=-1.0, upper_bound: float=-1.0"
 
 
 def _step(via: str, weight: Any, grad: Any, states: Sequence[Any], numbers: Sequence[Any], **attrs: Any) -> Any:
-    """The new weight; the new states are in their arrays."""
+    """Return the new weight; the new states are in their arrays."""
     with autograd.pause():
         out = core(via, weight, grad, *states, *numbers, **attrs)
         out, *news = out if isinstance(out, (tuple, list)) else (out,)
@@ -51,7 +51,7 @@ def _rule(via: str, words: Sequence[str], step: Callable[..., Any] = _step) -> C
 
 
 def _rows(name: str, states: str, attrs: str, halves: str = "") -> None:
-    """An operator, and the one for half precision where there is one."""
+    """Yield an operator, and the one for half precision where there is one."""
     words = [part.split(":")[0].strip() for part in attrs.split(",")]
     numbers = [word for word in words if word != "lazy_update"]
     row(f"{name}(weight, grad{states}; {attrs})", _rule(name, numbers), via=name)
@@ -176,7 +176,7 @@ def _groups(name: str, arrays: Sequence[Any], count: int, size: int, last: int =
 
 
 def _several(name: str, via: str, states: int, attrs: str, numbers: Each, half: bool, scaled: bool = False) -> None:
-    """A row for arrays of several weights: weight, gradient, `states`, and with `half` the float32 copy, of each."""
+    """Enter a row for several weights: weight, gradient, `states`, and with `half` the float32 copy, of each."""
     size, step = 2 + states + half, _masterly if half else _step
     count = "num_tensors" if "num_tensors" in attrs else "num_weights"
 

@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _same(signature: str, via: str, **traits: Any) -> None:
-    """A row whose attributes are those of one core operator."""
+    """Enter a row whose attributes are those of one core operator."""
     row(signature, lambda a, *inputs: core(via, *inputs, **a), via=via, **traits)
 
 

@@ -202,7 +202,7 @@ def _steps(length: int, inputs: Any, layout: str) -> tuple[list[Any], int]:
 
 
 def _merged(outputs: Any, layout: str, merge: bool | None) -> Any:
-    """The outputs of steps, which come as a list, as one symbol if asked."""
+    """Return the outputs of steps, which come as a list, as one symbol if asked."""
     axis = layout.find("T")
     if not merge:
         return outputs
@@ -438,7 +438,7 @@ class FusedRNNCell(BaseRNNCell):
         return outputs, last
 
     def _slices(self, vector: onp.ndarray, input_size: int) -> dict[str, onp.ndarray]:
-        """The pieces of the vector by the names that single cells give them: views of it."""
+        """Return the pieces of the vector by the names that single cells give them: views of it."""
         h, d, pieces, at = self._num_hidden, len(self._directions), {}, 0
         for kind in ("weight", "bias"):
             for layer in range(self._num_layers):

@@ -36,7 +36,7 @@ def convert_symbol(
     data_names: Iterable[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A symbol of float32 as one of mixed precision.
+    """Return a symbol of float32 as one of mixed precision.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Writer:
         self.kinds[id(made)] = kind
 
     def wanted(self, node: Node, kinds: list[str]) -> str | None:
-        """The type that a node's inputs are to have."""
+        """Return the type that a node's inputs are to have."""
         if node.op is None or node.op.name in _CASTS:
             return None
         if node.name in self.excluded:
@@ -131,7 +131,7 @@ class _Writer:
         return "float32" if name in lists.WIDEST and "float32" in kinds and set(kinds) & set(_HALF) else None
 
     def cast(self, entry: Entry, kind: str, wanted: str) -> Entry:
-        """The entry in another type; itself where it has it, or is none of the types that are cast."""
+        """Return the entry in another type; itself where it has it, or is none of the types that are cast."""
         if kind == wanted or kind not in ("float32", *_HALF) or (wanted in _HALF and kind in _HALF):
             return entry
         key = (id(entry[0]), entry[1], wanted)
@@ -158,7 +158,7 @@ def convert_model(
     excluded_sym_names: Iterable[str] | None = None,
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:
-    """A symbol and its parameters in mixed precision; see :func:`convert_symbol`.
+    """Return a symbol and its parameters in mixed precision; see :func:`convert_symbol`.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _MOST = 3  # symbols of unknown shape in one call
 
 
 def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
-    """The outputs of ``block(*args)`` as symbols, nested as the forward gives them.
+    """Return the outputs of ``block(*args)`` as symbols, nested as the forward gives them.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _shape_of(symbol: Symbol) -> tuple[int, ...] | None:
 
 
 def _handles(block: Any) -> dict[str, Any]:
-    """The arrays of the parameters by the names that their variables get."""
+    """Return the arrays of the parameters by the names that their variables get."""
     found: dict[str, Any] = {}
     for name, param in _parameters(block).items():
         if not any(param._handle is other for other in found.values()):
@@ -130,7 +130,7 @@ def _parameters(block: Any) -> dict[str, Any]:
 
 
 def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
-    """The graph, if it is the same for all shapes that the forward takes."""
+    """Return the graph, if it is the same for all shapes that the forward takes."""
     first, text, why = None, None, ""
     if known.count(None) > _MOST:
         raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=""))

@@ -26,7 +26,7 @@ _INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 
 def as_text(value: Any) -> str:
-    """An attribute's value as MXNet writes it."""
+    """Return an attribute's value as MXNet writes it."""
     if isinstance(value, type | np.dtype):
         return jnp.dtype(value).name
     if isinstance(value, np.generic):
@@ -62,7 +62,7 @@ def make_variable(
     stype: str | None = None,
     **kwargs: str,
 ) -> Node:
-    """The node of a variable; see :func:`gluonx.symbol.var`."""
+    """Return the node of a variable; see :func:`gluonx.symbol.var`."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"a variable's name must be a non-empty string, got {name!r}")
     marks = _marks(attr)
@@ -99,7 +99,7 @@ def create(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> list[Entry]:
-    """The outputs of an operator on symbols; inputs that nobody gave become variables.
+    """Return the outputs of an operator on symbols; inputs that nobody gave become variables.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _bound_inputs(
 
 
 def function(name: str, hint: str | None = None) -> Callable[..., Any]:
-    """The function that makes a symbol of the operator `name`.
+    """Return the function that makes a symbol of the operator `name`.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class _Body:
 
 
 def _checked(node: Node, name: str, limit: int, count: int | None = None) -> tuple[int, ...]:
-    """An attribute that numbers things, of which there are `limit`."""
+    """Return an attribute that numbers things, of which there are `limit`."""
     places = node.parsed[name]
     if any(p is None or not 0 <= p < limit for p in places) or (count is not None and len(places) != count):
         raise FormatError(f"node '{node.name}': {name} is {places}, but there are {limit} things to number")

@@ -50,7 +50,7 @@ class Emit:
         self.count = 0
 
     def node(self, op: str, *inputs: Any, nout: int | None = None, **attrs: Any) -> Any:
-        """A node; its entry, or a list of entries where `nout` is given.
+        """Return a node; its entry, or a list of entries where `nout` is given.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Emit:
         return (node, 0) if nout is None else [(node, i) for i in range(nout)]
 
     def _name(self, inputs: Sequence[Entry]) -> str:
-        """A layer's main operator is called after its weight, ``dense0_fwd``, so that a net can be cut there."""
+        """Return a layer's main operator is called after its weight, ``dense0_fwd``, so that a net can be cut there."""
         for source, _ in inputs:
             stem = source.name.removesuffix("weight").removesuffix("gamma")
             name = f"{stem[:-1].replace('.', '_')}_fwd"
@@ -80,7 +80,7 @@ class Emit:
         return f"node_{self.count}"
 
     def array(self, value: Any) -> Entry:
-        """The entry of an argument that must be an array; a number becomes a constant."""
+        """Return the entry of an argument that must be an array; a number becomes a constant."""
         if isinstance(value, Ref):
             return self.entries[value] if value.step is not None else self.leaf(value.index)
         if value is None:
@@ -97,7 +97,7 @@ class Emit:
         )
 
     def leaf(self, index: int) -> Entry:
-        """The variable of a leaf."""
+        """Return the variable of a leaf."""
         found = self.leaves.get(index)
         if found is None:
             name, value = self.program.leaves[index]
@@ -115,7 +115,7 @@ class Emit:
         return found
 
     def made(self, value: np.ndarray) -> Entry | None:
-        """An array that is one number throughout, as a node that makes it."""
+        """Return an array that is one number throughout, as a node that makes it."""
         if value.size == 0 or value.dtype.kind not in "f" or (value != value.flat[0]).any():
             return None
         if value.flat[0] == 0:
@@ -125,7 +125,7 @@ class Emit:
 
 
 def symbol_of(program: Program) -> tuple[list[Entry], dict[str, np.ndarray]]:
-    """The graph of a program, and the constants it needs.
+    """Return the graph of a program, and the constants it needs.
 
     Raises
     ------

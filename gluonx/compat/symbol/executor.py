@@ -178,7 +178,7 @@ class Executor:
                     raise ValueError(f"copy_params_from: the symbol has no {what} '{name}'")
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An executor for inputs of other shapes, with the same parameters.
+        """Return an executor for inputs of other shapes, with the same parameters.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ NESTING = "__nesting__"
 
 
 def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tuple[Symbol, dict[str, np.ndarray]]:
-    """The graph of a block's forward in predict mode, and all arrays that it needs beside the inputs.
+    """Return the graph of a block's forward in predict mode, and all arrays that it needs beside the inputs.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class _Reader:
         return [self.entry(head, nodes, "a head") for head in heads], modern
 
     def version(self, attrs: Any) -> tuple[int, bool]:
-        """The version that wrote it (8 where it does not say: MXNet 0.8), and whether it has NumPy's shapes."""
+        """Return the version that wrote it (8 where it does not say: MXNet 0.8), and whether it has NumPy's shapes."""
 
         def number(key: str, default: int) -> int:
             value = attrs.get(key) if isinstance(attrs, dict) else None
@@ -145,7 +145,7 @@ class _Reader:
 
 
 def parse(text: str | bytes, where: str = "<text>") -> tuple[list[Entry], bool]:
-    """The outputs of the graph that JSON describes, and whether it was written in NumPy mode.
+    """Return the outputs of the graph that JSON describes, and whether it was written in NumPy mode.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Entry], bool]:
 
 
 def dump(entries: list[Entry], modern: bool) -> str:
-    """The JSON of a graph.
+    """Return the JSON of a graph.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def var(
     stype: str | None = None,
     **kwargs: str,
 ) -> Symbol:
-    """A variable.
+    """Return a variable.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ image = Space("image", "_image_")
 
 
 def _randn(*shape: int, loc: float = 0, scale: float = 1, dtype: str | None = None, **kwargs: Any) -> Symbol:
-    """A symbol of normally distributed numbers, of the shape that stands in the arguments."""
+    """Return a symbol of normally distributed numbers, of the shape that stands in the arguments."""
     return random.normal(loc=loc, scale=scale, shape=shape, dtype=dtype, **kwargs)
 
 
@@ -215,7 +215,7 @@ def _with_numbers(name: str) -> Any:
 
 
 def find(name: str) -> Any:
-    """The function that makes a symbol of the operator `name`.
+    """Return the function that makes a symbol of the operator `name`.
 
     Raises
     ------

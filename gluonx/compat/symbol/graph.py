@@ -117,7 +117,7 @@ def walk(entries: Iterable[Entry]) -> list[Node]:
 
 
 def aux_nodes(order: Iterable[Node]) -> set[int]:
-    """The ids of the variables that some operator uses as an auxiliary state."""
+    """Return the ids of the variables that some operator uses as an auxiliary state."""
     found: set[int] = set()
     for node in order:
         found.update([id(node.inputs[i][0]) for i in node.aux_positions if i < len(node.inputs)])
@@ -125,7 +125,7 @@ def aux_nodes(order: Iterable[Node]) -> set[int]:
 
 
 def variables(order: Iterable[Node]) -> list[Node]:
-    """The variables among these nodes."""
+    """Return the variables among these nodes."""
     return [node for node in order if node.op is None]
 
 

@@ -37,7 +37,7 @@ _NO_FLOAT = {
 
 
 def number_dtype(text: str | None) -> np.dtype | None:
-    """The dtype of a ``__dtype__`` attribute: a number or a name; None where it says nothing."""
+    """Return the dtype of a ``__dtype__`` attribute: a number or a name; None where it says nothing."""
     if text is None or text in ("-1", "None"):
         return None
     name = DTYPE_NUMBERS[int(text)] if text.isdecimal() and int(text) < len(DTYPE_NUMBERS) else text
@@ -108,7 +108,7 @@ class _Search:
                 self.learn((node, index), shape, where)
 
     def outputs(self, node: Node, inputs: list[Any]) -> list[Shape]:
-        """The shapes of what comes out, by running the operator on shapes."""
+        """Return the shapes of what comes out, by running the operator on shapes."""
         found: list[Shape] = []
         structs = [
             jax.ShapeDtypeStruct(shape, self.types.get(id(source), np.dtype(np.float32)))
@@ -152,7 +152,7 @@ def _declared(node: Node) -> Shape | None:
 def shapes(
     entries: Sequence[Entry], known: Mapping[str, Shape], types: Mapping[int, np.dtype] | None = None
 ) -> dict[tuple[int, int], Shape | None]:
-    """The shapes of all entries, by node id and output number; None or zeros in them where they stay unknown.
+    """Return the shapes of all entries, by node id and output number; None or zeros in them where they stay unknown.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def shapes(
 
 
 def dtypes(entries: Sequence[Entry], known: Mapping[str, Any]) -> dict[int, np.dtype | None]:
-    """The dtypes of all nodes by id, from those of some variables: an operator's inputs share one, as in MXNet."""
+    """Give the dtypes of all nodes by id, from those of some variables: an operator's inputs share one, as in MXNet."""
     order = walk(entries)
     found: dict[int, np.dtype | None] = {}
     for node in order:

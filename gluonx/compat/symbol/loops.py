@@ -23,7 +23,7 @@ _MARK = "__subgraph_name__"
 
 
 def _flat(tree: Any, what: str) -> tuple[list[Symbol], Callable[[Sequence[Any]], Any]]:
-    """The symbols in nested lists, and what puts as many others into their places."""
+    """Return the symbols in nested lists, and what puts as many others into their places."""
     if isinstance(tree, Symbol):
         return [tree[i] for i in range(len(tree))], lambda new: new[0] if len(new) == 1 else Symbol(_entries(new))
     if not isinstance(tree, (list, tuple)):

@@ -248,7 +248,7 @@ _MADE = "ctx: str='', dtype: dtype?=None"
 
 
 def _typed(a: Any, *values: Any) -> Any:
-    """A number that MXNet keeps as a signed integer, an unsigned one or a float, and says which."""
+    """Return a number that MXNet keeps as a signed integer, an unsigned one or a float, and says which."""
     if not 0 <= a.value_type < len(values):
         raise FormatError(f"value_type must be 0, 1 or 2, got {a.value_type}")
     return values[a.value_type]

@@ -539,7 +539,7 @@ def _index_update(emit: Emit, step: Step) -> Any:
 
 
 def _given(step: Step, *names: str) -> dict[str, Any]:
-    """These attributes, those left away that are None."""
+    """Return these attributes, those left away that are None."""
     return {name: step.op.attrs[name] for name in names if step.op.attrs[name] is not None}
 
 
@@ -772,7 +772,7 @@ def _sequence(emit: Emit, step: Step) -> Any:
 
 
 def _state(emit: Emit, step: Step, state: Any) -> Any:
-    """The begin state; zeros where none is given, of the batch size that was traced."""
+    """Return the begin state; zeros where none is given, of the batch size that was traced."""
     if state is not None:
         return emit.array(state)
     attrs, data = step.op.attrs, step.shapes[0]

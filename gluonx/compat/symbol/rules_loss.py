@@ -23,17 +23,17 @@ class _Writer:
         self.emit, self.attrs, self.args = emit, step.op.attrs, step.args
 
     def array(self, place: int) -> Any:
-        """The array at a place; None if it was not given."""
+        """Return the array at a place; None if it was not given."""
         given = self.args[place] if place < len(self.args) else None
         return None if given is None else self.emit.array(given)
 
     def pair(self) -> tuple[Any, Any]:
-        """The prediction, and the label in its shape."""
+        """Return the prediction, and the label in its shape."""
         pred = self.array(0)
         return pred, self.emit.node("reshape_like", self.array(1), pred)
 
     def by(self, op: str, x: Any, number: Any) -> Any:
-        """An operator of an array and a number."""
+        """Return an operator of an array and a number."""
         return self.emit.node(f"_{op}_scalar", x, scalar=float(number))
 
     def __getattr__(self, op: str) -> Any:
@@ -49,7 +49,7 @@ class _Writer:
         return self.emit.node("broadcast_add", a, b)
 
     def weighted(self, loss: Any, place: int, factor: float = 1.0) -> Any:
-        """The loss times the weight of each sample, which stands at `place`, times the loss's own weight."""
+        """Return the loss times the weight of each sample, which stands at `place`, times the loss's own weight."""
         sample_weight, weight = self.array(place), self.attrs["weight"]
         loss = loss if sample_weight is None else self.mul(loss, sample_weight)
         factor *= 1.0 if weight is None else float(weight)

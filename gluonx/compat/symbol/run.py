@@ -50,7 +50,7 @@ def _one_sequence(entry: Entry, value: Any, batch: int) -> Any:
 
 
 def plan(entries: Sequence[Entry]) -> list[Node]:
-    """The operators below, in an order in which they can run."""
+    """Return the operators below, in an order in which they can run."""
     return [node for node in walk(entries) if node.op is not None]
 
 
@@ -109,7 +109,7 @@ def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
 
 
 def _inferred(op: Any, inputs: list[Any], attrs: Any) -> list[Any]:
-    """The inputs' shapes; for the time of finding them, large numbers stand for symbolic sizes."""
+    """Return the inputs' shapes; for the time of finding them, large numbers stand for symbolic sizes."""
     stands: dict[str, int] = {}
     real: dict[int, Any] = {}
 

@@ -92,23 +92,23 @@ class Symbol:
         return next(iter(nodes.values())).name if len(nodes) == 1 else None
 
     def list_inputs(self) -> list[str]:
-        """The names of all variables, in the order in which they are met."""
+        """Return the names of all variables, in the order in which they are met."""
         return [node.name for node in self._variables()]
 
     def list_arguments(self) -> list[str]:
-        """The names of the variables that are no auxiliary states."""
+        """Return the names of the variables that are no auxiliary states."""
         order = self._walk()
         aux = aux_nodes(order)
         return [node.name for node in variables(order) if id(node) not in aux]
 
     def list_auxiliary_states(self) -> list[str]:
-        """The names of the variables that operators write to, such as moving averages."""
+        """Return the names of the variables that operators write to, such as moving averages."""
         order = self._walk()
         aux = aux_nodes(order)
         return [node.name for node in variables(order) if id(node) in aux]
 
     def list_outputs(self) -> list[str]:
-        """The names of the outputs."""
+        """Return the names of the outputs."""
         return [entry_name(entry) for entry in self._entries]
 
     @property
@@ -147,7 +147,7 @@ class Symbol:
         return Symbol([(node, i) for node in self._walk() for i in range(node.nout)], self._modern)
 
     def get_children(self) -> Symbol | None:
-        """The inputs of the node, as one symbol; None for a variable."""
+        """Return the inputs of the node, as one symbol; None for a variable."""
         entries = [entry for node in dict.fromkeys(n for n, _ in self._entries) for entry in node.inputs]
         return Symbol(entries, self._modern) if entries else None
 
@@ -180,7 +180,7 @@ class Symbol:
     # ---------------------------------------------------------------- attributes
 
     def attr(self, key: str) -> str | None:
-        """The attribute `key` of the node as text; None where there is none."""
+        """Return the attribute `key` of the node as text; None where there is none."""
         return self.list_attr().get(key)
 
     def list_attr(self) -> dict[str, str]:
@@ -190,7 +190,7 @@ class Symbol:
         return _both(self._entries[0][0].attrs)
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """The attributes of every node that has some, by its name."""
+        """Return the attributes of every node that has some, by its name."""
         return {node.name: _both(node.attrs) for node in self._walk() if node.attrs}
 
     def _set_attr(self, **kwargs: str) -> None:
@@ -248,31 +248,31 @@ class Symbol:
         return function("_npi_transpose", "transpose")(self)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Symbol:
-        """Sums up to each element, along an axis or of all; `out` means nothing here and below, as in MXNet."""
+        """Sum up to each element, along an axis or of all; `out` means nothing here and below, as in MXNet."""
         return function("_npi_cumsum", "cumsum")(self, axis=axis, dtype=dtype)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Symbol:
-        """The diagonals of two axes."""
+        """Return the diagonals of two axes."""
         return function("_npi_diagonal", "diagonal")(self, offset=offset, axis1=axis1, axis2=axis2)
 
     def dot(self, b: Symbol, out: Any = None) -> Symbol:
-        """The product of matrices, as :func:`gluonx.np.dot`."""
+        """Return the product of matrices, as :func:`gluonx.np.dot`."""
         return function("_npi_dot", "dot")(self, b)
 
     def std(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Symbol:
-        """The standard deviation along axes."""
+        """Return the standard deviation along axes."""
         return function("_npi_std", "std")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
 
     def var(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Symbol:
-        """The variance along axes."""
+        """Return the variance along axes."""
         return function("_npi_var", "var")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
 
     def get_inputs(self) -> Symbol:
-        """The variables of the graph, as one symbol.
+        """Return the variables of the graph, as one symbol.
 
         Examples
         --------
@@ -303,7 +303,7 @@ class Symbol:
     # ---------------------------------------------------------------- shapes and types
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """The shapes of arguments, outputs and auxiliary states, from those of some arguments.
+        """Return the shapes of arguments, outputs and auxiliary states, from those of some arguments.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class Symbol:
         )
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """The dtypes of arguments, outputs and auxiliary states, from those of some arguments.
+        """Return the dtypes of arguments, outputs and auxiliary states, from those of some arguments.
 
         Returns
         -------
@@ -395,7 +395,7 @@ class Symbol:
     # ---------------------------------------------------------------- files
 
     def tojson(self, remove_amp_cast: bool = True, modern: bool | None = None) -> str:
-        """The graph as the JSON of ``-symbol.json`` files.
+        """Return the graph as the JSON of ``-symbol.json`` files.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ class Symbol:
         return self._modern or any(n.op is not None and n.op.name.startswith("_np") for n in self._walk())
 
     def debug_str(self) -> str:
-        """A line for each node: what it is, and what goes in."""
+        """Return a line for each node: what it is, and what goes in."""
         lines = []
         for node in self._walk():
             if node.op is None:

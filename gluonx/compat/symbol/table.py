@@ -20,12 +20,12 @@ OUTPUT_NAMES = {
 
 
 def find(name: str) -> LegacyOp | None:
-    """The operator of this name or alias, or None."""
+    """Return the operator of this name or alias, or None."""
     return MODERN.get(name) or LEGACY.get(name) or (CUSTOM if name == CUSTOM.name else None)
 
 
 def get(name: str) -> LegacyOp:
-    """The operator of this name or alias.
+    """Return the operator of this name or alias.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def _host(x: Any) -> onp.ndarray:
 
 
 def _array(value: onp.ndarray, dtype: Any) -> Any:
-    """An array of its own, floats in `dtype`."""
+    """Return an array of its own, floats in `dtype`."""
     return gnp.array(value, dtype=dtype if value.dtype.kind == "f" else value.dtype)
 
 

@@ -172,7 +172,7 @@ class _Compared:
 
 
 def _wide(x: onp.ndarray) -> onp.ndarray:
-    """The array in a dtype in which differences neither round nor wrap around."""
+    """Return the array in a dtype in which differences neither round nor wrap around."""
     if x.dtype.kind in "iub":
         return x.astype(onp.float64) if x.dtype.itemsize < 8 else x.astype(onp.longdouble)
     return x.astype(onp.float64) if x.dtype.kind not in "fc" or x.dtype.itemsize < 8 else x

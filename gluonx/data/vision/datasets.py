@@ -103,14 +103,14 @@ class _DownloadedDataset(_ImageDataset):
         return OnHost(self._images[idx].copy()), self._label[idx]  # a transform may write into it
 
     def _gather(self, indices: Sequence[int]) -> Any:
-        """The host batch of these samples, or None when they have to be read one by one."""
+        """Return the host batch of these samples, or None when they have to be read one by one."""
         if self._transform is not None or type(self).__getitem__ is not _ImageDataset.__getitem__:
             return None
         batches = [gather(self._images, indices), gather(self._label, indices)]
         return None if None in batches else batches
 
     def _file(self, name: str, sha1: str) -> str:
-        """The path of a file in the folder, fetched if it is not there."""
+        """Return the path of a file in the folder, fetched if it is not there."""
         path = os.path.join(self._root, name)
         if os.path.exists(path):
             return _checked(path, sha1)
@@ -502,7 +502,7 @@ def _image(path: str, flag: int) -> np.ndarray:
 
 
 def _folder(root: PathLike) -> str:
-    """The folder meant; a default one lies below ``$MXNET_HOME`` if that is set."""
+    """Return the folder meant; a default one lies below ``$MXNET_HOME`` if that is set."""
     root, home = os.fspath(root), os.environ.get("MXNET_HOME")
     if home and root.startswith("~/.mxnet/"):
         root = os.path.join(home, root.removeprefix("~/.mxnet/"))

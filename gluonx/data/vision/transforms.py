@@ -66,7 +66,7 @@ class HostForm:
         return super().__call__(*args)  # type: ignore[misc]
 
     def on_host(self, *args: Any) -> Any:
-        """The result for NumPy arrays, as NumPy arrays."""
+        """Compute the result for NumPy arrays, as NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define on_host")
 
 
@@ -74,7 +74,7 @@ class _Transform(HostForm, HybridBlock):
     """A transform of an image: subclasses define it for an ndarray and for a NumPy array."""
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The transformed image, and the other arguments as they are."""
+        """Return the transformed image, and the other arguments as they are."""
         out = self._on_device(x)
         return (out, *args) if args else out
 
@@ -194,12 +194,12 @@ class RandomApply(HostForm, Sequential):
         self.p = _probability("RandomApply", p)
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The image, transformed or not."""
+        """Return the image, transformed or not."""
         out = x if self.p < host_rng().random() else self.transforms(x)
         return (out, *args) if args else out
 
     def on_host(self, x: Any, *args: Any) -> Any:
-        """The image, transformed or not."""
+        """Return the image, transformed or not."""
         out = x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
         return (out, *args) if args else out
 
@@ -228,12 +228,12 @@ class HybridRandomApply(HostForm, HybridSequential):
         self.p = _probability("HybridRandomApply", p)
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The image, transformed or not."""
+        """Return the image, transformed or not."""
         out = np.where(np.random.uniform(0, 1, (1,)) < self.p, self.transforms(x), x)
         return (out, *args) if args else out
 
     def on_host(self, x: Any, *args: Any) -> Any:
-        """The image, transformed or not."""
+        """Return the image, transformed or not."""
         out = x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
         return (out, *args) if args else out
 
@@ -279,12 +279,12 @@ class _Rotation(HostForm, Block):
     _args: tuple[Any, bool, bool]
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The tensor, rotated, and the other arguments as they are."""
+        """Return the tensor, rotated, and the other arguments as they are."""
         out = self._turned(x, rotated)
         return (out, *args) if args else out
 
     def on_host(self, x: Any, *args: Any) -> Any:
-        """The tensor, rotated, and the other arguments as they are."""
+        """Return the tensor, rotated, and the other arguments as they are."""
         out = self._turned(x, functional.rotate)
         return (out, *args) if args else out
 

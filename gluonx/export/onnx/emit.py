@@ -43,7 +43,7 @@ _FOLDS = 1 << 16  # a computed constant may have so many elements, or as many as
 
 
 def supported() -> list[str]:
-    """The names of all core operators that can be written.
+    """Return the names of all core operators that can be written.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Emit(Graph):
         self._inputs = {value.name: value for value in self.inputs}
 
     def value(self, arg: Any, dtype: Any = None) -> Value:
-        """The value of an argument, in an element type if one is given; a number becomes a constant."""
+        """Return the value of an argument, in an element type if one is given; a number becomes a constant."""
         if arg is None:
             raise GraphError("an array is missing")
         if isinstance(arg, Ref):
@@ -82,7 +82,7 @@ class Emit(Graph):
         return found if dtype is None else self.cast(found, dtype)
 
     def args(self, step: Step, dtype: Any = None) -> list[Value]:
-        """The values of all arguments that are there."""
+        """Return the values of all arguments that are there."""
         return [self.value(arg, dtype) for arg in step.args if arg is not None]
 
     def meeting(self, *args: Any) -> list[Value]:
@@ -91,7 +91,7 @@ class Emit(Graph):
         return [self.value(a, dtype) for a in args]
 
     def known_array(self, arg: Any, what: str) -> np.ndarray:
-        """The elements of an argument that must be known.
+        """Return the elements of an argument that must be known.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Emit(Graph):
         return self.uses[arg] <= 1
 
     def leaf(self, index: int) -> Value:
-        """The value of a leaf: an input, a parameter or a constant."""
+        """Return the value of a leaf: an input, a parameter or a constant."""
         ref = Ref(None, index)
         if ref not in self.values:
             name, value = self.program.leaves[index]
@@ -152,7 +152,7 @@ class Emit(Graph):
 
 
 def graph_of(program: Program, inputs: Sequence[str]) -> Emit:
-    """The graph of a program; its outputs are those of the program, in order.
+    """Return the graph of a program; its outputs are those of the program, in order.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def graph_of(program: Program, inputs: Sequence[str]) -> Emit:
 
 
 def _computable(value: Any, beside: list[Any], op: Any) -> Any:
-    """An argument as the operator's function takes it."""
+    """Return an argument as the operator's function takes it."""
     if isinstance(value, Value):
         return as_array(value.array)
     return scalar_dtype(value, beside, op).type(value) if number(value) else value

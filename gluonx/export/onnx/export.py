@@ -87,7 +87,7 @@ def _struct(spec: InputSpec, scope: export.SymbolicScope) -> jax.ShapeDtypeStruc
 
 
 def _input_names(specs: Sequence[Any], params: Any) -> list[str]:
-    """The names of the inputs, each once and none of a parameter."""
+    """Return the names of the inputs, each once and none of a parameter."""
     names: list[str] = []
     for spec in specs:
         name, count = spec.name, 0

@@ -190,11 +190,11 @@ class Graph:
         return value
 
     def known(self, name: str, array: Any, dtype: Any, shape: Shape) -> Value:
-        """A parameter, or what becomes of parameters: `array` is a NumPy array, or a function that gives one."""
+        """Return a parameter, or what becomes of parameters: `array` is a NumPy array, or a function that gives one."""
         return Value(name, dtype, tuple(shape), array)
 
     def constant(self, value: Any, dtype: Any = None) -> Value:
-        """A constant; small ones that are equal are one value."""
+        """Return a constant; small ones that are equal are one value."""
         array = np.asarray(value, dtype)
         if array.size > _SMALL:
             return self.known(f"{self.path}/constant".lstrip("/"), array, array.dtype, array.shape)
@@ -205,7 +205,7 @@ class Graph:
         return found
 
     def ints(self, *values: int) -> Value:
-        """A vector of int64, as axes, starts and sizes are given."""
+        """Return a vector of int64, as axes, starts and sizes are given."""
         return self.constant(values, _INT64)
 
     # ---------------------------------------------------------------- nodes
@@ -219,7 +219,7 @@ class Graph:
         nout: int | None = None,
         **attrs: Any,
     ) -> Any:
-        """A node; its output, or a list of outputs where `nout` is given.
+        """Return a node; its output, or a list of outputs where `nout` is given.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Graph:
     # ------------------------------------------------------- common little ones
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """The value in another element type."""
+        """Return the value in another element type."""
         dtype = np.dtype(dtype)
         if value.dtype == dtype:
             return value
@@ -276,7 +276,7 @@ class Graph:
         return self.computed(value, dtype.name, lambda a: a.astype(dtype))
 
     def transpose(self, value: Value, perm: Sequence[int]) -> Value:
-        """The axes in another order; two transposes become one."""
+        """Return the axes in another order; two transposes become one."""
         perm = tuple(perm)
         before = value.maker
         if before is not None and before.kind == "Transpose":
@@ -291,7 +291,7 @@ class Graph:
         return self.node("Transpose", value, perm=list(perm), shape=shape)
 
     def reshape(self, value: Value, shape: Sequence[Any]) -> Value:
-        """The elements in another shape, symbolic sizes included."""
+        """Return the elements in another shape, symbolic sizes included."""
         new, old = tuple(shape), value.shape
         if len(new) == len(old) and all(map(same_size, new, old)):
             return value
@@ -310,7 +310,7 @@ class Graph:
         return self.node("Reshape", value, self.sizes(new), allowzero=zero, shape=new)
 
     def unsqueeze(self, value: Value, *axes: int) -> Value:
-        """New axes of length 1 at these places of the result."""
+        """Add axes of length 1 at these places of the result."""
         if not axes:
             return value
         shape = list(value.shape)
@@ -321,7 +321,7 @@ class Graph:
         return self.node("Unsqueeze", value, self.ints(*sorted(axes)), shape=tuple(shape))
 
     def squeeze(self, value: Value, *axes: int) -> Value:
-        """The value without these axes, which have length 1."""
+        """Return the value without these axes, which have length 1."""
         if not axes:
             return value
         shape = tuple([n for i, n in enumerate(value.shape) if i not in axes])
@@ -330,14 +330,14 @@ class Graph:
         return self.node("Squeeze", value, self.ints(*sorted(axes)), shape=shape)
 
     def expand(self, value: Value, shape: Sequence[Any]) -> Value:
-        """The value repeated to a shape."""
+        """Return the value repeated to a shape."""
         new = tuple(shape)
         if value.sized and len(value.shape) == len(new) and all(map(same_size, new, value.shape)):
             return value
         return self.node("Expand", value, self.sizes(new), shape=new)
 
     def slice(self, value: Value, axis: int, start: Any, stop: Any, step: int = 1, length: Any = None) -> Value:
-        """A part along one axis; `length` is the new size there."""
+        """Return a part along one axis; `length` is the new size there."""
         shape = (*value.shape[:axis], length, *value.shape[axis + 1 :]) if value.sized else None
         bounds = [self.dimension(v) for v in (start, stop)]
         more = (self.ints(axis), self.ints(step) if step != 1 else None)
@@ -355,7 +355,7 @@ class Graph:
     # ------------------------------------------------------------ open sizes
 
     def sizes(self, shape: Sequence[Any]) -> Value:
-        """A shape as a vector of int64."""
+        """Return a shape as a vector of int64."""
         if is_static(shape):
             return self.ints(*[int(n) for n in shape])
         path, self.path = self.path, "shapes"
@@ -385,7 +385,7 @@ class Graph:
         return self._sizes[text]
 
     def _compute(self, tree: ast.expr) -> Value:
-        """The value of an expression over names of sizes."""
+        """Return the value of an expression over names of sizes."""
         if isinstance(tree, ast.Constant):
             return self.constant([tree.value], _INT64)
         if isinstance(tree, ast.Name):
@@ -407,7 +407,7 @@ class Graph:
         return self.node("Div", self.node("Sub", found[0], rest), found[1])
 
     def _symbol(self, name: str) -> Value:
-        """A named size, read from an input that has it, plainly or multiplied by a number."""
+        """Return a named size, read from an input that has it, plainly or multiplied by a number."""
         found = self._sizes.get(name)
         if found is not None:
             return found
@@ -446,7 +446,7 @@ def _factor(size: str, name: str) -> int:
 
 
 def _told(new: Shape, old: Shape) -> list[int] | None:
-    """The new shape as numbers, with 0 for a size kept in its place and one -1, where that says it."""
+    """Return the new shape as numbers, with 0 for a size kept in its place and one -1, where that says it."""
     target: list[int] = []
     for i, size in enumerate(new):
         if is_static([size]):
@@ -461,7 +461,7 @@ def _told(new: Shape, old: Shape) -> list[int] | None:
 
 
 def common_dtype(*values: Any) -> np.dtype:
-    """The element type in which values and numbers meet."""
+    """Return the element type in which values and numbers meet."""
     plain = [v.dtype if isinstance(v, Value) else v for v in values]
     try:
         return np.dtype(jnp.result_type(*plain))

@@ -104,7 +104,7 @@ def _smooth_l1(emit: Emit, step: Step) -> Any:
 
 
 def masked(emit: Emit, scores: Value, mask: Value, axis: int, logarithm: bool = False) -> Value:
-    """The softmax over the elements where `mask` holds; where nothing is left in a row, zeros."""
+    """Return the softmax over the elements where `mask` holds; where nothing is left in a row, zeros."""
     low = emit.constant(jnp.finfo(scores.dtype).min, scores.dtype)
     found = emit.node("LogSoftmax" if logarithm else "Softmax", where(emit, mask, scores, low), axis=axis)
     return where(emit, mask, found, emit.constant(-np.inf if logarithm else 0, scores.dtype))

@@ -25,7 +25,7 @@ _WIDER = {"int8": _INT32, "int16": _INT32, "uint8": _INT32, "uint16": _INT32, "b
 
 
 def wider(dtype: Any) -> np.dtype:
-    """The element type to compute in."""
+    """Return the element type to compute in."""
     return _WIDER.get(np.dtype(dtype).name, np.dtype(dtype))
 
 
@@ -51,7 +51,7 @@ _WHOLE = frozenset(["rint", "ceil", "floor", "trunc"])  # integers are what they
 
 
 def _operand(emit: Emit, step: Step) -> Value:
-    """The only argument, in the element type that the result is computed in."""
+    """Return the only argument, in the element type that the result is computed in."""
     return emit.value(step.args[0], wider(step.outs[0].dtype))
 
 
@@ -76,7 +76,7 @@ RULES["logistic_regression_output"] = RULES["sigmoid"]
 
 
 def scaled(emit: Emit, x: Value, by: float) -> Value:
-    """The value times a number."""
+    """Return the value times a number."""
     return emit.node("Mul", x, emit.constant(by, x.dtype))
 
 
@@ -249,7 +249,7 @@ def _numbers_first(emit: Emit, step: Step) -> Any:
 
 
 def floor_mod(emit: Emit, x: Value, y: Value) -> Value:
-    """The remainder with the sign of the divisor."""
+    """Return the remainder with the sign of the divisor."""
     if not is_float(x.dtype):
         return emit.node("Mod", x, y)
     rest = emit.node("Mod", x, y, fmod=1)

@@ -29,7 +29,7 @@ _BOOL = np.dtype(bool)
 
 
 def _cut(emit: Emit, x: Value, cuts: Sequence[tuple[int, Any, Any, int]], shape: Sequence[Any]) -> Value:
-    """The part between (axis, start, stop, step); one node for all axes."""
+    """Return the part between (axis, start, stop, step); one node for all axes."""
     if not cuts:
         return x
     axes, starts, stops, steps = zip(*cuts, strict=True)
@@ -47,7 +47,7 @@ def _whole(bounds: Sequence[Any], size: Any) -> bool:
 
 
 def _bounds(bounds: Sequence[Any]) -> tuple[Any, Any, int]:
-    """A slice as ONNX wants it, with ends that are left open spelled out."""
+    """Return a slice as ONNX wants it, with ends that are left open spelled out."""
     start, stop, step = bounds
     step = 1 if step is None else int(step)
     start = (0 if step > 0 else _END) if start is None else start
@@ -252,7 +252,7 @@ def _one_hot(emit: Emit, step: Step) -> Any:
 
 
 def _spelled(pattern: Sequence[Any], ndim: int) -> list[Any]:
-    """The pattern without an ellipsis."""
+    """Return the pattern without an ellipsis."""
     taken = sum(1 for item in pattern if item is not None and item is not Ellipsis and not _is(item, "bool"))
     rest = [("slice", None, None, None)] * (ndim - taken)
     if not any(item is Ellipsis for item in pattern):
@@ -308,7 +308,7 @@ def _bracketed(emit: Emit, step: Step) -> Any:
 
 
 def _one(emit: Emit, x: Value, axis: int, place: int) -> Value:
-    """The part at one place of an axis, which is dropped."""
+    """Return the part at one place of an axis, which is dropped."""
     shape = [n for i, n in enumerate(x.shape) if i != axis]
     return emit.node("Gather", x, emit.constant(place, _INT64), axis=axis, shape=tuple(shape))
 

@@ -26,12 +26,12 @@ def per_axis(value: Any, count: int, default: int) -> list[int]:
 
 
 def channels_first(emit: Emit, x: Value) -> Value:
-    """Data whose channels stand last, with them behind the batch."""
+    """Move channels that stand last behind the batch."""
     return emit.transpose(x, [0, x.ndim - 1, *range(1, x.ndim - 1)])
 
 
 def channels_last(emit: Emit, x: Value, ndim: int, shape: Any) -> Value:
-    """The way back; `shape` is the result's."""
+    """Return the way back; `shape` is the result's."""
     x.shape = (shape[0], shape[-1], *shape[1:-1])
     return emit.transpose(x, [0, *range(2, ndim), 1])
 
@@ -42,7 +42,7 @@ def has_channels_last(step: Step) -> bool:
 
 
 def _inputs(emit: Emit, step: Step) -> tuple[Value, Value, Value | None]:
-    """Data, weight and bias, with the channels in front."""
+    """Return data, weight and bias, with the channels in front."""
     dtype = step.outs[0].dtype
     data, weight, bias = (*step.args, None)[:3]
     x, w = emit.value(data, dtype), emit.value(weight, dtype)
@@ -56,7 +56,7 @@ def _out(emit: Emit, step: Step, made: Value) -> Value:
 
 
 def convolved(emit: Emit, step: Step, x: Value, weight: Value, bias: Value | None) -> Any:
-    """The convolution of a step, of values with the channels in front."""
+    """Return the convolution of a step, of values with the channels in front."""
     attrs, kernel = step.op.attrs, list(weight.shape[2:])
     count = len(kernel)
     pad = per_axis(attrs["pad"], count, 0)

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def _along(emit: Emit, vector: Value, after: int) -> Value:
-    """A vector with so many axes of length 1 behind."""
+    """Return a vector with so many axes of length 1 behind."""
     return emit.reshape(vector, (vector.shape[0], *[1] * after)) if after else vector
 
 
@@ -45,7 +45,7 @@ def _batch_norm(emit: Emit, step: Step) -> Any:
 
 
 def _scaled_and_shifted(emit: Emit, x: Value, vectors: Sequence[Value], axis: int, eps: float) -> Value:
-    """The statistics as one factor and one summand for each channel."""
+    """Return the statistics as one factor and one summand for each channel."""
     if not all(v.known for v in vectors):
         raise GraphError("statistics that depend on the inputs, along an axis other than 1")
     gamma, beta, mean, var = (v.array for v in vectors)

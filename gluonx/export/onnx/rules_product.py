@@ -36,7 +36,7 @@ def _fully_connected(emit: Emit, step: Step) -> Any:
 
 
 def _turned(emit: Emit, weight: Value) -> Value:
-    """The transpose as a node: a weight that others use too is kept in one form."""
+    """Return the transpose as a node: a weight that others use too is kept in one form."""
     return emit.node("Transpose", weight, perm=[1, 0])
 
 
@@ -73,7 +73,7 @@ def _dot(emit: Emit, step: Step) -> Any:
 
 
 def _contracted(left: int, right: int, pairs: list[tuple[int, int]]) -> str:
-    """The equation of a sum of products over pairs of axes; the others follow in order."""
+    """Return the equation of a sum of products over pairs of axes; the others follow in order."""
     one, two = list(_LETTERS[:left]), list(_LETTERS[left : left + right])
     for i, j in pairs:
         two[j] = one[i]
@@ -221,7 +221,7 @@ def _attention(emit: Emit, step: Step) -> Any:
 
 
 def _heads(emit: Emit, x: Value, heads: int, parts: int) -> list[Value]:
-    """The parts of an interleaved projection, each (length, batch * heads, width of a head)."""
+    """Return the parts of an interleaved projection, each (length, batch * heads, width of a head)."""
     length, batch, size = x.shape
     width = size // (heads * parts)
     split = emit.reshape(x, (length, batch * heads, parts, width))

@@ -22,12 +22,12 @@ _SELECTING = frozenset(["Flatten", "MaxPool", "Reshape", "Squeeze", "Transpose",
 
 
 def _scale(emit: Emit, value: Value) -> Value:
-    """A scale as ONNX takes it: a scalar for the whole, a vector for one by channel."""
+    """Return a scale as ONNX takes it: a scalar for the whole, a vector for one by channel."""
     return emit.computed(value, "scalar", lambda a: a.reshape(())) if value.shape == (1,) else value
 
 
 def _range_now(emit: Emit, x: Value) -> Value:
-    """What a step of these data stands for, where nobody has calibrated."""
+    """Return what a step of these data stands for, where nobody has calibrated."""
     largest = emit.node("ReduceMax", emit.node("Abs", x), keepdims=0, shape=())
     return emit.node(
         "Max", emit.node("Div", largest, emit.constant(127, _FLOAT)), emit.constant(1e-37, _FLOAT), shape=()
@@ -35,7 +35,7 @@ def _range_now(emit: Emit, x: Value) -> Value:
 
 
 def _data(emit: Emit, step: Step, x: Value) -> tuple[Value, Value]:
-    """The data after a way through bytes, and their scale."""
+    """Return the data after a way through bytes, and their scale."""
     unsigned, given = step.op.attrs["unsigned"], step.args[3] if len(step.args) > 3 else None
     scale = _range_now(emit, x) if given is None else _scale(emit, emit.value(given))
     kind = np.dtype(np.uint8 if unsigned else np.int8)
@@ -64,7 +64,7 @@ def _weight(emit: Emit, step: Step, weight: Value) -> tuple[Value, Value]:
 
 
 def _bias(emit: Emit, step: Step, data_scale: Value, weight_scale: Value) -> Value | None:
-    """The bias in steps of the product, where these are known."""
+    """Return the bias in steps of the product, where these are known."""
     given = step.args[4] if len(step.args) > 4 else None
     if given is None:
         return None

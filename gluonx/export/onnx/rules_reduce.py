@@ -26,7 +26,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduced(emit: Emit, kind: str, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
-    """A reduction; over no axis at all it is nothing."""
+    """Return a reduction; over no axis at all it is nothing."""
     if not axes:
         return x
     shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
@@ -147,7 +147,7 @@ def _average(emit: Emit, step: Step) -> Any:
 
 
 def _flat(emit: Emit, step: Step, dtype: Any = None) -> tuple[Value, int]:
-    """The data and the axis; flattened where no axis is named."""
+    """Return the data and the axis; flattened where no axis is named."""
     x = emit.value(step.args[0], dtype)
     axis = step.op.attrs["axis"]
     if axis is None:

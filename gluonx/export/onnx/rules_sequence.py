@@ -74,7 +74,7 @@ def _zeros(emit: Emit, arg: Any) -> bool:
 
 
 def _begin(emit: Emit, arg: Any, layer: int, sides: int, layers: int, dtype: Any) -> Value | None:
-    """The begin states of one layer."""
+    """Return the begin states of one layer."""
     if arg is None or _zeros(emit, arg):
         return None
     value = emit.value(arg, dtype)
@@ -127,7 +127,7 @@ def _rnn(emit: Emit, step: Step) -> Any:
 
 
 def _counts(emit: Emit, step: Step, ndim: int, axis: int) -> Value:
-    """The lengths, to broadcast along the axis of the batch."""
+    """Return the lengths, to broadcast along the axis of the batch."""
     lengths = emit.value(step.args[1], np.int64)
     after = ndim - 1 - (1 - axis)
     return emit.unsqueeze(lengths, *range(1, after + 1))

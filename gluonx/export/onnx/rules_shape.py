@@ -93,7 +93,7 @@ def _rollaxis(emit: Emit, step: Step) -> Any:
 
 
 def flipped(emit: Emit, x: Value, *axes: int) -> Value:
-    """The elements in opposite order along axes."""
+    """Return the elements in opposite order along axes."""
     if not axes:
         return x
     count = len(axes)
@@ -199,7 +199,7 @@ def _atleast(emit: Emit, step: Step) -> Any:
 
 
 def _parts(emit: Emit, step: Step, axis: int) -> list[Value]:
-    """The data cut along an axis, as the results' lengths there say."""
+    """Return the data cut along an axis, as the results' lengths there say."""
     x, count = _value(emit, step), len(step.outs)
     if count == 1:
         return [x]

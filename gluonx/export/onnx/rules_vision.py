@@ -99,7 +99,7 @@ def _normalize(emit: Emit, step: Step) -> Any:
 
 @rule("multibox_prior")
 def _multibox_prior(emit: Emit, step: Step) -> Any:
-    """The anchors depend on the size of the images only."""
+    """Compute anchors, which depend on the size of the images only."""
     shape = step.shapes[0].shape
     if not is_static(shape[2:]):
         raise GraphError("the anchors of images of open size")
@@ -109,7 +109,7 @@ def _multibox_prior(emit: Emit, step: Step) -> Any:
 
 
 def _halves(emit: Emit, boxes: Value) -> list[Value]:
-    """The first two and the last two of four numbers."""
+    """Return the first two and the last two of four numbers."""
     parts = emit.node("Split", boxes, axis=boxes.ndim - 1, num_outputs=2, nout=2)
     for part in parts:
         part.shape = (*boxes.shape[:-1], 2)

@@ -31,7 +31,7 @@ _MISSING = "writing ONNX needs the package onnx: pip install 'gluonx[onnx]'"
 
 
 def need_onnx() -> ModuleType:
-    """The module ``onnx``.
+    """Return the module ``onnx``.
 
     Raises
     ------

@@ -15,7 +15,7 @@ __all__ = ["get_model"]
 
 
 def _spelled(function: str) -> str:
-    """The name of a model whose function is `function`: ``mobilenet_v2_0_25`` makes mobilenetv2_0.25."""
+    """Return the name of a model whose function is `function`: ``mobilenet_v2_0_25`` makes mobilenetv2_0.25."""
     return re.sub(r"(\d)_(\d+)$", r"\1.\2", function).replace("mobilenet_v2", "mobilenetv2")
 
 
@@ -32,7 +32,7 @@ _MODELS: dict[str, Callable[..., Any]] = {
 
 
 def get_model(name: str, **kwargs: Any) -> Any:
-    """A model by its name, such as ``'resnet50_v2'`` or ``'mobilenetv2_0.25'``, upper or lower case.
+    """Return a model by its name, such as ``'resnet50_v2'`` or ``'mobilenetv2_0.25'``, upper or lower case.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class DenseNet(Classifier):
         parts = Parts(layout)
 
         def first(channels: int, kernel: int, pad: int = 0) -> list[Any]:
-            """Normalization and activation before the convolution."""
+            """Normalize and activate before the convolution."""
             return [parts.norm(), nn.Activation("relu"), parts.conv(channels, kernel, 1, pad, use_bias=False)]
 
         def layer() -> Any:

@@ -172,7 +172,7 @@ class BottleneckV2(_BlockV2):
 
 
 def _stages(block: Any, layers: Sequence[int], channels: Sequence[int], layout: str) -> list[Any]:
-    """The stages; all but the first halve the image."""
+    """Return the stages; all but the first halve the image."""
     if len(layers) != len(channels) - 1:
         raise ValueError(
             f"ResNet: {len(layers)} stages (layers={list(layers)}) need {len(layers) + 1} numbers of channels, "

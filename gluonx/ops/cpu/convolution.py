@@ -98,13 +98,13 @@ def on_cpu(form: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) 
 def of_tangents(
     y: Array, tangents: tuple[Any, Any], by_x: Callable[..., Array], by_weight: Callable[..., Array]
 ) -> Array:
-    """The tangent of what is linear in data and weight: the sum of what each of their tangents, if any, makes."""
+    """Give the tangent of what is linear in data and weight: the sum of what each of their tangents, if any, makes."""
     parts = [by(t) for by, t in zip((by_x, by_weight), tangents, strict=True) if not isinstance(t, SymbolicZero)]
     return sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
 
 
 def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
-    """The form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
+    """Return the form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
     Parameters
     ----------
@@ -143,19 +143,19 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
 
 
 def _grouped(x: Array, axis: int, groups: int) -> Array:
-    """The channels as two axes, groups first."""
+    """Return the channels as two axes, groups first."""
     return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
 
 
 def _by_tap(weight: Array, geometry: Geometry) -> Array:
-    """The weight as (group, filter of the group, channel of the group, tap)."""
+    """Return the weight as (group, filter of the group, channel of the group, tap)."""
     weight = jnp.moveaxis(weight, geometry.channel, 1)
     filters, inner = weight.shape[:2]
     return weight.reshape(geometry.groups, filters // geometry.groups, inner, -1)
 
 
 def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
-    """The matrix product over channels, and over taps where `x` has an axis of them right behind the channels."""
+    """Give the matrix product over channels, and over taps where `x` has an axis of them right behind the channels."""
     space = "xyz"[: len(geometry.stride)]
     if geometry.channel == 1:
         spec = f"ngc{taps}{space},goc{taps}->ngo{space}"
@@ -206,7 +206,7 @@ def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def native(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """The convolution as XLA has it."""
+    """Return the convolution as XLA has it."""
     return lax.conv_general_dilated(
         x,
         weight,
@@ -249,7 +249,7 @@ def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _bands(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """A convolution with the images, or bands of them, side by side in long rows.
+    """Return a convolution with the images, or bands of them, side by side in long rows.
 
     Both gradients keep the native form. They need no second thread each, as they run beside each other; and XLA turns
     them into what its library takes only where no branch for a platform is around them.
@@ -404,7 +404,7 @@ FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
 
 
 def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
-    """The form, with nothing saved for the gradient but its inputs.
+    """Return the form, with nothing saved for the gradient but its inputs.
 
     A program that holds both directions finds the patches of the forward again, as nothing keeps XLA from seeing that
     they are the same.
@@ -413,7 +413,7 @@ def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """A convolution of arrays of one element type, without bias; shapes are the caller's to check."""
+    """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
     form = form_of(x, weight, geometry)
     if form == "native" or native_only():
         return native(x, weight, geometry)

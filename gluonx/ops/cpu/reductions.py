@@ -44,7 +44,7 @@ _LONGEST_LOOP = 4096  # steps of that loop
 
 
 def folded(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, int, int] | None:
-    """The array as (kept in front, reduced, kept behind) where XLA would reduce it badly, else None.
+    """Return the array as (kept in front, reduced, kept behind) where XLA would reduce it badly, else None.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _sum_of_rows(x: Array, fold: tuple[int, int, int]) -> Array:
 
 
 def total(x: Array, axes: tuple[int, ...], keepdims: bool = False) -> Array:
-    """The sum over axes, which are counted from the front."""
+    """Return the sum over axes, which are counted from the front."""
 
     def native(x: Array) -> Array:
         return jnp.sum(x, axes, keepdims=keepdims)
@@ -106,7 +106,7 @@ def spread(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = False) -> Array:
-    """The largest element over axes, or the smallest; the gradient is the caller's to say.
+    """Return the largest element over axes, or the smallest; the gradient is the caller's to say.
 
     On a CPU XLA's own maximum over many elements loses NaN (seen on jax 0.10 to 0.12).
     """
@@ -134,7 +134,7 @@ def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = Fa
 
 
 def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
-    """The place of the first largest element along an axis, or of the first NaN: int32."""
+    """Return the place of the first largest element along an axis, or of the first NaN: int32."""
     native = functools.partial(jnp.argmin if smallest else jnp.argmax, axis=axis, keepdims=keepdims)
     if not _floating(x) or not known(x.shape):
         return native(x).astype(jnp.int32)
@@ -166,7 +166,7 @@ def _place(x: Array, axis: int) -> Array:
 
 
 def running(x: Array, axis: int, product: bool = False) -> Array:
-    """The running sum along an axis, or the running product."""
+    """Return the running sum along an axis, or the running product."""
     native = functools.partial(jnp.cumprod if product else jnp.cumsum, axis=axis)
     if not _floating(x) or not known(x.shape):
         return native(x)
@@ -203,7 +203,7 @@ def _(axis: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
 
 
 def ordered(x: Array, axis: int) -> Array:
-    """The elements in order along an axis, NaN last."""
+    """Return the elements in order along an axis, NaN last."""
     return _ordered(x, axis) if x.dtype == jnp.float32 else jnp.sort(x, axis)
 
 

@@ -28,7 +28,7 @@ _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 @jax.jit
 def _rounds(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
-    """The cipher on pairs of counts, `high` and `low`."""
+    """Return the cipher on pairs of counts, `high` and `low`."""
     first, second = key[0], key[1]
     keys = (first, second, first ^ second ^ _PARITY)
     high, low = high + keys[0], low + keys[1]
@@ -41,14 +41,14 @@ def _rounds(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def _counts(shape: tuple[int, ...]) -> Array:
-    """The numbers of the elements of an array of `shape`, row by row."""
+    """Return the numbers of the elements of an array of `shape`, row by row."""
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     parts = [lax.broadcasted_iota(np.uint32, shape, axis) * np.uint32(stride) for axis, stride in enumerate(strides)]
     return functools.reduce(jnp.add, parts, jnp.zeros(shape, np.uint32))
 
 
 def native(key: Array) -> Array:
-    """The same key as one of JAX's own, which ``jax.random.poisson`` insists on."""
+    """Return the same key as one of JAX's own, which ``jax.random.poisson`` insists on."""
     return _native(jax.random.key_data(key))
 
 

@@ -55,7 +55,7 @@ _MOST_PADDING = 4  # phases pad the products; more than this many times their si
 
 
 def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
-    """The form of a deconvolution on a CPU.
+    """Return the form of a deconvolution on a CPU.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
 def deconvolve(
     x: Array, weight: Array, geometry: Geometry, out_shape: Sequence[int], usual: Callable[[Array, Array], Array]
 ) -> Array:
-    """The transpose of a convolution, from its result's shape to `out_shape`.
+    """Return the transpose of a convolution, from its result's shape to `out_shape`.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _of_form(form: str, x: Array, weight: Array, geometry: Geometry, out_shape: 
 
 
 def _transposed(linear: Callable[[Array], Array], x: Array, out_shape: Shape) -> Array:
-    """The transpose of a linear function of an image of `out_shape`, at `x`."""
+    """Return the transpose of a linear function of an image of `out_shape`, at `x`."""
     return jax.linear_transpose(linear, jax.ShapeDtypeStruct(out_shape, x.dtype))(x)[0]
 
 
@@ -177,7 +177,7 @@ def _(geometry: Geometry, out_shape: Shape, primals: tuple[Array, Array], tangen
 
 
 def _matrix_product(a: Array, b: Array, over: tuple[int, int]) -> Array:
-    """The product of two matrices, over one axis of each."""
+    """Return the product of two matrices, over one axis of each."""
     dims = ((over[:1], over[1:]), ((), ()))
     return narrow(lax.dot_general(a, b, dims, preferred_element_type=jnp.promote_types(a.dtype, jnp.float32)), a.dtype)
 
@@ -206,7 +206,7 @@ def _side_by_side(
 
 
 def _first_tap(geometry: Geometry) -> int:
-    """The axis of what `_products` gives where the kernel starts."""
+    """Return the axis of what `_products` gives where the kernel starts."""
     return len(geometry.stride) + (2 if geometry.channel == 1 else 1)
 
 
@@ -270,7 +270,7 @@ def _phases(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Ar
 
 
 def _convolution(image: Array, weight: Array, geometry: Geometry) -> Array:
-    """The convolution as a product of the weight, as it lies in memory, and patches."""
+    """Return the convolution as a product of the weight, as it lies in memory, and patches."""
     kernel = geometry.spatial(weight.shape)
     places, views = geometry.places(image.shape, kernel), windows(image, kernel, geometry)
     batch, filters = image.shape[0], weight.shape[0]

@@ -56,7 +56,7 @@ def cipher(first: Any, second: Any, high: Any, low: Any) -> tuple[np.ndarray, np
 
 
 def _rounds(first: Any, second: Any, high: Any, low: Any, x: np.ndarray, y: np.ndarray) -> None:
-    """The twenty rounds, into `x` and `y`."""
+    """Do the twenty rounds, into `x` and `y`."""
     keys = (first, second, first ^ second ^ np.uint32(_PARITY))
     np.add(high, first, out=x)
     np.add(low, second, out=y)
@@ -103,13 +103,13 @@ def _partitionable() -> bool:
 
 
 def _numbers(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of `size` elements, as high and low words."""
+    """Return the numbers of `size` elements, as high and low words."""
     count = np.arange(size, dtype=np.uint64)
     return (count >> np.uint64(32)).astype(_U32), count.astype(_U32)
 
 
 def _stream(keys: Any, text: np.ndarray) -> np.ndarray:
-    """The words of `text` enciphered as JAX does it in its older numbering: the first half by the second half."""
+    """Give the words of `text` enciphered as JAX does it in its older numbering: the first half by the second half."""
     odd = text.size % 2
     padded = np.concatenate([text, np.zeros(odd, _U32)])
     high, low = padded.reshape(2, -1)
@@ -190,7 +190,7 @@ def _random_fold_in(call: Call) -> Fn:
 
 
 def _seeded(number: Any) -> tuple[Any, Any]:
-    """A whole number as the two words of a key."""
+    """Return a whole number as the two words of a key."""
     number = np.asarray(number)
     low = number.astype(_U32)
     high = (number.view(np.uint64) >> np.uint64(32)).astype(_U32) if number.dtype.itemsize == 8 else np.zeros_like(low)
@@ -222,7 +222,7 @@ def _random_gamma(call: Call) -> Fn:
         return _unit(bits(keys)[:, 0], dtype)
 
     def proposed(keys: Any, scale: Any) -> tuple[Any, Any]:
-        """Normal numbers x and 1 + scale * x where that is positive."""
+        """Draw normal numbers x, and 1 + scale * x where that is positive."""
         x, v = np.empty(len(keys), dtype), np.empty(len(keys), dtype)
         left = np.arange(len(keys))
         while left.size:

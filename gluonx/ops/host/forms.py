@@ -44,7 +44,7 @@ _FORMS: dict[str, tuple[Form, Work | None]] = {}
 
 
 def form_of(op: Any) -> tuple[Form, Work | None] | None:
-    """The form of an operator, on its arrays alone, and what tells how many elements it touches; None without one.
+    """Give the form of an operator, on its arrays alone, and what tells how many elements it touches; None without one.
 
     Without the latter the operator is elementwise, or reads each operand once.
     """
@@ -61,7 +61,7 @@ def form_of(op: Any) -> tuple[Form, Work | None] | None:
 
 
 def _lowered(op: Lifted, form: Form) -> Form:
-    """The form of an operator some of whose attributes come as operands, the last ones."""
+    """Return the form of an operator some of whose attributes come as operands, the last ones."""
     places, attrs, count = op.places, op.attrs, -len(op.places)
 
     def run(*args: Any) -> Any:
@@ -85,7 +85,7 @@ def form(name: str, work: Work | None = None) -> Callable[[Form], Form]:
 
 
 def _computed(fn: Any) -> Form:
-    """A function of floats, computed in a wider type."""
+    """Return a function of floats, computed in a wider type."""
 
     def run(x: Any) -> Any:
         wider = _WIDER.get(x.dtype)
@@ -97,7 +97,10 @@ def _computed(fn: Any) -> Form:
 
 
 def _exact(fn: Any, kinds: str = "fiu") -> Form:
-    """A function that NumPy computes as XLA does, in the type of its operand; of half precision by way of single."""
+    """Get a function that NumPy computes as XLA does, in the type of its operand.
+
+    Of half precision by way of single.
+    """
 
     def run(x: Any) -> Any:
         if x.dtype in _HALVES:
@@ -108,7 +111,7 @@ def _exact(fn: Any, kinds: str = "fiu") -> Form:
 
 
 def _asked(fn: Any) -> Form:
-    """A test of each element of floats."""
+    """Return a test of each element of floats."""
 
     def run(x: Any) -> Any:
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
@@ -127,7 +130,7 @@ def _scipy(name: str) -> Form:
 
 
 def _in_double(compute: Callable[[Any], Any]) -> Form:
-    """A formula on float64."""
+    """Return a formula on float64."""
 
     def run(x: Any) -> Any:
         return compute(x.astype(_DOUBLE)).astype(x.dtype) if x.dtype in _WIDER else NotImplemented
@@ -190,7 +193,7 @@ def _activation(x: Any, *, act_type: str) -> Any:
 
 @functools.cache
 def _promoted_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
-    """The common type of two operands, one of them a float; None for two that JAX's switch decides on."""
+    """Return the common type of two operands, one of them a float; None for two that JAX's switch decides on."""
     if a not in _WIDER and b not in _WIDER:
         return None
     return np.dtype(jnp.promote_types(a, b))
@@ -238,7 +241,7 @@ _quotient = _arithmetic(np.true_divide, "f")
 
 
 def _whole_division(fn: Any) -> Form:
-    """A quotient or remainder of integers, none of them divided by 0."""
+    """Return a quotient or remainder of integers, none of them divided by 0."""
 
     def run(x: Any, y: Any) -> Any:
         return fn(x, y) if x.dtype == y.dtype and x.dtype.kind in "iu" and y.all() else NotImplemented
@@ -247,7 +250,7 @@ def _whole_division(fn: Any) -> Form:
 
 
 def raised(exponent: int) -> Form:
-    """The form of ``x ** exponent``, of floats."""
+    """Return the form of ``x ** exponent``, of floats."""
 
     def run(x: Any) -> Any:
         if exponent == 2:
@@ -271,7 +274,7 @@ def _comparison(fn: Any) -> Form:
 
 
 def _chosen(better: Any, other_nan: bool) -> Form:
-    """The larger or smaller of two; which of them at a tie or NaN is the operator's own rule."""
+    """Return the larger or smaller of two; which of them at a tie or NaN is the operator's own rule."""
 
     def run(x: Any, y: Any) -> Any:
         pair = _paired(x, y)
@@ -366,7 +369,7 @@ def _cast(x: Any, *, dtype: Any) -> Any:
 
 
 def _sums(fn: Any) -> Form:
-    """A sum or product, accumulated in double precision; integers as JAX widens them."""
+    """Return a sum or product, accumulated in double precision; integers as JAX widens them."""
 
     def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
         own = x.dtype
@@ -643,7 +646,7 @@ def _repeat(x: Any, *, repeats: Any, axis: Any) -> Any:
 
 
 def full(value: Any, *, shape: Any, dtype: Any) -> Any:
-    """An array of `shape` with `value` everywhere."""
+    """Return an array of `shape` with `value` everywhere."""
     found = converted(value, np.dtype(dtype))
     return found if found is NotImplemented else np.broadcast_to(found, shape).copy()
 

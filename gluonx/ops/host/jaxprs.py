@@ -249,7 +249,7 @@ def _platform(platforms: Any) -> np.ndarray:
 
 
 def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
-    """The steps that compute `outs`, and their cost; constants that were found are entered in ``flat.known``."""
+    """Return the steps that compute `outs`, and their cost; constants that were found are entered in ``flat.known``."""
     nodes, readers = _live(flat, outs)
     specs, known = flat.specs, flat.known
     thin = _thin_broadcasts(flat, nodes, readers, set(outs))
@@ -285,7 +285,7 @@ def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
 
 
 def _reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
-    """A function that gives its operand another shape."""
+    """Return a function that gives its operand another shape."""
     return lambda x: x.reshape(shape)
 
 
@@ -305,7 +305,7 @@ def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any]
 
 
 def _live(flat: _Flat, outs: list[int]) -> tuple[list[_Node], dict[int, list[_Node]]]:
-    """The nodes that `outs` need, in order, and who reads each place."""
+    """Return the nodes that `outs` need, in order, and who reads each place."""
     readers: dict[int, list[_Node]] = {i: [] for i in outs}
     kept = []
     for node in reversed(flat.nodes):
@@ -345,7 +345,7 @@ def _broadcasts(flat: _Flat, makers: dict[int, _Node], place: int, node: _Node) 
 
 
 def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
-    """The closure that runs `fn` on places of the list."""
+    """Return the closure that runs `fn` on places of the list."""
     if len(outs) != 1:
 
         def several(env: list[Any]) -> None:
@@ -376,7 +376,7 @@ def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
 
 
 def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> list[Step]:
-    """The steps, with others between them that let go of what is not read any more and large."""
+    """Return the steps, with others between them that let go of what is not read any more and large."""
     last: dict[int, int] = {}
     made = set()
     for number, (_, node) in enumerate(steps):

@@ -169,7 +169,7 @@ def _pad(call: Call) -> Fn:
 
 
 def strided(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """A read-only view of `x` with another shape and strides (in bytes), from its first element on."""
+    """Return a read-only view of `x` with another shape and strides (in bytes), from its first element on."""
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
@@ -245,7 +245,7 @@ class _Windows:
             self.counted[axis] = np.arange(self.batch[place]).reshape(thin)
 
     def starts(self, indices: Any) -> tuple[list[Any], Any]:
-        """The clamped corner along each mapped axis, and where a window lies inside (None: everywhere)."""
+        """Return the clamped corner along each mapped axis, and where a window lies inside (None: everywhere)."""
         indices = np.asarray(indices).astype(np.int64)
         clamped = np.minimum(np.maximum(indices, 0), self.limits)
         inside = None
@@ -314,7 +314,7 @@ def _gather(call: Call) -> Fn:
 
 
 def _unless_same(order: tuple[int, ...]) -> tuple[int, ...] | None:
-    """A permutation, or None if it changes nothing."""
+    """Return a permutation, or None if it changes nothing."""
     return None if order == tuple(range(len(order))) else order
 
 
@@ -370,7 +370,7 @@ _COMBINED: dict[str, Any] = {
     *(f"scatter_{name}" for name in _COMBINED),
 )
 def _scatter(call: Call) -> Fn:
-    """Updates in the order of their indices; a window that does not lie within is left out whole."""
+    """Update in the order of the indices; a window that does not lie within is left out whole."""
     combine = _COMBINED.get(call.name[8:])
     if combine is None and not _overwrites(call.params["update_jaxpr"]):
         raise call.unsupported("a function of one's own")

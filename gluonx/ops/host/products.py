@@ -23,7 +23,7 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def _worker(call: Call, terms: int) -> np.dtype:
-    """The dtype to multiply in."""
+    """Return the dtype to multiply in."""
     one, other, out = call.ins[0].dtype, call.ins[1].dtype, call.dtype
     if {one, other, out} & LOW and out.kind not in "iuc" and out != _F64:
         return _F32 if out in LOW else out
@@ -33,7 +33,7 @@ def _worker(call: Call, terms: int) -> np.dtype:
 
 
 def _rounded(dtype: np.dtype, worker: np.dtype) -> Fn | None:
-    """What makes the result of its product; None if it is that."""
+    """Return what makes the result of its product; None if it is that."""
     if dtype == worker:
         return None
     if dtype.kind in "iu":

@@ -50,7 +50,7 @@ def identity(name: str, dtype: np.dtype) -> Any:
 
 
 def _worker(name: str, dtype: np.dtype) -> np.dtype:
-    """The dtype to combine numbers of `dtype` in."""
+    """Return the dtype to combine numbers of `dtype` in."""
     if dtype in LOW:
         return _F32
     return WIDER.get(dtype, dtype) if name in ("add", "mul") else dtype
@@ -94,7 +94,7 @@ def _arg(call: Call) -> Fn:
 
 
 def monoid(jaxpr: Any) -> str | None:
-    """The name of the operation that a scalar function of two numbers is, or None if it is none of `MONOIDS`."""
+    """Return the name of the operation that a scalar function of two numbers is, or None if it is none of `MONOIDS`."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     if len(inner.eqns) == 1 and len(inner.invars) == 2 and len(inner.outvars) == 1:
         eqn = inner.eqns[0]
@@ -214,7 +214,7 @@ def _sort(call: Call) -> Fn:
 
 @rule("top_k")
 def _top_k(call: Call) -> Fn:
-    """The largest, first of equal ones first, in the total order: NaN is largest, +0 above -0."""
+    """Return the largest, first of equal ones first, in the total order: NaN is largest, +0 above -0."""
     k, source = int(call.params["k"]), call.ins[0].dtype
     rank = len(call.ins[0].shape)
     axis = int(call.params.get("axis", -1)) % rank

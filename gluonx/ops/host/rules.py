@@ -78,7 +78,7 @@ class Call:
         return self.outs[0].shape
 
     def unsupported(self, what: str) -> Unsupported:
-        """The error that says which form of this primitive is missing."""
+        """Return the error that says which form of this primitive is missing."""
         return Unsupported(f"{self.name}: {what}")
 
 

@@ -56,7 +56,7 @@ class _Sliding:
             )
 
     def view(self, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
-        """The windows as a view, and the axes on which their elements are."""
+        """Return the windows as a view, and the axes on which their elements are."""
         wide = [axis for axis, n in enumerate(self.window) if n != 1]
         shape = (*self.outs, *[self.window[axis] for axis in wide])
         steps = [step * s for step, s in zip(x.strides, self.strides, strict=True)]
@@ -146,7 +146,7 @@ class _Chosen:
         self.inside = [None if (place >= 0).all() else place >= 0 for place in self.places]
 
     def __call__(self, x: Any) -> Any:
-        """The place in the flattened operand that each window selects; -1 where it lies in the padding whole."""
+        """Return the place in the flattened operand that each window selects; -1 where it lies in the padding whole."""
         x = self.sliding.padded(x.astype(self.worker, copy=False), self.worst)
         if self.first:
             best, chosen, start = np.full(self.sliding.outs, self.worst, self.worker), np.full(self.sliding.outs, -1), 0

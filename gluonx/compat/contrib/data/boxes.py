@@ -38,12 +38,12 @@ class _BoxTransform(HostForm, Block):
     """A transform of an image and its boxes; subclasses define ``_changed`` on NumPy arrays."""
 
     def forward(self, img: Any, bbox: Any) -> Any:
-        """The new image and boxes."""
+        """Return the new image and boxes."""
         image, boxes = self.on_host(to_host(img), to_host(bbox))
         return (to_device(image.copy()) if isinstance(img, ndarray) else image), to_device(boxes.copy())
 
     def on_host(self, img: onp.ndarray, bbox: Any) -> Pair:
-        """The new image and boxes, as NumPy arrays."""
+        """Return the new image and boxes, as NumPy arrays."""
         return self._changed(img, onp.asarray(to_host(bbox)))
 
     def _changed(self, img: onp.ndarray, bbox: onp.ndarray) -> Pair:
@@ -260,7 +260,7 @@ class ImageBboxResize(_BoxTransform):
 
 
 def _cropped(boxes: onp.ndarray, crop: Sequence[int], allow_outside_center: bool) -> onp.ndarray:
-    """The boxes that a rectangle (left, top, width, height) leaves something of, in its coordinates."""
+    """Return the boxes that a rectangle (left, top, width, height) leaves something of, in its coordinates."""
     start = onp.array(crop[:2])
     stop = start + onp.array(crop[2:])
     out = boxes.copy()
