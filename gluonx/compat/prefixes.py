@@ -143,11 +143,10 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
         prefix = (
             str(reserved) if reserved else _numbered(Naming.counters if outer is None else outer.counters, _hint(block))
         )
-    if outer is not None:
-        prefix_full, shared = outer.prefix + prefix, outer.params._shared
+    if outer is not None:  # whose parameters may go by the prefix of those that it shares
+        prefix_full, own = outer.prefix + prefix, ParameterDict(outer.params.prefix + prefix, outer.params._shared)
     else:
-        prefix_full, shared = prefix, None
-    own = ParameterDict(prefix_full, shared)
+        prefix_full, own = prefix, ParameterDict(prefix)
     if params is not None:
         if not isinstance(params, ParameterDict):
             raise TypeError(f"params= takes the .params of another block, got {type(params).__name__}.")

@@ -158,6 +158,35 @@ def test_names_count_within_their_scope(named):
     assert nn.Dense(2).prefix == "dense1_"
 
 
+class Stack(nn.HybridBlock):
+    """A net whose layers are made in its name scope, as GluonTS makes them."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.layers = nn.HybridSequential()
+            self.layers.add(nn.Dense(4), nn.Dense(3))
+
+    def hybrid_forward(self, F, x):
+        return self.layers(x)
+
+
+class Prediction(Stack):
+    pass
+
+
+def test_all_parameters_of_a_net_are_shared_with_one_of_another_class(named):
+    """What GluonTS does with the net that it has trained: the names go by the first one's prefix."""
+    one = Stack()
+    one.initialize()
+    x = nd.ones((2, 5))
+    expected = one(x).asnumpy()
+    other = Prediction(params=one.collect_params())
+    assert other.prefix == "prediction0_" and [*other.collect_params()] == [*one.collect_params()]
+    assert all(a is b for a, b in zip(other.collect_params().values(), one.collect_params().values(), strict=True))
+    assert (other(x).asnumpy() == expected).all()
+
+
 def test_parameters_are_shared_by_name(named):
     one = nn.Dense(3, in_units=2)
     other = nn.Dense(3, in_units=2, params=one.params)
