@@ -216,6 +216,7 @@ class Graph:
         ):
             slot = scalar_slot(first.aval.dtype)
         else:
+            _stop_before_views(args)
             slot = scalar_slot(growth.scalar_dtype(scalar, args, op))
         if slot.integral:
             self.ints.append(int(scalar))
@@ -226,6 +227,7 @@ class Graph:
     def _raw(self, array: Any, args: Any, op: Any) -> Aval:
         if isinstance(array, np.ndarray):
             # A copy, since the caller may write to the array before this graph runs.
+            _stop_before_views(args)
             array = copied(growth.operand(array, args, op))
             aval = intern_aval(array.shape, array.dtype)
         elif isinstance(array, Tracer):
@@ -353,6 +355,13 @@ def record(op: Any, args: Any, taped: bool) -> Any:
         if graph.cursor.full:
             flushing.flush_full(graph)
         return out
+
+
+def _stop_before_views(args: Any) -> None:
+    """Raise Blocked if one of these is a view of what has changed: to ask for its dtype would record its renewal."""
+    for a in args:
+        if isinstance(a, Handle) and a.derived and not a.is_current():
+            raise Blocked
 
 
 def unblock(args: Any) -> None:

@@ -290,6 +290,19 @@ def test_gradients_of_leaves_that_the_host_made() -> None:
     assert x.grad.tolist() == [0.0, 3.0, 3.0]
 
 
+@pytest.mark.parametrize("first", [0.75, onp.float32(0.75), onp.array([0.75, 0.75])], ids=["number", "scalar", "array"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_stands_in_front_of_a_view_of_what_has_changed(recorded: bool, first: Any) -> None:
+    base = np.array([1.0, 2.0])
+    with autograd.record() if recorded else engine.bulk(1000):
+        detached = base.detach()
+        base += 1.0
+        assert np.subtract(first, detached).asnumpy().tolist() == [-1.25, -2.25]
+        view = base[1:]
+        base += 1.0
+        assert np.subtract(first if onp.ndim(first) == 0 else first[1:], view).asnumpy().tolist() == [-3.25]
+
+
 def test_a_detached_array_knows_its_shape_after_a_recorded_write_to_its_base() -> None:
     weight = np.array([1.0, 2.0])
     weight.attach_grad()
