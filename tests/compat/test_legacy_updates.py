@@ -95,6 +95,14 @@ def test_lists_of_weights():
         nd.multi_sgd_update(*weights, *grads[:1], lrs=(1, 1), wds=(0, 0), num_weights=2)
 
 
+def test_a_list_of_one_weight():
+    """A list of one array takes the one result, and not its rows (GluonNLP's BERTAdam on a single weight)."""
+    weight, grad, mean, var = [[nd.ones((2, 3)) * n] for n in (1.0, 1.0, 0.0, 0.0)]
+    nd.contrib.multi_adamw_update(weight, grad, mean, var, 1.0, [1.0], [0.0], [0.1], out=weight)
+    assert weight[0].shape == (2, 3)
+    assert weight[0].asnumpy().reshape(-1).tolist() == pytest.approx([1 - 0.1 * 0.1 / 0.001**0.5] * 6, rel=1e-5)
+
+
 def test_a_bad_scale_skips_the_step():
     for scale in (0.0, float("inf"), float("nan")):
         arrays = [nd.ones((2,)), nd.ones((2,)), nd.zeros((2,)), nd.zeros((2,))]

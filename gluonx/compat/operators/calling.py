@@ -22,7 +22,7 @@ def write_out(result: Any, out: Any) -> Any:
     if out is None:
         return result
     if isinstance(out, (list, tuple)):
-        for target, value in zip(out, result, strict=True):
+        for target, value in zip(out, [result] if isinstance(result, Handle) else result, strict=True):
             target[:] = value
     else:
         target = out
