@@ -216,7 +216,7 @@ class QuantizedConv(_Quantized):
 
 
 class _Sighting:
-    """What was seen of the net while it predicted: which layers ran, and which batch norms stand behind which."""
+    """A record of the net while it predicted: which layers ran, and which batch norms stand behind which."""
 
     def __init__(self, net: HybridBlock, wanted: Mapping[str, Any], collector: CalibrationCollector | None) -> None:
         self.net, self.collector = net, collector

@@ -72,7 +72,7 @@ class LossScaler:
 
     @property
     def settings(self) -> tuple[int, float]:
-        """What the update depends on."""
+        """Return the settings that the update depends on."""
         return self.growth_interval, self.max_scale
 
     def replicate(self, devices: Sequence[Any]) -> None:

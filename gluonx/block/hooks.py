@@ -73,7 +73,7 @@ class _Border:
 
     @property
     def taped(self) -> bool:
-        """Whether a gradient goes on from here."""
+        """Return whether a gradient goes on from here."""
         return any(self.recorded)
 
     @property

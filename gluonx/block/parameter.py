@@ -112,6 +112,8 @@ class Parameter:
     _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
+    _vector_init: str | None = None  # what begins a parameter of fewer axes than the initializer given needs
+
     def __init__(
         self,
         name: str = "weight",
@@ -331,6 +333,8 @@ class Parameter:
     def _initial_value(self, init: Any) -> np.ndarray:
         """Return the host array that `init` makes. Mixed initializers choose by the structured name."""
         assert self._shape is not None, "only a known shape can be filled"
+        if self._vector_init is not None and len(self._shape) < init._axes:
+            init = initializer.create(self._vector_init)
         # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
         desc = initializer.InitDesc(self._structured_name, {"__init__": init})
         before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around

@@ -415,24 +415,20 @@ def _parameter(node: Node, is_aux: bool, params: Mapping[str, Any]) -> Parameter
     except ValueError:
         raise FormatError(f"variable '{node.name}': its __lr_mult__ or __wd_mult__ is no number") from None
     text = marks.get("__init__", "").strip('[]" {},').split('"')[0].lower()
-    return Parameter(
+    made = Parameter(
         node.name,
         shape=shape,
         dtype=infer.number_dtype(marks.get("__dtype__")) or np.dtype(np.float32),
         lr_mult=lr_mult,
         wd_mult=wd_mult,
-        init=_INITS.get(text, ("ones" if "var" in node.name else "zeros") if is_aux else _by_name(node.name, text)),
+        init=_INITS.get(text, ("ones" if "var" in node.name else "zeros") if is_aux else None),
         grad_req="null" if is_aux else "write",
         differentiable=not is_aux,
         allow_deferred_init=True,
     )
-
-
-def _by_name(name: str, text: str) -> str | None:
-    """How a variable that says nothing about it begins, by the ending of its name, as MXNet's initializers have it."""
-    if text:
-        return None
-    return next((rule for ending, rule in _BY_ENDING.items() if name.endswith(ending)), None)
+    if not text:  # MXNet raises for a bias under Xavier
+        made._vector_init = next((rule for ending, rule in _BY_ENDING.items() if node.name.endswith(ending)), None)
+    return made
 
 
 _BY_ENDING = {"bias": "zeros", "beta": "zeros", "gamma": "ones"}

@@ -39,7 +39,7 @@ class Dataset:
         return f"{type(self).__name__}({self._told()})"
 
     def _told(self) -> str:
-        """Where the samples come from, for the representation."""
+        """Return the source of the samples, for the representation."""
         return ""
 
     def __mx_handle__(self) -> Dataset:

@@ -49,7 +49,7 @@ class _Call:
 
     @property
     def name(self) -> str:
-        """What errors and programs call it."""
+        """Return the name for errors and programs."""
         return type(self.function).__name__
 
     def forward(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:

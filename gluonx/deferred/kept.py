@@ -35,7 +35,7 @@ _lock = threading.RLock()  # again by the same thread, where forgetting runs the
 
 
 class Usage:
-    """What is kept of an operator: how many programs, of how many bytes, last used when."""
+    """Programs kept of an operator: how many programs, of how many bytes, last used when."""
 
     __slots__ = ("nbytes", "programs", "used")
 

@@ -154,7 +154,7 @@ if TYPE_CHECKING:
 
     @_keywords
     class _Keywords:
-        """What every declared class takes as keywords, for editors and type checkers."""
+        """The keywords of every declared class, for editors and type checkers."""
 
         rescale_grad: float = 1.0
         param_idx2name: Any = None

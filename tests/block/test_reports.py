@@ -1072,6 +1072,8 @@ def test_11334_biases_of_a_graph_begin_with_zeros():
     block(np.ones((3, 5)))
     found = values(block)
     assert not found["b_bias"].any() and found["b_weight"].any()
+    block.initialize(init.One(), force_reinit=True)  # which reaches them, as in MXNet 2.0
+    assert all((value == 1).all() for value in values(block).values())
 
 
 def test_11542_an_onnx_model_is_no_symbol(tmp_path):

@@ -283,7 +283,7 @@ class Symbol:
         return Symbol([(node, 0) for node in self._variables()], self._modern)
 
     def has_dynamic_shape_op(self) -> bool:
-        """Whether the shape that some operator gives depends on values."""
+        """Return whether the shape that some operator gives depends on values."""
         return any(node.op is not None and node.op.name in _DYNAMIC for node in self._walk())
 
     def optimize_for(self, backend: str, *args: Any, **kwargs: Any) -> Symbol:
