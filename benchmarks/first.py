@@ -3,9 +3,9 @@
     make bench-first
 
 Each side is a process of its own, and runs every row on shapes that it has not met before: gluonx, gluonx with
-``GLUONX_HOST=0`` (every shape is compiled), ``jax.numpy`` and MXNet 2.0 (from ``make bench-venvs``; left out where it
-is not there). The sides take turns; a row's time is the median over its shapes, then over the rounds, and the ratios
-are those of one round.
+``GLUONX_HOST=0`` (every shape is compiled), ``jax.numpy``, MXNet 2.0 and PyTorch (both from ``make bench-venvs``; left
+out where they are not there). ``jax.numpy`` runs no loop and PyTorch those that its arrays can be written in. The sides
+take turns; a row's time is the median over its shapes, then over the rounds, and the ratios are those of one round.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _done(out: Any) -> None:
         wait()
 
 
-def _times(np: Any, npx: Any, names: list[str], loops: bool, round_: int) -> dict[str, float]:
+def _times(np: Any, npx: Any, names: list[str], round_: int) -> dict[str, float]:
     found: dict[str, float] = {}
     for name in names:
         if name in OPERATORS:
@@ -187,7 +187,7 @@ def _times(np: Any, npx: Any, names: list[str], loops: bool, round_: int) -> dic
                 _done(OPERATORS[name](np, npx, x))
                 taken.append(time.perf_counter() - begin)
             found[name] = statistics.median(taken)
-        elif loops:
+        else:
             begin = time.perf_counter()
             LOOPS[name](np, npx, round_)
             found[name] = time.perf_counter() - begin
@@ -220,6 +220,39 @@ def _in_jax() -> tuple[Any, Any]:
     return np, npx
 
 
+IN_TORCH = ["means of 200 prefixes", "decoding of 100 tokens", "statistics, 30 sizes"]
+"""Loops without steps of -1, ``astype`` and an updater, which PyTorch's arrays lack."""
+
+
+def _in_torch() -> tuple[Any, Any]:
+    """PyTorch under the names that the rows use."""
+    import types
+
+    import torch  # type: ignore[import-not-found]
+
+    torch.set_grad_enabled(False)
+    torch.Tensor.asnumpy = torch.Tensor.numpy  # what the loops call at their end
+    dtypes = {None: None, "int32": torch.int32}
+
+    def array(value: Any, dtype: str | None = None) -> Any:
+        return torch.as_tensor(value, dtype=dtypes[dtype])
+
+    same = "exp log tanh where clip std cumsum concatenate stack sort argsort zeros ones".split()
+    np = types.SimpleNamespace(**{n: getattr(torch, n) for n in same}, array=array, dot=torch.matmul)
+    np.maximum = lambda x, number: torch.clamp(x, min=number)
+    np.random = types.SimpleNamespace(
+        uniform=lambda low=0, high=1, size=(): torch.empty(size).uniform_(low, high),
+        normal=lambda mean=0, deviation=1, size=(): torch.empty(size).normal_(mean, deviation),
+    )
+    npx = types.SimpleNamespace(
+        relu=torch.relu, sigmoid=torch.sigmoid,
+        softmax=lambda x, axis=-1: torch.softmax(x, axis), log_softmax=lambda x: torch.log_softmax(x, -1),
+        one_hot=lambda x, depth: torch.nn.functional.one_hot(x.long(), depth).float(),
+        layer_norm=lambda x, g, b: torch.nn.functional.layer_norm(x, x.shape[-1:], g, b),
+    )  # fmt: skip
+    return np, npx
+
+
 def _side(name: str, round_: int) -> dict[str, float]:
     if name == "mxnet":
         import mxnet as mx  # type: ignore[import-not-found]
@@ -228,15 +261,21 @@ def _side(name: str, round_: int) -> dict[str, float]:
         np, npx = mx.np, mx.npx
     elif name == "jnp":
         np, npx = _in_jax()
+    elif name == "torch":
+        np, npx = _in_torch()
     else:
         from gluonx import np, npx
     _done(np.ones((2, 2)) + 1)  # the device is there
-    names = [*OPERATORS, *LOOPS] if name != "jnp" else [n for n in OPERATORS if n != "write a row"]
-    return _times(np, npx, names, name != "jnp", round_)
+    names = [*OPERATORS, *LOOPS]
+    if name == "jnp":
+        names = [n for n in OPERATORS if n != "write a row"]
+    elif name == "torch":
+        names = [*OPERATORS, *IN_TORCH]
+    return _times(np, npx, names, round_)
 
 
-def _run(side: str, round_: int, mxnet: Path) -> dict[str, float]:
-    python = mxnet if side == "mxnet" else Path(sys.executable)
+def _run(side: str, round_: int, pythons: dict[str, Path]) -> dict[str, float]:
+    python = pythons.get(side, Path(sys.executable))
     env = {**os.environ, "GLUONX_HOST": "0" if side == "gluonx, compiled" else "1"}
     out = subprocess.run(
         [python, __file__, "--side", side, "--round", str(round_)], env=env, capture_output=True, text=True, check=True
@@ -266,15 +305,17 @@ def main() -> None:
     parser.add_argument(
         "--mxnet", type=Path, default=Path(".venv-mxnet/bin/python"), help="a Python that has MXNet 2.0"
     )
+    parser.add_argument("--torch", type=Path, default=Path(".venv-torch/bin/python"), help="a Python that has PyTorch")
     args = parser.parse_args()
     if args.side:
         print(json.dumps(_side(args.side, args.round)))
         return
-    sides = ["gluonx", "gluonx, compiled", "jnp", *(["mxnet"] if args.mxnet.exists() else [])]
+    pythons = {name: path for name, path in (("mxnet", args.mxnet), ("torch", args.torch)) if path.exists()}
+    sides = ["gluonx", "gluonx, compiled", "jnp", *pythons]
     results: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
     for round_ in range(args.rounds):
         for side in sides if round_ % 2 == 0 else sides[::-1]:
-            results[side].append(_run(side, round_, args.mxnet))
+            results[side].append(_run(side, round_, pythons))
             print(f"round {round_ + 1}, {side}", file=sys.stderr)
     print("\n".join(_table(results)))
 

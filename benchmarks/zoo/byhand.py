@@ -349,9 +349,12 @@ def make(side: str, case: Case, arrays: Any, weights: Any, dtype: str) -> Job:
 
 
 def cost(job: Job) -> dict[str, float]:
-    """FLOPs of the step, as XLA counts them before it optimizes, and the bytes that its fused operators move."""
+    """Count the step's FLOPs before XLA optimizes, the bytes of its fused operators, and of arguments and results."""
     lowered = job.jitted.lower(job.held, *job.fixed)
     before: Any = lowered.cost_analysis() or {}
-    after: Any = lowered.compile().cost_analysis() or {}
+    compiled = lowered.compile()
+    after: Any = compiled.cost_analysis() or {}
     after = after[0] if isinstance(after, list) else after
-    return {"flops": before.get("flops", 0.0), "bytes": after.get("bytes accessed", 0.0)}
+    memory: Any = compiled.memory_analysis()
+    held = memory.argument_size_in_bytes + memory.output_size_in_bytes if memory is not None else 0
+    return {"flops": before.get("flops", 0.0), "bytes": after.get("bytes accessed", 0.0), "held": float(held)}

@@ -190,7 +190,7 @@ def measure(case: Case, sides: list[str], pythons: dict[str, str], timing: Timin
     return found
 
 
-def machine(dtype: str, folder: pathlib.Path) -> dict[str, float]:
+def machine(dtype: str, folder: pathlib.Path) -> dict[str, Any]:
     """Measure the peak rates of the device in a process of its own: see `roofline.machine`."""
     worker = Worker(
         "jax", [sys.executable, "-m", "benchmarks.zoo.worker", "jax"], folder / "machine.log", environment()

@@ -63,7 +63,7 @@ def bounds_of(case: Case, side: str, dtype: str) -> tuple[float | None, float | 
     return case.bounds[place], eager, FRACTIONS[place]
 
 
-def rows(case: Case, found: Measured, dtype: str, machine: dict[str, float]) -> list[str]:
+def rows(case: Case, found: Measured, dtype: str, machine: dict[str, Any]) -> list[str]:
     """Return the lines of a workload: one of each side, and what the machine allows."""
     lines = []
     for side, name in SIDES.items():
@@ -102,7 +102,7 @@ def cpu_model() -> str:
     return names[0] if names else platform.machine()
 
 
-def text(found: dict[str, Measured], dtype: str, machine: dict[str, float], more: list[str]) -> str:
+def text(found: dict[str, Measured], dtype: str, machine: dict[str, Any], more: list[str]) -> str:
     """Return the whole page."""
     versions: dict[str, Any] = {}
     for one in found.values():
@@ -113,8 +113,9 @@ def text(found: dict[str, Measured], dtype: str, machine: dict[str, float], more
     parts = [
         "# Models",
         f"Measured {datetime.date.today()} on {place}, {dtype}; Python {platform.python_version()}, {named}. A "
-        f"product of large matrices runs at {machine['flops'] / 1e9:.4g} GFLOP/s here, an addition of large arrays at "
-        f"{machine['bandwidth'] / 1e9:.3g} GB/s. Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
+        f"product of large matrices runs at {machine['flops'] / 1e9:.4g} GFLOP/s here, an addition of arrays at "
+        f"{machine['rates'][0][1] / 1e9:.3g} GB/s in caches and {machine['rates'][-1][1] / 1e9:.3g} GB/s outside. "
+        f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
         ABOUT,
         "\n".join([HEAD, f"|{' --- |' * (HEAD.count('|') - 1)}", *lines, *more]),
         f"{missed([*lines, *more])} bounds are not reached.",
