@@ -292,12 +292,15 @@ def _kept(out: Any, values: list[Any], foreign: bool) -> HostArray:
 
 def _size(values: list[Any]) -> int:
     """Return the number of elements that an elementwise operator of these operands gives."""
-    shapes = [v.shape for v in values if isinstance(v, np.ndarray) and v.ndim]
-    if not shapes:
-        return 1
-    first = shapes[0]
-    if all(shape == first for shape in shapes):
+    first: tuple[int, ...] = ()
+    for v in values:
+        if isinstance(v, np.ndarray) and v.shape != first:
+            if first and v.ndim:
+                break
+            first = first or v.shape
+    else:
         return math.prod(first)
+    shapes = [v.shape for v in values if isinstance(v, np.ndarray) and v.ndim]
     ndim = max(map(len, shapes))
     return math.prod(max(s[-axis] for s in shapes if len(s) >= axis) for axis in range(1, ndim + 1))
 

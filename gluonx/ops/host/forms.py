@@ -377,7 +377,7 @@ def _sums(fn: Any) -> Form:
             return NotImplemented
         if own in _WIDER:
             wide = x.astype(_SINGLE) if own in _HALVES else x
-            return fn(wide, axis=axis, dtype=_DOUBLE, keepdims=keepdims).astype(own)
+            return np.array(fn(wide, axis=axis, dtype=_DOUBLE, keepdims=keepdims), own)
         if own.kind not in "biu" or jax.config.jax_enable_x64:  # type: ignore[attr-defined]
             return NotImplemented
         to = own if own.itemsize >= 4 else np.dtype(np.uint32) if own.kind == "u" else _INT32
@@ -386,21 +386,28 @@ def _sums(fn: Any) -> Form:
     return run
 
 
-form("sum")(_sums(np.sum))
-form("prod")(_sums(np.prod))
+# The ufuncs' own methods: the functions around them take more time than a small array.
+form("sum")(_sums(np.add.reduce))
+form("prod")(_sums(np.multiply.reduce))
+
+
+def _mean(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    """Return the mean, as ``np.mean`` divides."""
+    total = np.add.reduce(x, axis=axis, keepdims=keepdims)
+    return total / (x.size // total.size if total.size else 1)
 
 
 def _moments(fn: Any) -> Form:
     def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool, **options: Any) -> Any:
         if dtype is not None or x.dtype not in _WIDER:
             return NotImplemented
-        return np.asarray(fn(x.astype(_DOUBLE), axis=axis, keepdims=keepdims, **options)).astype(x.dtype)
+        return np.array(fn(x.astype(_DOUBLE), axis=axis, keepdims=keepdims, **options), x.dtype)
 
     return run
 
 
-for _name in ("mean", "var", "std"):
-    form(_name)(_moments(getattr(np, _name)))
+for _name, _moment in (("mean", _mean), ("var", np.var), ("std", np.std)):
+    form(_name)(_moments(_moment))
 
 
 def _extreme(fn: Any) -> Form:
@@ -420,8 +427,8 @@ def _test(fn: Any) -> Form:
 
 
 for _name, _reduction in (
-    ("max", _extreme(np.max)),
-    ("min", _extreme(np.min)),
+    ("max", _extreme(np.maximum.reduce)),
+    ("min", _extreme(np.minimum.reduce)),
     ("all", _test(np.all)),
     ("any", _test(np.any)),
 ):
