@@ -1,6 +1,6 @@
 """What the first steps of a deep net cost: in pieces, as gluonx runs them, and as one program compiled at once.
 
-    python -m benchmarks.early
+    python -m benchmarks.early [--hybridize]
 
 Each side is a fresh process without a compilation cache, and they take turns. Processor time of the first, second and
 third step (the third compiles the whole where the first two went in pieces), and the wall time of a later one.
@@ -73,7 +73,7 @@ ROWS: dict[str, Callable[[], tuple[Any, Any, Callable[..., Any]]]] = {
 }
 
 
-def _side(row: str, whole: bool) -> dict[str, float]:
+def _side(row: str, whole: bool, hybridize: bool) -> dict[str, float]:
     import gluonx
     from gluonx import Trainer, autograd, np
     from gluonx.deferred import repeats
@@ -83,6 +83,8 @@ def _side(row: str, whole: bool) -> dict[str, float]:
         repeats.layers["bytes"] = -1
     net, batch, loss_of = ROWS[row]()
     net.initialize()
+    if hybridize:
+        net.hybridize()
     trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 1e-3})
 
     def step(x: Any) -> None:
@@ -103,11 +105,11 @@ def _side(row: str, whole: bool) -> dict[str, float]:
     return {**found, "later": statistics.median(spent(lambda: step(x), time.perf_counter) for _ in range(20))}
 
 
-def _run(row: str, whole: bool) -> dict[str, float]:
+def _run(row: str, whole: bool, hybridize: bool) -> dict[str, float]:
     gone = ("GLUONX_CACHE_DIR", "GLUONX_TUNE", "JAX_COMPILATION_CACHE_DIR")
     env = {name: value for name, value in os.environ.items() if name not in gone}
     env["PYTHONPATH"] = str(Path(__file__).parent.parent)
-    command = [sys.executable, __file__, "--side", row, *(["--whole"] if whole else [])]
+    command = [sys.executable, __file__, "--side", row, *["--whole"] * whole, *["--hybridize"] * hybridize]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     return json.loads(out.stdout.splitlines()[-1])
 
@@ -117,16 +119,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What the first steps of a deep net cost.")
     parser.add_argument("--side", choices=list(ROWS), help="run one side and print its times as JSON")
     parser.add_argument("--whole", action="store_true", help="of that side: compile the step whole at once")
+    parser.add_argument("--hybridize", action="store_true", help="hybridize the nets")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     if args.side:
-        print(json.dumps(_side(args.side, args.whole)))
+        print(json.dumps(_side(args.side, args.whole, args.hybridize)))
         return
     print("| seconds | first step | second | third | later, ms | first, whole | later, whole, ms | later, ratio |")
     print("| --- " * 8 + "|")
     for row in args.rows:
-        rounds = [(_run(row, False), _run(row, True)) for _ in range(args.rounds)]
+        rounds = [(_run(row, False, args.hybridize), _run(row, True, args.hybridize)) for _ in range(args.rounds)]
         pieces, whole = zip(*rounds, strict=True)
 
         def shown(side: Any, name: str, scale: float = 1) -> str:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as onp
 import pytest
 
+import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.deferred import repeats
 from gluonx.rnn import LSTMCell
@@ -159,12 +160,13 @@ def _deep(units):
     return net
 
 
-def _deep_steps(units):
+def _deep_steps(units, hybrid=False):
     """Losses, parameters and gradients of four steps of equal layers, and how many programs each step compiled.
 
     So many `units` as no other test has, for the process knows what it has seen.
     """
     net, x = _deep(units), np.array(onp.random.RandomState(1).rand(3, units).astype("float32"))
+    net.hybridize(hybrid)
     trainer = Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
     log, programs = [], []
     for _ in range(4):
@@ -179,12 +181,13 @@ def _deep_steps(units):
     return log + [a.asnumpy() for p in params for a in (p.data(), p.grad())], programs
 
 
-def test_equal_layers_are_compiled_one_at_a_time_and_whole_the_third_time(monkeypatch):
-    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 3})
-    found, programs = _deep_steps(5)
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_equal_layers_are_compiled_one_at_a_time_and_whole_the_third_time(hybrid, monkeypatch):
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
+    found, programs = _deep_steps(5 - hybrid, hybrid)
     assert programs == [0, 0, 1, 0]
     with engine.mode("naive"):
-        wanted, _ = _deep_steps(5)
+        wanted, _ = _deep_steps(5 - hybrid)
     for x, y in zip(found, wanted, strict=True):
         onp.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5)
 
@@ -195,3 +198,98 @@ def test_equal_layers_that_are_compiled_at_once(why, units, monkeypatch):
     monkeypatch.setattr(repeats, "layers", repeats.layers if why == "few layers" else limits)
     with engine.host(why != "no host tier"):
         assert _deep_steps(units)[1] == [1, 0, 0, 0]
+
+
+class _Noisy(nn.HybridBlock):
+    """Equal layers that draw and keep statistics; `within` is called on what lies between two of them."""
+
+    def __init__(self, units, within=None):
+        super().__init__()
+        self.layers = nn.HybridSequential()
+        for _ in range(10):
+            self.layers.add(nn.Dense(units, in_units=units), nn.BatchNorm(in_channels=units), nn.Dropout(0.3))
+        self.within = within
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i == 5 and self.within is not None:
+                x = self.within(x)
+        return x, (x**2).mean()
+
+
+def _noisy_steps(units, within=None):
+    gluonx.random.seed(5)
+    net, data = _Noisy(units, within), onp.random.RandomState(1).rand(2, 8, units)
+    net.initialize()
+    net.cast("float64")  # the last bits of float32 grow through ten layers of statistics
+    net.hybridize()
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    log, programs, calls = [], [], []
+    for i in range(4):
+        before = engine.stats()["programs_compiled"]
+        with autograd.record():
+            out, loss = net(np.array(data[i % 2]))
+        loss.backward()
+        trainer.step(1)
+        log += [out.asnumpy(), loss.asnumpy()]
+        programs.append(engine.stats()["programs_compiled"] - before)
+        calls.append(net.calls)
+    return log + [p.data().asnumpy() for p in net.collect_params().values()], programs, calls
+
+
+def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_one_program(monkeypatch):
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "bytes": -1})
+    wanted, programs, calls = _noisy_steps(6)
+    assert programs == [1, 0, 0, 0]
+    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    found, programs, same_calls = _noisy_steps(6)
+    assert programs == [0, 0, 1, 0]
+    assert same_calls == calls, "the forward's own code runs when it is traced and not again"
+    for x, y in zip(found, wanted, strict=True):
+        onp.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
+    assert [(x == 0).tolist() for x in found[:8:2]] == [(x == 0).tolist() for x in wanted[:8:2]]
+
+
+def _paused(x):
+    with autograd.pause():
+        y = x * 2
+    return x + y
+
+
+@pytest.mark.parametrize(
+    ("within", "units"), [(lambda x: np.array(jnp.sin(x.value)), 7), (_paused, 9)], ids=["raw jax.numpy", "pause"]
+)
+def test_a_hybridized_net_with_more_than_operators_is_compiled_at_once(within, units, monkeypatch):
+    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    assert _noisy_steps(units, within)[1] == [1, 0, 0, 0]
+
+
+def test_a_hybridized_net_in_pieces_reads_the_arrays_that_it_holds_now(monkeypatch):
+    class Scaled(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.HybridSequential()
+            self.layers.add(*[nn.Dense(4, in_units=4, activation="tanh") for _ in range(12)])
+            self.scale = np.array(1.0)
+
+        def forward(self, x):
+            return self.layers(x * self.scale)
+
+    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    net, x = Scaled(), np.ones((2, 4))
+    net.initialize(init="normal")
+    plain = [(p.data().asnumpy(), p) for p in net.collect_params().values()]
+    net.hybridize()
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        net.scale = np.array(scale)
+        with autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        y = onp.full((2, 4), scale)
+        for layer in net.layers:
+            y = onp.tanh(y @ layer.weight.data().asnumpy().T + layer.bias.data().asnumpy())
+        assert float(loss) == pytest.approx(y.sum(), rel=1e-4)
+    assert all((value == p.data().asnumpy()).all() for value, p in plain)

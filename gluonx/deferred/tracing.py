@@ -42,6 +42,7 @@ from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.kept import TRACE, Kept, add, program_size
+from gluonx.deferred.replay import Replay
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
@@ -102,6 +103,7 @@ class Trace:
         self.gathers: set[Any] | None = None
         self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
         self.known_taps: list[Handle] = []
+        self.replay: Replay | None = None  # of the calls; None where nobody asks for one
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -146,6 +148,10 @@ class Trace:
             raise growth.bad_call(op, avals, error) from error
         if self.recording and not current_state().recording:
             out = jax.tree.map(jax.lax.stop_gradient, out)  # autograd.pause() in a forward that is being recorded
+            if self.replay is not None:
+                self.replay.give_up()
+        elif self.replay is not None:
+            self.replay.note(op, args, values, out)
         return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
 
     def _plain(self, value: Any, args: Any, op: Any) -> Any:
@@ -250,7 +256,8 @@ class Traced:
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
     those of blocks' ``attributes``, then those of handles from outside (``writes``), then booleans ``required``
     to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
-    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives.
+    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives. The first uses may be by
+    the calls of a ``replay``, which stands with all handles that were lifted and which of them are ``handles``.
     """
 
     __slots__ = (
@@ -268,6 +275,7 @@ class Traced:
         "op",
         "out_tree",
         "outputs",
+        "replay",
         "required",
         "taps",
         "writes",
@@ -282,6 +290,7 @@ class Traced:
         self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
+        self.replay: tuple[Replay, list[Handle], list[int]] | None = None
         self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
         self.on_tape: list[int] = box["on_tape"]  # those of `changed` that were written to while recording
         self.attributes: list[Attribute] = box["stored"]
@@ -300,7 +309,9 @@ class Traced:
             handles = list(handles)
             for place, home, shape in self.taps:  # each call has taps of its own
                 handles[place] = rows.tap_of(home, shape)
-        if self.n_random:
+        if self.replay is not None:
+            outs = self._in_pieces(flat)
+        elif self.n_random:
             outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *handles, *flat))
         else:
             outs = invoke(self.op, (*handles, *flat))
@@ -310,6 +321,19 @@ class Traced:
                 handles[place].variable.index = rest.pop()  # type: ignore[union-attr]
             self._hand_out(flat, rest)
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
+
+    def _in_pieces(self, flat: list[Any]) -> Any:
+        """Record the calls of the replay where it is due, else the one operator, for good."""
+        assert self.replay is not None
+        replay, lifted, kept = self.replay
+        if not replay.is_due(current_state()):
+            self.replay = None
+            key = random_inputs(current_state(), self.n_random) if self.n_random else ()
+            return invoke(self.op, (*key, *self.handles, *flat))
+        inputs = list(lifted)
+        for i, handle in zip(kept, self.handles, strict=True):  # attributes of blocks may be other arrays by now
+            inputs[i] = handle
+        return replay.run(invoke, [*inputs, *flat])
 
     def here(self, params: Callable[[], list[Any]]) -> Traced:
         """Get the same with the replicas on the current device in place of those that were traced.
@@ -426,6 +450,7 @@ def _trace_once(
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps = [] if changes else None, taps
+        trace.replay = Replay(values) if changes and state.recording else None
         if getattr(state.trace, "of_shapes", False):
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
@@ -448,7 +473,10 @@ def _trace_once(
             raw += [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
             box["taps"] = [tap for tap, _ in trace.taps or ()]
             box["gathers"] = frozenset(trace.gathers or ())
-            return raw + [_output(index, trace, name) for _, index in trace.taps or ()]
+            raw += [_output(index, trace, name) for _, index in trace.taps or ()]
+            plain = trace.replay is not None and not trace.taps and not trace.gathers
+            box["replay"] = trace.replay.end(raw, box["live"]) if plain and trace.replay is not None else None
+            return raw
 
     inner = [aval_or_unknown(h) for h in handles]
     with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
@@ -463,7 +491,10 @@ def _trace_once(
     op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
     op.wide, op.gathers, op.nbytes = box["wide"], box["gathers"], program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
-    return Traced(op, [handles[i] for i in kept], structs, outputs, box), []
+    traced = Traced(op, [handles[i] for i in kept], structs, outputs, box)
+    if box["replay"] is not None:
+        traced.replay = box["replay"], handles, kept
+    return traced, []
 
 
 def _output(leaf: Any, trace: Trace, name: str) -> Any:

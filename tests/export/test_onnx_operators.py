@@ -10,6 +10,7 @@ import pytest
 
 from gluonx import nn, npx
 from gluonx import np as gnp
+from gluonx.contrib.quantization import quantize_net
 from gluonx.deferred.engine import invoke
 from gluonx.errors import GraphError
 from gluonx.export.onnx import emit
@@ -163,6 +164,11 @@ def test_every_mapped_operator_is_in_a_table():
     for name in CASES:
         net, arrays, _ = make(name)
         met.update(step.op.name for step in recorded(net, arrays))
+    images, layers = np.ones((1, 2, 4, 4), "float32"), nn.HybridSequential()
+    layers.add(nn.Conv2D(2, 3), nn.Dense(2))  # whose numbers in int8 tests/test_quantization.py compares
+    layers.initialize()
+    small = quantize_net(layers, calib_data=[images], calib_mode="naive")
+    met.update(step.op.name for step in recorded(small, [images]))
     emit.supported()
     assert {name for name in emit.RULES if name not in met} == set()
 
