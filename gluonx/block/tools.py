@@ -14,7 +14,7 @@ import jax
 
 from gluonx._frames import warn
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import structure
+from gluonx.block.structure import Structure
 from gluonx.deferred import where
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
@@ -27,6 +27,7 @@ __all__ = [
     "LineByLine",
     "Registry",
     "Snapshot",
+    "belonging",
     "chosen",
     "device_of_call",
     "foreign_call",
@@ -46,37 +47,44 @@ _LOOSE = (
 
 
 class Registry(OrderedDict[str, Any]):
-    """The children or the parameters of a block by name; every change counts in ``declared.structure``."""
+    """The children or the parameters of a block by name; every change is one of the block's ``structure``."""
+
+    def __init__(self, *items: Any, structure: Structure | None = None) -> None:
+        self.structure = structure or Structure()
+        super().__init__(*items)
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Registry, (), None, None, iter(self.items())  # a copy belongs with the copies of what is in it
+
     def __setitem__(self, name: str, item: Any) -> None:
-        structure.version += 1
+        self.structure.join(belonging(item))
         super().__setitem__(name, item)
 
     def __delitem__(self, name: str) -> None:
-        structure.version += 1
+        self.structure.changed()
         super().__delitem__(name)
 
     def pop(self, *args: Any) -> Any:
         """As ``dict.pop``."""
-        structure.version += 1
+        self.structure.changed()
         return super().pop(*args)
 
     def popitem(self, last: bool = True) -> tuple[str, Any]:
         """As ``OrderedDict.popitem``."""
-        structure.version += 1
+        self.structure.changed()
         return super().popitem(last)
 
     def clear(self) -> None:
         """As ``dict.clear``."""
-        structure.version += 1
+        self.structure.changed()
         super().clear()
 
     def move_to_end(self, key: str, last: bool = True) -> None:
         """As ``OrderedDict.move_to_end``."""
-        structure.version += 1
+        self.structure.changed()
         super().move_to_end(key, last)
 
 
@@ -93,8 +101,14 @@ def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
     return __repr__
 
 
+def belonging(item: Any) -> Structure:
+    """Return the structure of a block or parameter, given to it now where it has none, as one that is being copied."""
+    own = item.__dict__
+    return own.get("_structure") or own.setdefault("_structure", Structure())
+
+
 class Snapshot:
-    """A value derived from a block's structure, and the count in ``structure.structure`` at which it was true."""
+    """A value derived from the parts of a block, and the version of its structure at which it was true."""
 
     __slots__ = ("content", "version")
 
@@ -124,7 +138,7 @@ class HookHandle:
         self._changed()
 
     def _changed(self) -> None:
-        structure.version += 1  # hybridized blocks around it look again whether they can be one program
+        self._block._structure.changed()  # hybridized blocks around it look again whether they can be one program
         self._block._refresh()
 
     def __enter__(self) -> HookHandle:
