@@ -54,7 +54,7 @@ from gluonx.block.tools import (
     watch_operators,
 )
 from gluonx.deferred import tracing
-from gluonx.deferred.core import current_state
+from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
@@ -277,7 +277,7 @@ class Block(Checked):
         """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
         fusions = self._fusions
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
-        of_shapes = getattr(current_state().trace, "of_shapes", False)
+        of_shapes = finds_shapes()
         if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
             self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
         if fusions is not None:
@@ -1121,7 +1121,7 @@ class HybridBlock(Block):
         """
         trace = current_state().trace
         again = self._scan or self._remat
-        if again and trace is not None and not getattr(trace, "of_shapes", False):
+        if again and trace is not None and not trace.of_shapes:
             from gluonx.npx.control_flow import chain  # brings all of npx
 
             layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]

@@ -43,7 +43,7 @@ from gluonx.block.structure import (
     placement,
 )
 from gluonx.deferred import where
-from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
+from gluonx.deferred.core import at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
 from gluonx.device import Device, Replicas, current_device
 from gluonx.dtype import canonical, is_inexact
@@ -544,7 +544,7 @@ class Parameter:
         if self._replicas is not None:
             return self._replica(device)
         if handle is None:
-            if getattr(current_state().trace, "of_shapes", False):
+            if finds_shapes():
                 return self._stand_in()
             raise self._uninitialized_error()
         self._check_device(device)

@@ -25,7 +25,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -36,6 +36,9 @@ from gluonx import forked
 from gluonx.device import is_folded
 from gluonx.dtype import WIDE, is_inexact, on_device
 from gluonx.sharding import check_automatic, is_spread
+
+if TYPE_CHECKING:
+    from gluonx.deferred.contracts import Interpreter
 
 __all__ = [
     "ROOT",
@@ -57,6 +60,7 @@ __all__ = [
     "counters",
     "current_state",
     "ever_ran",
+    "finds_shapes",
     "intern_aval",
     "new_handle",
     "record_scope",
@@ -446,7 +450,7 @@ class State:
 
     __slots__ = ("bulk", "deferring", "naive", "recording", "trace", "training")
 
-    def __init__(self, recording: bool, training: bool, trace: Any, bulk: int, naive: bool) -> None:
+    def __init__(self, recording: bool, training: bool, trace: Interpreter | None, bulk: int, naive: bool) -> None:
         self.recording = recording
         self.training = training
         self.trace = trace
@@ -468,7 +472,7 @@ _states: dict[tuple[bool, bool, int, bool], State] = {}
 def state_with(
     recording: bool | None = None,
     training: bool | None = None,
-    trace: Any = None,
+    trace: Interpreter | None = None,
     bulk: int | None = None,
     naive: bool | None = None,
 ) -> State:
@@ -487,6 +491,12 @@ def state_with(
     if found is None:
         found = _states[key] = State(key[0], key[1], None, key[2], key[3])
     return found
+
+
+def finds_shapes() -> bool:
+    """Return whether what runs here only finds out shapes, of parameters above all."""
+    trace = current_state().trace
+    return trace is not None and trace.of_shapes
 
 
 def at_once() -> State:

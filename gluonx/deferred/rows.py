@@ -141,7 +141,7 @@ def gathers(table: Any) -> bool:
     if not state.recording:
         return False
     if state.trace is not None:
-        return getattr(state.trace, "taps", None) is not None and not isinstance(table.value, Tracer)
+        return state.trace.taps is not None and not isinstance(table.value, Tracer)
     sharding = table.aval.sharding if table.aval is not None else None
     return sharding is None or len(sharding.device_set) == 1
 

@@ -77,15 +77,17 @@ class NoKey(TracedValueError):
 
 
 class Trace:
-    """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None.
+    """The state of one trace: an :class:`~gluonx.deferred.contracts.Interpreter`.
 
-    It may be a function that gives the pair, too, called at the first draw.
+    `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None. It may be a function that gives
+    the pair, too, called at the first draw.
     """
 
-    transparent = False  # whether values exist in it, so that reading one is no mistake
-    unrolls = False  # whether loops run step by step in it
-    of_shapes = False  # whether it only finds out shapes, of parameters above all
-    runs_hooks: bool | None = False  # of blocks; None where nobody misses them, since no values are asked for
+    outer: State | None = None
+    transparent = False
+    unrolls = False
+    of_shapes = False
+    runs_hooks: bool | None = False
 
     def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
@@ -426,7 +428,7 @@ def _trace_once(
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps = [] if changes else None, taps
-        if getattr(state.trace, "of_shapes", False):
+        if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
             local = [new_handle(v) for v in values[n:]]

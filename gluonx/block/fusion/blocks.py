@@ -27,7 +27,7 @@ from gluonx.block.fusion.layout import Fused
 from gluonx.block.fusion.pieces import FusedParameter, check_alike, dissolve, is_in_use
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
-from gluonx.deferred.core import current_state
+from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.engine import invoke
 from gluonx.errors import FusionError
 
@@ -526,7 +526,7 @@ def _layout_of(fused: Fused, pieces: list[Any]) -> Any:
 
 def _require_shapes(params: list[Parameter]) -> None:
     for param in params:
-        if param._handle is None and not getattr(current_state().trace, "of_shapes", False):
+        if param._handle is None and not finds_shapes():
             raise param._uninitialized_error()
         if not is_complete(param.shape):
             raise param._deferred_error()
