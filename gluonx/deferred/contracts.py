@@ -14,21 +14,25 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import jax
 import numpy as np
 
 if TYPE_CHECKING:
-    from gluonx.deferred.core import Aval, Handle, HostArray, Node, Packed, ScalarSlot, State
+    from gluonx.deferred.core import Aval, Handle, HostArray, Node, Packed, ScalarSlot, State, Variable
     from gluonx.deferred.graph import Graph
+    from gluonx.deferred.rows import RowVariable
+    from gluonx.deferred.segments import Behind, Out
     from gluonx.deferred.vectors import Vector
 
 __all__ = [
     "Args",
     "Grows",
+    "HasDType",
     "Interpreter",
     "Invoke",
+    "Laid",
     "Leaf",
     "Number",
     "Operand",
@@ -36,6 +40,7 @@ __all__ = [
     "Ownership",
     "Packs",
     "Place",
+    "Raw",
     "Reach",
     "Rebound",
     "Recorded",
@@ -43,16 +48,22 @@ __all__ = [
     "ScalarPlace",
     "Shape",
     "Shaped",
+    "Source",
     "StepRequest",
+    "grows",
+    "is_operator",
     "leaf_number",
     "leaf_place",
 ]
 
 Shape: TypeAlias = "tuple[int, ...]"
-Number: TypeAlias = "bool | int | float | np.generic"  # what goes into a program as a scalar
-Operand: TypeAlias = "Handle | jax.Array | np.ndarray | Number | None"  # what an operator may be given
+# What goes into a program as a scalar.
+Number: TypeAlias = "bool | int | float | np.bool | np.integer[Any] | np.floating[Any]"
+Raw: TypeAlias = "jax.Array | np.ndarray | Number"  # an operand that is no handle
+Operand: TypeAlias = "Handle | Raw | None"  # what an operator may be given
 Args: TypeAlias = "Sequence[Operand]"
 Leaf: TypeAlias = "jax.Array | np.ndarray | HostArray | Packed"  # what a graph has as a leaf
+Source: TypeAlias = "Variable | Out | Behind"  # where the gradient of an array goes on to
 Place: TypeAlias = "int | ScalarPlace | None"
 Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an operator: `engine.invoke`, `run_now`
 
@@ -113,6 +124,16 @@ class Operator(Recorded, Protocol):
         ...
 
 
+def grows(op: Recorded) -> TypeGuard[Grows]:
+    """Return whether an operator makes its own nodes."""
+    return hasattr(op, "grow")
+
+
+def is_operator(op: Recorded) -> TypeGuard[Operator]:
+    """Return whether an operator is a function on arrays, as all are that do not make their own nodes."""
+    return hasattr(op, "fn")
+
+
 # -- who runs operators in place of the engine -------------------------------------------------------------------------
 
 
@@ -161,7 +182,7 @@ class Interpreter(Protocol):
         """See above."""
         ...
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: Operator, args: Args) -> Any:
         """Run an operator; return a handle, or a tuple of them."""
         ...
 
@@ -181,7 +202,7 @@ class Interpreter(Protocol):
         """Return the root key and the index of the next `count` random operations."""
         ...
 
-    def tap(self, home: Any, index: Any, shape: Shape) -> Handle:
+    def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:
         """Return the tap of the next look-up, where it gives taps out."""
         ...
 
@@ -189,7 +210,16 @@ class Interpreter(Protocol):
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
-class Shaped(Protocol):
+class HasDType(Protocol):
+    """Anything with a dtype: what has a shape too, and the slot of a number."""
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        ...
+
+
+class Shaped(HasDType, Protocol):
     """Anything with a shape and a dtype: an array, a tracer, a ``jax.ShapeDtypeStruct``, a handle, an aval."""
 
     @property
@@ -197,9 +227,13 @@ class Shaped(Protocol):
         """The shape."""
         ...
 
+
+class Laid(Shaped, Protocol):
+    """An array of JAX, or what stands for one: it says where it lies."""
+
     @property
-    def dtype(self) -> Any:
-        """The dtype."""
+    def sharding(self) -> Any:
+        """The sharding."""
         ...
 
 

@@ -25,6 +25,7 @@ import threading
 import weakref
 from typing import Any, ClassVar
 
+from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
 
 __all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "program_size"]
@@ -78,7 +79,7 @@ def _operations(jaxpr: Any) -> int:
     return total
 
 
-def add(nbytes: int, op: Any = None, programs: int = 0) -> None:
+def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
     """Put down what was compiled or traced, for `op` alone if given; other things may be forgotten for it."""
     with _lock:
         Kept.nbytes += nbytes
@@ -155,7 +156,7 @@ def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
         node = parent
 
 
-def _forget_op(op: Any) -> None:
+def _forget_op(op: Operator) -> None:
     usage = op.kept
     counters.forgotten += usage.programs
     Kept.nbytes -= usage.nbytes

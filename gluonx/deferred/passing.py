@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonx.deferred import ranges
-from gluonx.deferred.contracts import Shape
+from gluonx.deferred.contracts import Args, Operand, Operator, Shape
 from gluonx.deferred.core import Handle, State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.deferred.rows import RowVariable
 
 __all__ = ["Passage", "is_traced_around"]
 
@@ -42,7 +43,7 @@ class Passage:
         finally:
             set_state(inside)
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: Operator, args: Args) -> Any:
         """Run `op` outside."""
         return self.outside(invoke, op, args)
 
@@ -63,7 +64,7 @@ class Passage:
         """Return the value for raw JAX code."""
         return self.outside(handle._raw)  # type: ignore[attr-defined]
 
-    def tap(self, home: Any, index: Any, shape: Shape) -> Handle:
+    def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:
         """Not here: a look-up passes, and is done outside."""
         raise AssertionError("it gives no taps out")
 
