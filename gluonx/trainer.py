@@ -58,6 +58,7 @@ from gluonx.optimizer.rules import Keyed, Valued
 from gluonx.optimizer.statefile import by_place, described, description, simple_of
 from gluonx.optimizer.stepvector import Advancing, StepVector
 from gluonx.sharding import replicated
+from gluonx.thresholds import threshold
 
 __all__ = ["Trainer"]
 
@@ -96,7 +97,7 @@ _FOUND_AGAIN = frozenset(
 )
 _UPDATES: dict[Any, DerivedOp] = {}
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
-_MOST_UPDATES = 256
+_MOST_UPDATES = threshold("updates.known")
 _OWN_STORES = ("local", "device", "nccl")
 
 

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "gluonx"
 # of gluonx.
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
-    "host", "aliases", "html", "files",
+    "host", "aliases", "html", "files", "thresholds",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",

@@ -40,6 +40,7 @@ from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
 from gluonx.errors import DeviceError, GraphError
 from gluonx.sharding import gathered
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -51,7 +52,7 @@ LOST = (
     "the error above says why. Parameters and optimizer states are as they were before that program."
 )
 LAST: dict[str, Any] = {}
-limits_of_churn = {"programs": 16}
+limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[where.Line, _Site] = {}
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments

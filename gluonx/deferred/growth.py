@@ -23,6 +23,7 @@ from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 from gluonx.ops.registry import Factor
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -40,7 +41,7 @@ __all__ = [
     "typed",
 ]
 
-LIMIT_NODES, LIMIT_BYTES = 20_000, 8 << 30
+LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes")
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
 # What operators raise on inputs that they cannot take.
 BAD_CALLS = (

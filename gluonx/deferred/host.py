@@ -50,6 +50,7 @@ from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms
+from gluonx.thresholds import threshold
 
 __all__ = [
     "REFUSED",
@@ -68,10 +69,10 @@ __all__ = [
 
 REFUSED: Any = object()
 limits = {
-    "small": 4096,  # elements up to which NumPy is no slower than the call of a program
-    "allowed": 1 << 20,  # elements that NumPy may compute in place of the compilation of one operation of a jaxpr
-    "call": 1 << 10,  # elements that NumPy computes in the time that one of its functions takes to begin
-    "kept": 1024,  # kinds of inputs that are remembered of one operator
+    "small": threshold("host.small"),
+    "allowed": threshold("host.allowed"),
+    "call": threshold("host.call"),
+    "kept": threshold("host.kept"),
 }
 
 
@@ -333,8 +334,10 @@ def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> b
     return True
 
 
-_TRIES = 256  # elements touched for each that is drawn by trying until it holds
-_OVERHEAD = 4  # operations that take as long to compile as a program does besides its operations
+_TRIES = threshold("host.draws")
+_OVERHEAD = threshold(
+    "host.overhead"
+)  # operations that take as long to compile as a program does besides its operations
 
 
 def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:

@@ -27,11 +27,13 @@ from typing import Any, ClassVar
 
 from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
+from gluonx.thresholds import threshold
 
 __all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "program_size"]
 
-PROGRAM, OPERATION, TRACE, NODE = 1_600_000, 40_000, 40_000, 2_000  # bytes
-SHARE = 8  # an operator may have the n-th part of the bound
+PROGRAM, OPERATION = threshold("kept.program"), threshold("kept.operation")  # bytes
+TRACE, NODE = threshold("kept.trace"), threshold("kept.node")
+SHARE = threshold("kept.share")  # an operator may have the n-th part of the bound
 _lock = threading.RLock()  # again by the same thread, where forgetting runs the end of some object that compiles
 
 

@@ -34,6 +34,7 @@ from gluonx.deferred.core import Aval, Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -50,7 +51,7 @@ __all__ = [
     "walk_back",
 ]
 
-PACK_ELEMENTS = 4096
+PACK_ELEMENTS = threshold("small.elements")
 Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of one kind
 
 

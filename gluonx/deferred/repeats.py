@@ -26,6 +26,7 @@ from gluonx.deferred.program import walk_back
 from gluonx.deferred.segments import OpSegment, Out, attached
 from gluonx.deferred.vectors import resolved
 from gluonx.dtype import as_array
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -34,9 +35,14 @@ __all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_piec
 
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
 # from `whole` nodes on: XLA takes minutes for such a program (an LSTM cell called 300 times was given up after five).
-limits = {"nodes": 400, "times": 24, "runs": 2, "whole": 4000}
+limits = {
+    "nodes": threshold("pieces.nodes"),
+    "times": threshold("pieces.times"),
+    "runs": threshold("pieces.runs"),
+    "whole": threshold("pieces.whole"),
+}
 # The same of one that trains, on a CPU, where its values take no more than so many bytes.
-layers = {"nodes": 100, "times": 6, "bytes": 256 << 20}
+layers = {"nodes": threshold("layers.nodes"), "times": threshold("layers.times"), "bytes": threshold("layers.bytes")}
 
 
 def runs_in_pieces(graph: Graph, steps: bool) -> bool:

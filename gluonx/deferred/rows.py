@@ -32,6 +32,7 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import settle
 from gluonx.dtype import keeping_64_bits
+from gluonx.thresholds import threshold
 
 __all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "shared_zeros", "spread", "sum_rows"]
 
@@ -180,7 +181,7 @@ def _embedding(args: Args) -> Any:
 
 
 engine.instead["embedding"] = _embedding
-_MOST_ZEROS = 16
+_MOST_ZEROS = threshold("rows.zeros")
 _zeros: dict[Any, jax.Array] = {}
 
 

@@ -36,6 +36,7 @@ from gluonx.deferred.segments import Behind, CustomSegment, Out
 from gluonx.device import Replicas
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -53,7 +54,7 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
-MANY_SEGMENTS = 32  # a backward through more of them runs the pull-backs one by one, each of a kind compiled once
+MANY_SEGMENTS = threshold("tape.segments")
 
 
 class GradOp:

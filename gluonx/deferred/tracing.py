@@ -50,6 +50,7 @@ from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.sharding import Layouts, in_use
+from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
@@ -484,7 +485,7 @@ def _output(leaf: object, trace: Trace, name: str) -> Any:
     )
 
 
-MANY_TRACES = 64
+MANY_TRACES = threshold("traces.kinds")
 
 
 _DERIVED = frozenset(["custom_jvp_call", "custom_vjp_call"])

@@ -34,6 +34,7 @@ from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
 from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.errors import GraphError
+from gluonx.thresholds import threshold
 
 __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
 
@@ -73,7 +74,7 @@ class Layout:
         return xp.concatenate([a.ravel() for a in arrays])
 
 
-_CUTS_BY_HOST = 3
+_CUTS_BY_HOST = threshold("small.cuts_by_host")
 _GIVEN = "the value of this array was given to a training step in another thread, which replaces it"
 _TRIES = 100
 _cutting = threading.Lock()

@@ -24,6 +24,7 @@ from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_fu
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
+from gluonx.thresholds import threshold
 
 __all__ = ["chain", "cond", "foreach", "while_loop"]
 
@@ -33,7 +34,7 @@ _WRITES = (
     "loop state, or use a Python loop."
 )
 _interned: dict[Any, DerivedOp] = {}
-_MOST = 512  # loops that are remembered
+_MOST = threshold("loops.known")  # loops that are remembered
 
 
 def _flatten(tree: Any) -> tuple[list[Handle], Any]:

@@ -20,6 +20,7 @@ from gluonx.deferred.engine import random_inputs
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
+from gluonx.thresholds import threshold
 
 __all__ = ["ClosedStep", "traced_closure"]
 
@@ -31,7 +32,7 @@ _NO_LOSS = (
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
 _steps: dict[Any, DerivedOp] = {}
-_MOST = 64
+_MOST = threshold("closures.known")
 
 
 def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:
