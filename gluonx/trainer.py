@@ -33,6 +33,7 @@ from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.kept import memo
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
@@ -95,7 +96,7 @@ _FOUND_AGAIN = frozenset(
         "_ops",
     }
 )
-_UPDATES: dict[Any, DerivedOp] = {}
+_UPDATES: dict[Any, DerivedOp] = memo()
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 _MOST_UPDATES = threshold("updates.known")
 _OWN_STORES = ("local", "device", "nccl")

@@ -53,7 +53,7 @@ LOST = (
 )
 LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": threshold("churn.programs")}
-_sites: dict[where.Line, _Site] = {}
+_sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 

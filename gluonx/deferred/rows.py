@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import engine, ranges, where
+from gluonx.deferred import engine, kept, ranges, where
 from gluonx.deferred.contracts import Args, Operand
 from gluonx.deferred.core import Aval, Handle, Tracer, Variable, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
@@ -182,7 +182,7 @@ def _embedding(args: Args) -> Any:
 
 engine.instead["embedding"] = _embedding
 _MOST_ZEROS = threshold("rows.zeros")
-_zeros: dict[Any, jax.Array] = {}
+_zeros: dict[Any, jax.Array] = kept.memo()
 
 
 def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray | None = None) -> Handle:
@@ -223,7 +223,7 @@ def _summed(count: int, known: bool, *arrays: jax.Array) -> tuple[Any, Any]:
     return rows, jax.ops.segment_sum(value, places.reshape(-1), num_segments=size)
 
 
-_sums: dict[tuple[int, bool], DerivedOp] = {}
+_sums: dict[tuple[int, bool], DerivedOp] = kept.memo()
 
 
 def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> tuple[Any, Any]:

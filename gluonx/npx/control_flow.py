@@ -18,6 +18,7 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.kept import memo
 from gluonx.deferred.passing import is_traced_around
 from gluonx.deferred.remat import again, checkpointed
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
@@ -33,7 +34,7 @@ _WRITES = (
     "Make it a "
     "loop state, or use a Python loop."
 )
-_interned: dict[Any, DerivedOp] = {}
+_interned: dict[Any, DerivedOp] = memo()
 _MOST = threshold("loops.known")  # loops that are remembered
 
 

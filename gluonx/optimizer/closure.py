@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import random_inputs
+from gluonx.deferred.kept import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
@@ -31,7 +32,7 @@ _NO_LOSS = (
 )
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
-_steps: dict[Any, DerivedOp] = {}
+_steps: dict[Any, DerivedOp] = memo()
 _MOST = threshold("closures.known")
 
 
