@@ -353,8 +353,9 @@ class Function:
         state = current_state()
         if state.trace is not None:
             from gluonx.deferred import custom  # few programs have need of it
+            from gluonx.deferred.passing import Passage
 
-            if state.trace.transparent:
+            if isinstance(state.trace, Passage):
                 return state.trace.outside(self, *inputs)
             self._used = True
             return custom.traced(self, inputs)

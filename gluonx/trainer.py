@@ -30,8 +30,10 @@ from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
+from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.kept import memo
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
@@ -57,6 +59,7 @@ from gluonx.optimizer.rules import Keyed, Valued
 from gluonx.optimizer.statefile import by_place, described, description, simple_of
 from gluonx.optimizer.stepvector import Advancing, StepVector
 from gluonx.sharding import replicated
+from gluonx.thresholds import threshold
 
 __all__ = ["Trainer"]
 
@@ -93,9 +96,9 @@ _FOUND_AGAIN = frozenset(
         "_ops",
     }
 )
-_UPDATES: dict[Any, DerivedOp] = {}
+_UPDATES: dict[Any, DerivedOp] = memo()
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
-_MOST_UPDATES = 256
+_MOST_UPDATES = threshold("updates.known")
 _OWN_STORES = ("local", "device", "nccl")
 
 
@@ -502,7 +505,7 @@ class Trainer(Checked):
             op = _told_value(op)
             args.append(value)
         release = None if self._keep_grads else lambda: _give_up(plan.grads)
-        engine.commit_step(op, args, plan.targets, plan.owned, release, len(plan.weights))
+        engine.commit_step(StepRequest(op, args, plan.targets, plan.owned, release, len(plan.weights)))
         if plan.vector is not None:
             self._vector.stepped()
         _spend(plan)
@@ -535,7 +538,7 @@ class Trainer(Checked):
             args += engine.random_inputs(current_state())
         release = None if self._keep_grads else lambda: _give_up([g for lane in lanes for g in lane])
         del grads
-        engine.commit_step(plan.op, args, plan.targets, owned, release)
+        engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
         _spend(plan)
         self._seen = [ref(w.value) for w in plan.every_weight()]
 
@@ -586,7 +589,7 @@ class Trainer(Checked):
             optimizer.rescale_grad = self._scale / size
             optimizer._update_count(plan.fresh_indices)
             args = step.arguments(optimizer.hyper(self._active))
-            engine.commit_step(step.op, args, step.targets, step.owned)
+            engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
         except BaseException:
             optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
             raise

@@ -35,13 +35,14 @@ from gluonx.block.fusion.files import planned_apart
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import structure
+from gluonx.block.structure import Structure
 from gluonx.block.summary import show, summarize
 from gluonx.block.tools import (
     HookHandle,
     LineByLine,
     Registry,
     Snapshot,
+    belonging,
     chosen,
     device_of_call,
     foreign_call,
@@ -53,7 +54,7 @@ from gluonx.block.tools import (
     watch_operators,
 )
 from gluonx.deferred import tracing
-from gluonx.deferred.core import current_state
+from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
@@ -97,6 +98,7 @@ class Block(Checked):
     _fusions: fusion.Fusions | None = None  # what it has to do with fused parameters, if anything
     _fuses_by_functions = False  # whether its class overrides fuse_parameters
     _ready: bool
+    _structure: Structure
     _children: Registry
     _reg_params: Registry
     _collection: Snapshot
@@ -108,8 +110,9 @@ class Block(Checked):
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         own = self.__dict__
-        own["_children"] = Registry()
-        own["_reg_params"] = Registry()
+        own["_structure"] = structure = Structure()
+        own["_children"] = Registry(structure=structure)
+        own["_reg_params"] = Registry(structure=structure)
         own["_pre_hooks"] = {}
         own["_post_hooks"] = {}
         own["_op_hooks"] = {}
@@ -274,7 +277,7 @@ class Block(Checked):
         """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
         fusions = self._fusions
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
-        of_shapes = getattr(current_state().trace, "of_shapes", False)
+        of_shapes = finds_shapes()
         if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
             self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
         if fusions is not None:
@@ -464,7 +467,7 @@ class Block(Checked):
     def _structured_params(self, select: str | None, fused: bool) -> dict[str, Parameter]:
         """Return the dict of :meth:`collect_params`, by structured names."""
         snapshot = self._collection
-        apart, found = snapshot.content if snapshot.version == structure.version else self._collected()
+        apart, found = snapshot.content if snapshot.version == self._structure.version else self._collected()
         if not fused:
             found = apart
         if select is None:
@@ -489,8 +492,13 @@ class Block(Checked):
                 if param._path.count(".") <= path.count("."):  # the outermost walk gives the most telling path
                     param._path = path
         both = found, fusion.fused_view(type(self).__name__, walk, found)
-        self.__dict__["_collection"] = Snapshot(both, structure.version)
+        self.__dict__["_collection"] = Snapshot(both, self._version())
         return both
+
+    def _version(self) -> int:
+        """Return the version of the parts, for what is derived from them to remember."""
+        self.__dict__["_structure"] = whole = self._structure.whole()
+        return whole.version
 
     def _walk(self, prefix: str = "") -> Iterator[tuple[str, Block]]:
         """Yield this block and all below with the prefix of their names, parents first."""
@@ -808,7 +816,7 @@ class Block(Checked):
             The fused parameter's own array where it is fused, else its pieces put together by a recorded operator.
         """
         fusions = self._fusions
-        if fusions is not None and fusions.version == structure.version and name in fusions.homes:
+        if fusions is not None and fusions.version == self._structure.version and name in fusions.homes:
             return fusions.homes[name]._handle
         return self._own_fusions().weights_of(name)
 
@@ -817,12 +825,16 @@ class Block(Checked):
     def __getstate__(self) -> dict[str, Any]:
         """Everything, with the pieces of fused parameters apart; which of them are fused is remembered."""
         state = dict(self.__dict__)
+        state.pop("_structure", None)
         fusions = state.pop("_fusions", None)
         return state if fusions is None else {**state, **fusions.kept()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over everything, and fuse again what was fused."""
-        self.__dict__.update(state)
+        structure = belonging(self)
+        self.__dict__.update(state, _structure=structure)
+        for registry in (self._children, self._reg_params):
+            structure.join(registry.structure)
         fusion.Fusions.restore(self)
 
     # ---------------------------------------------------------------- files
@@ -995,7 +1007,7 @@ class HybridBlock(Block):
         if current_state().trace is not None:
             return super()._run(args, kwargs)
         traced = self._traced
-        if traced is None or self._traced_of.version != structure.version:
+        if traced is None or self._traced_of.version != self._structure.version:
             with contextlib.suppress(DynamicShapeError):  # what waits is fused by its own call
                 self._fuse_below(args, kwargs)
             traced = self._renewed_trace()
@@ -1030,7 +1042,7 @@ class HybridBlock(Block):
             self._tell_of_hooks(hooked)
             traced = LineByLine(self, traced)
         self.__dict__["_traced"] = traced if traced is not None else tracing.TracedCall(self)
-        self.__dict__["_traced_of"] = Snapshot((parts, dtypes), structure.version)
+        self.__dict__["_traced_of"] = Snapshot((parts, dtypes), self._version())
         return self._traced
 
     def _tell_of_hooks(self, hooked: list[Block]) -> None:
@@ -1109,7 +1121,7 @@ class HybridBlock(Block):
         """
         trace = current_state().trace
         again = self._scan or self._remat
-        if again and trace is not None and not getattr(trace, "of_shapes", False):
+        if again and trace is not None and not trace.of_shapes:
             from gluonx.npx.control_flow import chain  # brings all of npx
 
             layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]

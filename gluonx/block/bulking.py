@@ -20,10 +20,11 @@ from gluonx.deferred.core import Handle, HostArray, State, Tracer, aval_of, coun
 from gluonx.deferred.engine import flush_known
 from gluonx.deferred.graph import current_graph, leave_graph
 from gluonx.deferred.growth import LIMIT_NODES
+from gluonx.thresholds import threshold
 
 __all__ = ["Calls", "limits"]
 
-limits = {"often": 8, "kinds": 32, "programs": 4}
+limits = {"often": threshold("bulk.often"), "kinds": threshold("bulk.kinds"), "programs": threshold("bulk.programs")}
 _AT_MOST = LIMIT_NODES // 2  # operations in one program
 
 

@@ -85,7 +85,7 @@ def hollow(block: Block, *inputs: Any) -> Block:
 
 def _bare(param: Parameter) -> Parameter:
     twin = object.__new__(type(param))
-    kept = {name: value for name, value in param.__dict__.items() if name not in ("_plan", "_own_uuid")}
+    kept = {name: value for name, value in param.__dict__.items() if name not in ("_plan", "_own_uuid", "_structure")}
     twin.__dict__.update({**kept, "_home": None, "_handle": None, "_awaiting": None})
     return twin
 

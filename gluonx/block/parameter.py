@@ -33,6 +33,7 @@ from gluonx import initializer
 from gluonx._frames import cast, door, warn
 from gluonx.block.structure import (
     Shape,
+    Structure,
     Text,
     as_shape,
     device_list,
@@ -40,10 +41,9 @@ from gluonx.block.structure import (
     merge,
     one_device,
     placement,
-    structure,
 )
 from gluonx.deferred import where
-from gluonx.deferred.core import at_once, current_state, new_handle, set_state, state_with
+from gluonx.deferred.core import at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
 from gluonx.device import Device, Replicas, current_device
 from gluonx.dtype import canonical, is_inexact
@@ -110,6 +110,7 @@ class Parameter:
     _layout: Layout | None = None  # from a shape to where on a mesh an array of it lies
     _replicas: dict[Device, Any] | None = None  # the handles by device, where there are several; the first is _handle
     _plan: Any = None  # the FusedParameter that waits to be made of this and others
+    _structure: Structure | None = None  # of the blocks that hold it
     _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
 
     _vector_init: str | None = None  # what begins a parameter of fewer axes than the initializer given needs
@@ -502,7 +503,7 @@ class Parameter:
         keeps_grad = self._is_ready and fresh.dtype == self._dtype
         handle = self._make_handle()
         if fresh.dtype != self._dtype:
-            structure.version += 1
+            self._changed()
         self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, places[0], None
         self._replicate(places)
         handle._put(fresh)
@@ -543,7 +544,7 @@ class Parameter:
         if self._replicas is not None:
             return self._replica(device)
         if handle is None:
-            if getattr(current_state().trace, "of_shapes", False):
+            if finds_shapes():
                 return self._stand_in()
             raise self._uninitialized_error()
         self._check_device(device)
@@ -764,7 +765,12 @@ class Parameter:
                 handle._put(value)
             self._attach()
         self._dtype = dtype
-        structure.version += 1
+        self._changed()
+
+    def _changed(self) -> None:
+        """Have the blocks that hold this parameter look at it again."""
+        if self._structure is not None:
+            self._structure.changed()
 
     # ---------------------------------------------------------------- rows, and symbols
 
@@ -810,6 +816,7 @@ class Parameter:
         """Return the state with the array on the host; the gradient is left out."""
         state = {**self.__dict__, "_home": None}
         state.pop("_plan", None)
+        state.pop("_structure", None)
         state.pop("_layout", None)  # devices are this process's
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)

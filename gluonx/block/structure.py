@@ -1,12 +1,14 @@
 """Declarations of blocks and parameters: shapes with unknown places, devices, and changes of their structure.
 
-:data:`structure` counts every change of any block's parts (a child or parameter that is added, replaced or removed, a
-dtype that is cast). What was derived from a structure, such as a trace or a list of parameters, remembers the count, so
-one comparison of two integers tells that it still holds.
+A :class:`Structure` tells of every change of a net's parts (a child or parameter that is added, replaced or removed, a
+dtype that is cast). What was derived from the parts, such as a trace or a list of parameters, remembers the version, so
+one comparison of two integers tells that it still holds. Other nets have other structures: making one, or changing it,
+has nobody else look at its parameters again.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +20,7 @@ from gluonx.errors import DeviceError
 
 __all__ = [
     "Shape",
+    "Structure",
     "Text",
     "as_shape",
     "device_list",
@@ -25,7 +28,6 @@ __all__ = [
     "merge",
     "one_device",
     "placement",
-    "structure",
 ]
 
 Shape = tuple[int, ...]
@@ -60,14 +62,57 @@ class Text:
     NO_SYMBOL = "Parameter '{path}' has no symbol: gluonx records programs as they run. Use data() in forward."
 
 
-class _Structure:
-    __slots__ = ("version",)
+_versions = itertools.count(1)
+
+
+class Structure:
+    """What blocks and parameters that hold each other have in common: the version of their parts.
+
+    Blocks do not know who holds them. So a block that takes a part in joins that part's structure, and each change
+    counts for all who belong to it; taken apart they stay together, which costs no more than a look too many. A
+    version comes once in a process. That of a structure that was joined to another is 0, which nobody remembers: who
+    compares finds a difference, and goes on with the structure that it belongs to now, :meth:`whole`.
+
+    Examples
+    --------
+    >>> one, other = Structure(), Structure()
+    >>> before = other.version
+    >>> one.changed()
+    >>> other.version == before
+    True
+    >>> one.join(other)
+    >>> other.version, other.whole() is one
+    (0, True)
+    """
+
+    __slots__ = ("_joined", "version")
 
     def __init__(self) -> None:
-        self.version = 0
+        self._joined: Structure | None = None
+        self.version = next(_versions)
 
+    def whole(self) -> Structure:
+        """Return the structure that this one belongs to: itself, if it was joined to no other."""
+        found = self
+        while found._joined is not None:
+            if found._joined._joined is not None:
+                found._joined = found._joined._joined
+            found = found._joined
+        return found
 
-structure = _Structure()
+    def changed(self) -> None:
+        """Note a change of the parts."""
+        self.whole().version = next(_versions)
+
+    def join(self, other: Structure) -> None:
+        """Make `other` a part of this one, which is a change of both."""
+        one, other = self.whole(), other.whole()
+        if one is not other:
+            other._joined, other.version = one, 0
+        one.version = next(_versions)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Structure, ()  # of the copies of those who belong to it
 
 
 def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:

@@ -14,11 +14,11 @@ import jax
 
 from gluonx._frames import warn
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import structure
+from gluonx.block.structure import Structure
 from gluonx.deferred import where
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
-from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.deferred.passing import Passage
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
 
@@ -27,6 +27,7 @@ __all__ = [
     "LineByLine",
     "Registry",
     "Snapshot",
+    "belonging",
     "chosen",
     "device_of_call",
     "foreign_call",
@@ -46,37 +47,44 @@ _LOOSE = (
 
 
 class Registry(OrderedDict[str, Any]):
-    """The children or the parameters of a block by name; every change counts in ``declared.structure``."""
+    """The children or the parameters of a block by name; every change is one of the block's ``structure``."""
+
+    def __init__(self, *items: Any, structure: Structure | None = None) -> None:
+        self.structure = structure or Structure()
+        super().__init__(*items)
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Registry, (), None, None, iter(self.items())  # a copy belongs with the copies of what is in it
+
     def __setitem__(self, name: str, item: Any) -> None:
-        structure.version += 1
+        self.structure.join(belonging(item))
         super().__setitem__(name, item)
 
     def __delitem__(self, name: str) -> None:
-        structure.version += 1
+        self.structure.changed()
         super().__delitem__(name)
 
     def pop(self, *args: Any) -> Any:
         """As ``dict.pop``."""
-        structure.version += 1
+        self.structure.changed()
         return super().pop(*args)
 
     def popitem(self, last: bool = True) -> tuple[str, Any]:
         """As ``OrderedDict.popitem``."""
-        structure.version += 1
+        self.structure.changed()
         return super().popitem(last)
 
     def clear(self) -> None:
         """As ``dict.clear``."""
-        structure.version += 1
+        self.structure.changed()
         super().clear()
 
     def move_to_end(self, key: str, last: bool = True) -> None:
         """As ``OrderedDict.move_to_end``."""
-        structure.version += 1
+        self.structure.changed()
         super().move_to_end(key, last)
 
 
@@ -93,8 +101,14 @@ def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
     return __repr__
 
 
+def belonging(item: Any) -> Structure:
+    """Return the structure of a block or parameter, given to it now where it has none, as one that is being copied."""
+    own = item.__dict__
+    return own.get("_structure") or own.setdefault("_structure", Structure())
+
+
 class Snapshot:
-    """A value derived from a block's structure, and the count in ``structure.structure`` at which it was true."""
+    """A value derived from the parts of a block, and the version of its structure at which it was true."""
 
     __slots__ = ("content", "version")
 
@@ -124,7 +138,7 @@ class HookHandle:
         self._changed()
 
     def _changed(self) -> None:
-        structure.version += 1  # hybridized blocks around it look again whether they can be one program
+        self._block._structure.changed()  # hybridized blocks around it look again whether they can be one program
         self._block._refresh()
 
     def __enter__(self) -> HookHandle:
@@ -188,7 +202,8 @@ def chosen(known: Mapping[str, Any], names: str | Iterable[str], owner: str, wha
 
 def hooks_run(block: Any) -> bool:
     """Return whether hooks of `block` run in this call: there must be values. Where they are missed, that is said."""
-    runs = getattr(current_state().trace, "runs_hooks", True)
+    trace = current_state().trace
+    runs = True if trace is None else trace.runs_hooks
     if runs is False:
         where.warn(
             f"The hooks of {type(block).__name__} do not run: it is called within code that is compiled as a whole "
@@ -235,26 +250,23 @@ def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) ->
         code takes a handle's value.
     """
     before = current_state()
-    watch = _Watch(before, tuple(callbacks), calls)
-    set_state(State(before.recording, before.training, watch, before.bulk, before.naive))
+    set_state(_Watch(before, tuple(callbacks), calls).state())
     try:
         yield
     finally:
         set_state(before)
 
 
-class _Watch:
-    """Stands where a trace would: operators pass through it on their way to what would have run them anyway."""
-
-    transparent = True
+class _Watch(Passage):
+    """Shows the operators that pass to callbacks."""
 
     def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:
-        self.outer, self.callbacks, self.calls, self.count = outer, callbacks, calls, 0
-        self.runs_hooks = getattr(outer.trace, "runs_hooks", True)
+        super().__init__(outer)
+        self.callbacks, self.calls, self.count = callbacks, calls, 0
 
     def invoke(self, op: Any, args: Any) -> Any:
         self.count += 1
-        out = self.outside(invoke, op, args)
+        out = super().invoke(op, args)
         outputs = out if type(out) is tuple else (out,)
         if self.calls is not None:
             self.outside(self.calls, op, args, outputs)
@@ -266,29 +278,11 @@ class _Watch:
                 self.outside(callback, f"node_{self.count}_output{suffix}", op.name, array)
         return out
 
-    def random_inputs(self, count: int) -> Any:
-        return self.outside(random_inputs, self.outer, count)
-
-    def store(self, block: Any, name: str) -> None:
-        if self.outer.trace is not None:
-            self.outer.trace.store(block, name)
-
-    def rebind(self, handle: Any, new: Any) -> bool:
-        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
-
-    def value(self, handle: Any) -> Any:
+    def value(self, handle: Handle) -> Any:
         """Return the value for raw JAX code, of which `calls` is told that it takes the handle, and no more."""
         if self.calls is not None:
             self.outside(self.calls, None, (handle,), ())
-        return self.outside(handle._raw)
-
-    def outside(self, fn: Any, *args: Any) -> Any:
-        inside = current_state()
-        set_state(self.outer)
-        try:
-            return fn(*args)
-        finally:
-            set_state(inside)
+        return super().value(handle)
 
 
 class _Trail:

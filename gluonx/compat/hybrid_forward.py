@@ -14,8 +14,8 @@ from typing import Any
 from gluonx.compat import nd
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
-from gluonx.deferred.core import State, current_state, set_state
-from gluonx.deferred.engine import invoke, random_inputs
+from gluonx.deferred.core import current_state, set_state
+from gluonx.deferred.passing import Passage
 from gluonx.np.handle import ndarray
 
 __all__ = [
@@ -139,49 +139,18 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-class _Scope:
-    """Stands where a trace would: operators pass through it, and come out as NDArrays."""
-
-    transparent = True
+class _Scope(Passage):
+    """Has what operators give that pass come out as NDArrays."""
 
     def __init__(self) -> None:
-        self.outer = current_state()
-        self.runs_hooks = getattr(self.outer.trace, "runs_hooks", True)
+        super().__init__(current_state())
 
     def __enter__(self) -> None:
-        now = self.outer
-        set_state(State(now.recording, now.training, self, now.bulk, now.naive))
+        set_state(self.state())
 
     def __exit__(self, *exc: object) -> None:
         set_state(self.outer)
 
-    def outside(self, fn: Any, *args: Any) -> Any:
-        """``fn(*args)`` as if this scope had not been entered."""
-        inside = current_state()
-        outer = self.outer
-        set_state(State(inside.recording, inside.training, outer.trace, outer.bulk, outer.naive))
-        try:
-            return fn(*args)
-        finally:
-            set_state(inside)
-
     def invoke(self, op: Any, args: Any) -> Any:
         """Run `op` outside."""
-        return as_nd(self.outside(invoke, op, args))
-
-    def store(self, block: Any, name: str) -> None:
-        """Told before an attribute of a block is written."""
-        if self.outer.trace is not None:
-            self.outer.trace.store(block, name)
-
-    def random_inputs(self, count: int) -> Any:
-        """Return the key and index of the next random operations."""
-        return self.outside(lambda: random_inputs(current_state(), count))
-
-    def rebind(self, handle: Any, new: Any) -> bool:
-        """Write to an array that the trace outside, if there is one, must know of."""
-        return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
-
-    def value(self, handle: Any) -> Any:
-        """Return the value for raw JAX code."""
-        return self.outside(handle._raw)
+        return as_nd(super().invoke(op, args))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 
@@ -107,7 +107,7 @@ class Attribute:
         return list(values)
 
 
-def _gone(struct: Any, name: str, within: str) -> Handle:
+def _gone(struct: jax.ShapeDtypeStruct, name: str, within: str) -> Handle:
     message = (
         f"attribute '{name}' was stored by the body of {within}, which is compiled as a whole: only what the body "
         "returns comes out of it. Return the array from the body and store it afterwards."
@@ -115,12 +115,12 @@ def _gone(struct: Any, name: str, within: str) -> Handle:
     return new_handle(Gone(struct.shape, struct.dtype, message, TracedValueError))
 
 
-def is_traced(leaf: Any) -> bool:
+def is_traced(leaf: object) -> bool:
     """Return whether `leaf` is an array of a trace, which must not outlive it."""
     return is_handle(leaf) and isinstance(leaf.value, Tracer)
 
 
-def leaves_of(value: Any) -> tuple[list[Any], Any]:
+def leaves_of(value: object) -> tuple[list[Any], Any]:
     """Return the arrays in an attribute, and what else is in it."""
     if isinstance(value, (list, tuple, dict)):
         try:
@@ -130,7 +130,7 @@ def leaves_of(value: Any) -> tuple[list[Any], Any]:
     return [value], LEAF
 
 
-def is_handle(value: Any) -> bool:
+def is_handle(value: object) -> TypeGuard[Handle]:
     """For ``jax.tree`` functions: stop at handles."""
     return isinstance(value, Handle)
 

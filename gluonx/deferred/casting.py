@@ -19,9 +19,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.deferred.contracts import Operator
 from gluonx.deferred.derived import ADAPTED, DerivedOp
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS
@@ -66,7 +68,7 @@ class Policy:
         self._adapted: dict[Any, Any] = {}
         _arm({*low, *single, *conditional})
 
-    def adapted(self, op: Any) -> Any:
+    def adapted(self, op: Operator) -> Any:
         """Return the operator that runs in place of `op`; `op` itself where nothing is to be cast."""
         found = self._adapted.get(op)
         if found is None:
@@ -74,7 +76,7 @@ class Policy:
             found = self._adapted[op] = op if wanted is None else Adapted(op, wanted)
         return found
 
-    def precision(self, op: Any) -> np.dtype | None:
+    def precision(self, op: Operator) -> np.dtype | None:
         """Return the dtype that `op` is to run in; None where it takes its inputs as they come."""
         name = _plain(op.name)
         if name in self.low:
@@ -93,7 +95,7 @@ class Adapted(DerivedOp):
 
     __slots__ = ("_infer", "_infer_weights", "dtype")
 
-    def __init__(self, op: Any, dtype: np.dtype) -> None:
+    def __init__(self, op: Operator, dtype: np.dtype) -> None:
         super().__init__(op.name, _casting(op.fn, dtype), n_live=op.n_live)
         self.random, self.attrs, self.dtype, self.wide = op.random, op.attrs, dtype, op.wide
         self._infer: Callable[[list[Any]], list[Any]] = op.infer
@@ -114,7 +116,7 @@ class Adapted(DerivedOp):
 def _casting(fn: Callable[..., Any], dtype: np.dtype) -> Callable[..., Any]:
     from_dtypes = _HALF if dtype == _SINGLE else frozenset({_SINGLE})
 
-    def run(*args: Any) -> Any:
+    def run(*args: jax.Array) -> Any:
         return fn(*[jnp.asarray(a, dtype) if getattr(a, "dtype", None) in from_dtypes else a for a in args])
 
     return run
@@ -166,7 +168,7 @@ def scope(policy: Policy | None) -> Generator[None]:
         _scoped.reset(token)
 
 
-def adapt(op: Any) -> Any:
+def adapt(op: Operator) -> Any:
     """Return the operator that runs in place of `op` under the policy in force."""
     policy = policy_in_force()
     return op if policy is None else policy.adapted(op)

@@ -25,17 +25,22 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, final
 
 import jax
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh, NamedSharding, Sharding
 
 from gluonx import forked
+from gluonx.deferred.contracts import Interpreter, Laid, Recorded
 from gluonx.device import is_folded
 from gluonx.dtype import WIDE, is_inexact, on_device
 from gluonx.sharding import check_automatic, is_spread
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
+    from gluonx.deferred.vectors import Vector
 
 __all__ = [
     "ROOT",
@@ -57,6 +62,7 @@ __all__ = [
     "counters",
     "current_state",
     "ever_ran",
+    "finds_shapes",
     "intern_aval",
     "new_handle",
     "record_scope",
@@ -92,7 +98,7 @@ class Aval:
         "wide",
     )
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None) -> None:
         self.shape = shape
         self.dtype = dtype
         self.sharding = sharding
@@ -110,7 +116,7 @@ class Aval:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-def _home_of(sharding: Any) -> Any:
+def _home_of(sharding: Sharding) -> Any:
     (device,) = sharding.device_set
     return None if device == jax.local_devices()[0] else device
 
@@ -127,7 +133,7 @@ _default_shardings: dict[Any, Any] = {}
 _intern_lock = threading.Lock()
 
 
-def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> Aval:
+def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None = None) -> Aval:
     """Return the one :class:`Aval` of this shape, dtype and placement."""
     key = (shape, dtype, sharding)
     found = _avals.get(key)
@@ -143,7 +149,7 @@ def ever_ran() -> bool:
     return bool(_avals)
 
 
-def _placement(sharding: Any) -> Any:
+def _placement(sharding: Sharding) -> Any:
     """None for JAX's default device, else the sharding itself: programs are shared by all that sit in one place."""
     try:
         return _default_shardings[sharding]
@@ -157,7 +163,7 @@ def _placement(sharding: Any) -> Any:
         return placed
 
 
-def aval_of(value: Any) -> Aval:
+def aval_of(value: Laid | HostArray | Packed) -> Aval:
     """Return the interned aval of an array, packed array or tracer."""
     if type(value) is Packed:
         return value.aval
@@ -294,6 +300,7 @@ class Placeholder:
         raise NotImplementedError
 
 
+@final
 class HostArray(Placeholder):
     """A value in the host's memory, which nobody writes to; shared by all handles on it.
 
@@ -309,7 +316,7 @@ class HostArray(Placeholder):
         self.dtype = array.dtype
         self._placed: jax.Array | None = None
 
-    def make(self, handle: Any = None) -> jax.Array:
+    def make(self, handle: Handle | None = None) -> jax.Array:
         """Return the same value as a ``jax.Array``, made once."""
         placed = self._placed
         if placed is None:
@@ -318,24 +325,26 @@ class HostArray(Placeholder):
         return placed
 
 
+@final
 class Pending:
     """A place in a pending graph: value number `slot`. Shared by all handles on the same value."""
 
     __slots__ = ("__weakref__", "aval", "graph", "slot", "value")
 
-    def __init__(self, graph: Any, slot: int, aval: Aval) -> None:
+    def __init__(self, graph: Graph, slot: int, aval: Aval) -> None:
         self.graph = graph
         self.slot = slot
         self.aval = aval
-        self.value = None
+        self.value: Any = None
 
 
+@final
 class Packed:
     """An array that is part of a vector: number `number` of ``vectors.Vector`` `vector`."""
 
     __slots__ = ("__weakref__", "number", "vector")
 
-    def __init__(self, vector: Any, number: int) -> None:
+    def __init__(self, vector: Vector, number: int) -> None:
         self.vector = vector
         self.number = number
 
@@ -393,9 +402,11 @@ class Node:
         "wide",
     )
 
-    def __init__(self, parent: Node | None, op: Any, parts: tuple[Any, ...], outs: tuple[Aval, ...]) -> None:
+    def __init__(
+        self, parent: Node | None, op: Recorded | None, parts: tuple[Any, ...], outs: tuple[Aval, ...]
+    ) -> None:
         self.parent = parent
-        self.op = op
+        self.op: Any = op  # an Operator, or what makes its own nodes
         self.parts = parts
         self.outs = outs
         self.children: dict[tuple[Any, ...], Node] = {}
@@ -446,7 +457,7 @@ class State:
 
     __slots__ = ("bulk", "deferring", "naive", "recording", "trace", "training")
 
-    def __init__(self, recording: bool, training: bool, trace: Any, bulk: int, naive: bool) -> None:
+    def __init__(self, recording: bool, training: bool, trace: Interpreter | None, bulk: int, naive: bool) -> None:
         self.recording = recording
         self.training = training
         self.trace = trace
@@ -468,7 +479,7 @@ _states: dict[tuple[bool, bool, int, bool], State] = {}
 def state_with(
     recording: bool | None = None,
     training: bool | None = None,
-    trace: Any = None,
+    trace: Interpreter | None = None,
     bulk: int | None = None,
     naive: bool | None = None,
 ) -> State:
@@ -487,6 +498,12 @@ def state_with(
     if found is None:
         found = _states[key] = State(key[0], key[1], None, key[2], key[3])
     return found
+
+
+def finds_shapes() -> bool:
+    """Return whether what runs here only finds out shapes, of parameters above all."""
+    trace = current_state().trace
+    return trace is not None and trace.of_shapes
 
 
 def at_once() -> State:

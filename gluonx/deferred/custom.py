@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
+from gluonx.deferred.contracts import Shaped
 from gluonx.deferred.core import Handle, State, Tracer, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
@@ -157,10 +158,10 @@ def _of_traces(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle]
     n_random = ahead.n_random + back.n_random
 
     @jax.custom_vjp
-    def run(*args: Any) -> tuple[Any, ...]:
+    def run(*args: jax.Array) -> tuple[Any, ...]:
         return run_and_keep(*args)[0]
 
-    def run_and_keep(*args: Any) -> Any:
+    def run_and_keep(*args: jax.Array) -> Any:
         head, rest = (args[:2], args[2:]) if n_random else ((), args)
         inner = rest[: n_heads[0]]
         outs = ahead.op.fn(*(head if ahead.n_random else ()), *inner, *rest[sum(n_heads) :])
@@ -233,10 +234,10 @@ def _of_callbacks(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Hand
         return [np.asarray(_value(x)) if plain else x for x, plain in zip(given, numpy_ones, strict=True)]
 
     @jax.custom_vjp
-    def run(*args: Any) -> tuple[Any, ...]:
+    def run(*args: jax.Array) -> tuple[Any, ...]:
         return tuple(jax.pure_callback(lambda *xs: on_host(forward, xs, shapes), tuple(shapes), *args))
 
-    def run_and_keep(*args: Any) -> Any:
+    def run_and_keep(*args: jax.Array) -> Any:
         results = run(*args)
         return results, (args, args if again else results[n_out:])
 
@@ -258,24 +259,24 @@ def _says_the_same(call: _Call, kept: _Kept) -> bool:
     return all(_is_of_arrays(value) or (key in before and before[key] is value) for key, value in after.items())
 
 
-def _is_of_arrays(value: Any) -> bool:
+def _is_of_arrays(value: object) -> bool:
     leaves = jax.tree.leaves(value, is_leaf=is_handle)
     return all(isinstance(leaf, (Handle, jax.Array, np.ndarray)) for leaf in leaves)
 
 
-def _value(x: Any) -> Any:
+def _value(x: object) -> Any:
     return settle(x) if isinstance(x, Handle) else x
 
 
-def _dtype(x: Any) -> np.dtype:
+def _dtype(x: Shaped) -> np.dtype:
     return np.dtype(x.dtype)
 
 
-def _is_whole(x: Any) -> bool:
+def _is_whole(x: Shaped) -> bool:
     return not jnp.issubdtype(x.dtype, jnp.inexact)
 
 
-def _cotangent(x: Any, gradient: Any) -> Any:
+def _cotangent(x: Shaped, gradient: jax.Array | None) -> Any:
     """Return the cotangent of `x` as JAX wants it."""
     if _is_whole(x):
         return np.zeros(x.shape, jax.dtypes.float0)

@@ -22,10 +22,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Sharding
+from jax.typing import ArrayLike
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
 from gluonx.deferred import kept, ranges, singular
+from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
@@ -101,6 +104,10 @@ class DerivedOp:
         self.kept: Any = None  # see gluonx.deferred.kept
         self.nbytes = kept.PROGRAM  # what a program of it takes
 
+    def in_mode(self, training: bool) -> DerivedOp:
+        """Return the same operator: the mode plays no part."""
+        return self
+
     def infer(self, shapes: list[Any]) -> list[Any]:
         """Nothing is known of parameters' shapes here."""
         return list(shapes)
@@ -116,7 +123,7 @@ class Pin(DerivedOp):
 
     __slots__ = ("sharding",)
 
-    def __init__(self, sharding: Any) -> None:
+    def __init__(self, sharding: Sharding) -> None:
         super().__init__("pin", lambda x: jax.lax.with_sharding_constraint(x, sharding))
         self.sharding = sharding
         self.steady = True
@@ -152,7 +159,7 @@ class Joint(DerivedOp):
         firsts = [inputs[self.lane(k, len(inputs))[0]].sharding for k in range(self.lanes)]
         return [place for place in firsts for _ in range(count // self.lanes)]
 
-    def _apart(self, *args: Any) -> tuple[Any, ...]:
+    def _apart(self, *args: jax.Array) -> tuple[Any, ...]:
         return self.part(self.lanes, None).fn(*args)
 
     def part(self, lanes: int, axis: str | None) -> DerivedOp:
@@ -167,7 +174,7 @@ class Joint(DerivedOp):
         assert self.inner is not None, "a sum goes over all lanes at once"
         run, shared = self.inner.fn, self.shared
 
-        def fn(*args: Any) -> tuple[Any, ...]:
+        def fn(*args: jax.Array) -> tuple[Any, ...]:
             each = (len(args) - shared) // lanes
             common = args[len(args) - shared :]
             return tuple([out for k in range(lanes) for out in run(*args[k * each : (k + 1) * each], *common)])
@@ -175,18 +182,18 @@ class Joint(DerivedOp):
         return fn
 
 
-def _summed(lanes: int, axis: str | None, *args: Any) -> tuple[Any, ...]:
+def _summed(lanes: int, axis: str | None, *args: jax.Array) -> tuple[Any, ...]:
     each = len(args) // lanes
     sums = [functools.reduce(operator.add, args[j::each]) for j in range(each)]
     return (*(sums if axis is None else jax.lax.psum(sums, axis)),) * lanes
 
 
-def cuts_tape(op: Any) -> bool:
+def cuts_tape(op: Operator) -> bool:
     """Return whether no gradient flows through `op`."""
     return op.name == "stop_gradient"
 
 
-def prepare(op: Any) -> str:
+def prepare(op: Operator) -> str:
     """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.name in ranges.RULES or op.name in singular.RULES
@@ -194,7 +201,7 @@ def prepare(op: Any) -> str:
     return op.cache
 
 
-def _check_size(value: Any) -> None:
+def _check_size(value: ArrayLike) -> None:
     """Raise for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
     shape = np.shape(value)
     known = [n for n in shape if isinstance(n, int)]  # the others are symbolic
@@ -211,7 +218,7 @@ def _strip(value: Any) -> Any:
     return value if isinstance(value, (jax.Array, Tracer)) else jnp.asarray(value)
 
 
-def strong(op: Any) -> Callable[..., Any]:
+def strong(op: Operator) -> Callable[..., Any]:
     """Return the function of `op` with strong types out; random ones take (root words, index) in place of the key.
 
     Of operators that mean the same each time (those of the registry, and what is ``steady``) it is one jitted function,
@@ -229,30 +236,30 @@ def strong(op: Any) -> Callable[..., Any]:
     return run
 
 
-def needs_64_bits(op: Any, args: Any) -> bool:
+def needs_64_bits(op: Recorded, args: Sequence[HasDType | None]) -> bool:
     """Return whether `op` on these arrays, avals or typed scalars computes in 64-bit types."""
     if op.wide:
         return True
     return any(a is not None and a.dtype in WIDE for a in args)
 
 
-def _switching(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
-    def switched(*args: Any) -> Any:
+def _switching(op: Operator, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def switched(*args: jax.Array | None) -> Any:
         with keeping_64_bits() if needs_64_bits(op, args) else without_64_bits():
             return fn(*args)
 
     return switched
 
 
-def _function(op: Any) -> Callable[..., Any]:
+def _function(op: Operator) -> Callable[..., Any]:
     fn = op.fn
     if op.random:
         base = fn
 
-        def fn(root: Any, index: Any, *args: Any) -> Any:
+        def fn(root: Any, index: Any, *args: jax.Array | None) -> Any:
             return base(prng.wrap(root, index), *args)
 
-    def run(*args: Any) -> Any:
+    def run(*args: jax.Array | None) -> Any:
         with telling():  # JAX converts numbers while it traces
             out = fn(*args)
         if type(out) in (tuple, list):
@@ -262,7 +269,7 @@ def _function(op: Any) -> Callable[..., Any]:
     return run
 
 
-def program_of(op: Any) -> Any:
+def program_of(op: Operator) -> Any:
     """Return the jitted function of `op` alone."""
     compiled = op.eager
     if compiled is None:
@@ -270,11 +277,11 @@ def program_of(op: Any) -> Any:
     return compiled
 
 
-def _jitted(op: Any, nbytes: int, programs: int = 0) -> Any:
+def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
     fn = _function(op)
 
-    def run(*args: Any) -> Any:
+    def run(*args: jax.Array | None) -> Any:
         kept.add(nbytes, op, programs)
         return fn(*args)
 
@@ -282,13 +289,13 @@ def _jitted(op: Any, nbytes: int, programs: int = 0) -> Any:
     return jax.jit(run)
 
 
-def jaxpr_of(op: Any, structs: Sequence[Any]) -> Any:
+def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
     """Return what ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
     kept.add(kept.TRACE, op)
     return jax.jit(_function(op)).trace(*structs)
 
 
-def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
+def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> Any:
     """Run `op` on these values by a program of its own; JAX caches it by their avals.
 
     ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
@@ -308,7 +315,7 @@ def run_alone(op: Any, inputs: Sequence[Any], wide: bool | None = None) -> Any:
     return compiled(*inputs)
 
 
-def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
+def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
     """Return whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
     shapes = op.shapes
     if shapes is None:
@@ -325,7 +332,7 @@ def out_avals(op: Any, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]
     return found
 
 
-def _placement_of(op: Any, inputs: tuple[Any, ...]) -> Any:
+def _placement_of(op: Operator, inputs: tuple[Any, ...]) -> Any:
     """Return what is known of the placement of results: the mesh, or the one device that is not the default."""
     if isinstance(op, Pin):
         return op.sharding
@@ -338,7 +345,7 @@ def zero_cotangent(aval: Aval) -> Any:
     return jnp.zeros(aval.shape, aval.dtype) if aval.inexact else np.zeros(aval.shape, jax.dtypes.float0)
 
 
-def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool, ...]) -> DerivedOp:
+def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple[bool, ...]) -> DerivedOp:
     """Return the operator (inputs..., given cotangents...) -> cotangents of the inputs numbered `diff`.
 
     It recomputes `op`, so it is itself differentiable in all its inputs; ``given`` says which outputs have a cotangent.
@@ -351,10 +358,10 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
     if found is None:
         run = strong(op)
 
-        def pull(*args: Any) -> tuple[Any, ...]:
+        def pull(*args: jax.Array) -> tuple[Any, ...]:
             inputs, cotangents = list(args[:n_inputs]), iter(args[n_inputs:])
 
-            def forward(*moving: Any) -> Any:
+            def forward(*moving: jax.Array) -> Any:
                 for i, m in zip(diff, moving, strict=True):
                     inputs[i] = m
                 out = run(*inputs)
@@ -375,6 +382,6 @@ def pullback_of(op: Any, diff: tuple[int, ...], n_inputs: int, given: tuple[bool
     return found
 
 
-def aval_of_tracer(value: Any) -> Aval:
+def aval_of_tracer(value: jax.Array) -> Aval:
     """Return the aval of a value inside a trace."""
     return aval_of(value) if isinstance(value, Tracer) else intern_aval(value.shape, np.dtype(value.dtype))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx.deferred import casting, flushing, growth, host, ranges, singular
+from gluonx.deferred.contracts import Args, Operand, Operator, Ownership, Place, Raw, Replaced, StepRequest, leaf_number
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -75,7 +76,7 @@ __all__ = [
 instead: dict[str, Callable[[Any], Any]] = {}
 
 
-def invoke(op: Any, args: Any) -> Any:  # noqa: C901 - one decision, of which each case returns
+def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of which each case returns
     """Run the bound operator `op` on `args`.
 
     Parameters
@@ -132,7 +133,7 @@ class _Root:
     words: Any = None
 
 
-def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
+def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
     """Fill in what the context decides: train or predict mode, precision, and the random key as (root, index).
 
     Indices that are out of range, as far as they are known, raise here.
@@ -151,7 +152,7 @@ def _special(op: Any, args: Any, state: State) -> tuple[Any, Any]:
     return op, args
 
 
-def _with_numbers(op: Moved, args: Any) -> tuple[Any, ...]:
+def _with_numbers(op: Moved, args: Args) -> tuple[Any, ...]:
     """Return the arguments with the operator's numbers behind them, where all its arrays have a place."""
     absent = 0 if op.op.variadic else len(op.op.inputs) - len(args)
     return (*args, *(None,) * absent, *op.numbers)
@@ -168,7 +169,7 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
     return _Root.handle, Index(prng.next_index(count))
 
 
-def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
+def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
     """Arrays and typed scalars for an operator that runs at once, and whether that takes 64-bit types.
 
     One pass, for every operator that runs at once goes through it.
@@ -195,7 +196,7 @@ def _plain_inputs(op: Any, args: Any) -> tuple[list[Any], bool]:
     return values, wide
 
 
-def _array_of(handle: Handle, op: Any, args: Any) -> Any:
+def _array_of(handle: Handle, op: Operator, args: Args) -> Any:
     """Return the array of a handle that may hold something else, a placeholder or a place."""
     if isinstance(handle.value, Placeholder):
         growth.fill(handle, op, args)
@@ -206,7 +207,7 @@ def _array_of(handle: Handle, op: Any, args: Any) -> Any:
     return value
 
 
-def _operand(value: Any, op: Any, args: Any) -> Any:
+def _operand(value: Raw, op: Operator, args: Args) -> Any:
     if isinstance(value, jax.Array):
         return value
     return copied(growth.operand(value, args, op)) if isinstance(value, np.ndarray) else growth.typed(value, args, op)
@@ -216,7 +217,7 @@ def _wrap(out: Any) -> Any:
     return tuple([new_handle(o) for o in out]) if type(out) in (tuple, list) else new_handle(out)
 
 
-def run_now(op: Any, args: Any, state: State) -> Any:
+def run_now(op: Operator, args: Args, state: State) -> Any:
     """Run one operator at once."""
     forked.check()
     if host.is_on() and not state.naive:
@@ -248,7 +249,7 @@ def run_now(op: Any, args: Any, state: State) -> Any:
     return result
 
 
-def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
+def _tape_one(op: Operator, args: Args, values: list[Any], result: Any) -> None:
     """Naive mode's tape: a segment of one operator."""
     if cuts_tape(op):
         return
@@ -266,14 +267,14 @@ def _tape_one(op: Any, args: Any, values: list[Any], result: Any) -> None:
             out.tape = segment.outs[i]
 
 
-def _apply(op: Any, args: Any) -> Any:
+def _apply(op: Operator, args: Args) -> Any:
     """Run an operator on tracers of a surrounding JAX transformation."""
     if op.random:
         raise TracedValueError(_RANDOM_UNDER_JIT)
     return _wrap(run_alone(op, *_plain_inputs(op, args)))
 
 
-def as_handle(value: Any) -> Handle:
+def as_handle(value: object) -> Handle:
     """Return a handle for anything that is an array: handles as they are, raw arrays wrapped."""
     if isinstance(value, Handle):
         return value
@@ -339,7 +340,7 @@ def on_record_entry() -> None:
         leave_graph()
 
 
-def on_record_error(scope: Any) -> None:
+def on_record_error(scope: object) -> None:
     """Give handles back the values that the outermost ``record()``, `scope`, rebound: an exception left it.
 
     What was recorded stays computable as long as somebody holds it, but is no part of the next program.
@@ -350,32 +351,9 @@ def on_record_error(scope: Any) -> None:
     leave_graph()
 
 
-def commit_step(
-    op: Any,
-    args: list[Any],
-    targets: list[Handle],
-    owned: Any,
-    release: Callable[[], None] | None = None,
-    together: int = 0,
-) -> None:
-    """Record `op` on `args`, put its outputs into `targets`, and run the whole pending graph as one program.
-
-    Parameters
-    ----------
-    op : DerivedOp
-        Gives one output for each target.
-    args : list
-        As for :func:`invoke`.
-    targets : list of Handle
-        Rebound to the outputs; their dtype and shape do not change.
-    owned : sequence of int
-        Which of `args` have buffers that nobody else is meant to hold: they are donated.
-    release : callable, optional
-        Called once all is recorded; what it releases is no output of the program.
-    together : int
-        So many of the first `args` are the first `targets` themselves, and may be kept as one vector where they are
-        small.
-    """
+def commit_step(request: StepRequest) -> None:
+    """Record what `request` asks for, and run the whole pending graph as one program."""
+    op, args, targets, owned, release, together = request
     state = current_state()
     if state.naive:
         outs = run_now(op, args, state)
@@ -404,7 +382,7 @@ def commit_step(
             graph.cursor = child
             if release is not None:
                 release()
-            final = flushing.Commit(targets, *child.donors)
+            final = flushing.Commit(targets, child.donors)
             flushing.flush(graph, "trainer.step", final)
         if any([t.tape is not None for t in targets]):  # noqa: C419 - a list is faster, and this runs each step
             deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
@@ -414,7 +392,7 @@ def commit_step(
         return
 
 
-def even_out(handles: list[Handle]) -> None:
+def even_out(handles: Sequence[Handle]) -> None:
     """Compute what is pending before a joint operator on `handles`, unless their devices all record the same."""
     graph = current_graph()
     if graph.cursor.parent is None or len({h.aval.home for h in handles if h.aval is not None}) < 2:
@@ -423,7 +401,7 @@ def even_out(handles: list[Handle]) -> None:
         flush("devices that do not record the same")
 
 
-def invoke_joint(op: Joint, args: Any) -> Any:
+def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
     """Record a joint operator: also where nothing is pending, as a part of the step that comes."""
     even_out(args)
     state = current_state()
@@ -433,7 +411,7 @@ def invoke_joint(op: Joint, args: Any) -> Any:
 def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
     """Return a joint operator, which also runs at once, on arrays of several devices."""
 
-    def run(*values: Any) -> tuple[Any, ...]:
+    def run(*values: Operand) -> tuple[Any, ...]:
         graph = Graph()
         outs = graph.record(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
         flushing.flush(graph, "an operator over several devices")
@@ -450,12 +428,12 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
-def _ownership(op: Any, parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
-    """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf."""
-    leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
+def _ownership(op: Operator, parts: Sequence[Place], owned: set[int], together: int) -> Ownership:
+    """Return what an update on these places may do with memory."""
+    leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     if type(op) is Joint:
-        return tuple(leaves.values()), (), ()  # what lies on several devices is not put together
+        return Ownership(tuple(leaves.values()))  # what lies on several devices is not put together
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
-    replaced = [(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
-    return tuple(leaves.values()), tuple(gradients), tuple(replaced)
+    replaced = [Replaced(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
+    return Ownership(tuple(leaves.values()), tuple(gradients), tuple(replaced))

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain, repeat, starmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,7 @@ import numpy as np
 from gluonx import forked
 from gluonx._process import uncollected
 from gluonx.deferred import host, kept, lanes, repeats, where
+from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments, is_alone
@@ -39,6 +40,10 @@ from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
 from gluonx.errors import DeviceError, GraphError
 from gluonx.sharding import gathered
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
 
@@ -47,33 +52,21 @@ LOST = (
     "the error above says why. Parameters and optimizer states are as they were before that program."
 )
 LAST: dict[str, Any] = {}
-limits_of_churn = {"programs": 16}
-_sites: dict[where.Line, _Site] = {}
+limits_of_churn = {"programs": threshold("churn.programs")}
+_sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
 
 class Commit:
-    """The writes of a flush besides the places that users hold: the last node's outputs go into `targets`.
+    """The writes of a flush besides the places that users hold: the last node's outputs go into `targets`."""
 
-    ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed, and
-    ``replaced`` pairs of a leaf and the number of the output that takes its place: those that may be kept as a vector.
-    """
+    __slots__ = ("broken", "owned", "targets")
 
-    __slots__ = ("broken", "donors", "gradients", "replaced", "targets")
-
-    def __init__(
-        self,
-        targets: list[Handle],
-        donors: tuple[int, ...],
-        gradients: tuple[int, ...],
-        replaced: tuple[tuple[int, int], ...],
-    ) -> None:
+    def __init__(self, targets: list[Handle], owned: Ownership) -> None:
         self.broken: str | None = None  # the message of a constraint that did not hold
         self.targets = targets
-        self.donors = donors
-        self.gradients = gradients
-        self.replaced = replaced
+        self.owned = owned
 
 
 class _Sink:
@@ -85,7 +78,7 @@ class _Sink:
         self.value: Any = None
 
 
-def flush(graph: Any, why: str, final: Commit | None = None) -> None:
+def flush(graph: Graph, why: str, final: Commit | None = None) -> None:
     """Compute what is alive in `graph` and close it."""
     with graph.lock:
         if graph.closed:
@@ -132,7 +125,7 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
             return
 
 
-def flush_full(graph: Any) -> None:
+def flush_full(graph: Graph) -> None:
     """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
     line = where.user_line()
     if line not in _warned_full:
@@ -147,11 +140,11 @@ def flush_full(graph: Any) -> None:
 _warned_full: set[where.Line] = set()
 
 
-def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
         return _compute_lanes(graph, node, places, why, final)
     alive = tuple([p.slot for p in places])
-    donors = final.donors if final is not None else ()
+    donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
     node.used = kept.Kept.now
@@ -187,7 +180,7 @@ def _compute(graph: Any, node: Node, places: list[Any], why: str, final: Commit 
     LAST["node"], LAST["why"], LAST["how"], LAST["program"] = node, why, "compiled", program
 
 
-def _compute_lanes(graph: Any, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.lanes`)."""
     alive = tuple([p.slot for p in places])
     tape_slots = _tape_slots(graph, alive)
@@ -209,7 +202,9 @@ def _compute_lanes(graph: Any, node: Node, places: list[Any], why: str, final: C
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
-def _lanes_of(graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None) -> Any:
+def _lanes_of(
+    graph: Graph, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
+) -> Any:
     """One program for all lanes, the lanes where each is to be computed by itself, or an empty list if neither goes."""
     found = lanes.parted(graph)
     if found is None:
@@ -217,13 +212,13 @@ def _lanes_of(graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[
     if lanes.alike(found, graph) and not tape_slots:
         finals = range(node.size - len(node.outs), node.size) if final is not None else ()
         counters.programs_compiled += 1
-        program = lanes.Program(graph, found, (*finals, *alive), final.donors if final is not None else ())
+        program = lanes.Program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
         kept.add(program.nbytes, programs=1)
         return program
     return [] if any(type(n.op) is Joint for n in graph.path()) else found
 
 
-def is_even(graph: Any) -> bool:
+def is_even(graph: Graph) -> bool:
     """Return whether what is pending on several devices is the same on each, and nothing of it stays on the tape."""
     node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
     known = node.programs.get(("even", alive))
@@ -233,7 +228,7 @@ def is_even(graph: Any) -> bool:
     return known[0]
 
 
-def _run_lanes(graph: Any, program: lanes.Program, places: list[Any], final: Commit | None) -> None:
+def _run_lanes(graph: Graph, program: lanes.Program, places: list[Any], final: Commit | None) -> None:
     node, targets = graph.cursor, [] if final is None else final.targets
     first = node.size - len(node.outs)
     slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
@@ -248,7 +243,7 @@ def _structs(spares: list[Any]) -> list[Any]:
 
 
 @contextmanager
-def telling_of_devices(graph: Any) -> Generator[None]:
+def telling_of_devices(graph: Graph) -> Generator[None]:
     """Within, what JAX says of inputs that lie on different devices is said for people."""
     try:
         yield
@@ -275,7 +270,7 @@ _TOGETHER = (
 
 
 def _other_program(
-    graph: Any, node: Node, alive: tuple[int, ...], donors: tuple[int, ...], final: Commit | None
+    graph: Graph, node: Node, alive: tuple[int, ...], donors: tuple[int, ...], final: Commit | None
 ) -> Program | None:
     """Get a program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
     wanted = set(alive)
@@ -292,7 +287,7 @@ def _other_program(
     return None
 
 
-def _tape_slots(graph: Any, alive: tuple[int, ...]) -> tuple[int, ...]:
+def _tape_slots(graph: Graph, alive: tuple[int, ...]) -> tuple[int, ...]:
     """Return the alive slots through which a later backward may still go."""
     path = graph.path()
     spent: set[int] = set()
@@ -334,7 +329,7 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
 
 
 def _build(
-    graph: Any, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
+    graph: Graph, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
 ) -> Program:
     path = list(graph.path())
     diff = tuple([i for i, s in enumerate(graph.sources) if s is not None and aval_of(graph.leaves[i]).inexact])
@@ -343,7 +338,7 @@ def _build(
     if final is None:
         return Program(path, alive, tape_slots, diff, gathers=gathers)
     held = set(alive)
-    gradients = [s for s in final.gradients if s in held]  # in the weights' order, in which the update takes them
+    gradients = [s for s in final.owned.gradients if s in held]  # in the weights' order, in which the update takes them
     packs = _groups([(s, _aval(graph, s)) for s in gradients])
     joins = _joins(graph, node, final)
     apart = set(chain(*packs))
@@ -352,10 +347,10 @@ def _build(
     finals = [i for i in range(len(node.outs)) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
     spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
-    return Program(path, outputs, tape_slots, diff, final.donors, packs, spares, joins, finals, gathers)
+    return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, spares, joins, finals, gathers)
 
 
-def _gathers(graph: Any) -> dict[int, Any]:
+def _gathers(graph: Graph) -> dict[int, Any]:
     """By leaf: how a parameter lies where it is used, if not as it is kept."""
     found: dict[int, Any] = {}
     gathered_within = {v for n in graph.path() for v in getattr(n.op, "gathers", ())}
@@ -368,7 +363,7 @@ def _gathers(graph: Any) -> dict[int, Any]:
     return found
 
 
-def _aval(graph: Any, slot: int) -> Any:
+def _aval(graph: Graph, slot: int) -> Any:
     node, i = graph.owners[slot]
     return node.outs[i]
 
@@ -382,18 +377,18 @@ def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
     return [tuple(g) for g in groups.values() if len(g) > 2]
 
 
-def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
+def _joins(graph: Graph, node: Node, final: Commit) -> list[Join]:
     """Return the leaves and outputs that are vectors."""
     joins: list[Join] = []
-    if not _others_train(graph, {leaf for leaf, _ in final.replaced}):
-        pairs = [(pair, aval_of(graph.leaves[pair[0]])) for pair in final.replaced]
-        for group in _groups([(pair, aval) for pair, aval in pairs if aval is node.outs[pair[1]]]):
+    if not _others_train(graph, {pair.leaf for pair in final.owned.replaced}):
+        pairs = [(pair, aval_of(graph.leaves[pair.leaf])) for pair in final.owned.replaced]
+        for group in _groups([(pair, aval) for pair, aval in pairs if aval is node.outs[pair.out]]):
             leaves, outs = zip(*group, strict=True)
             joins.append(Join(leaves, outs, layout_of(tuple([node.outs[o] for o in outs]))))
     taken = set(chain(*[join.leaves for join in joins]))
     others: dict[Any, list[int]] = {}
     for i, leaf in enumerate(graph.leaves):
-        if type(leaf) is Packed and i not in taken and i not in final.donors:
+        if type(leaf) is Packed and i not in taken and i not in final.owned.donors:
             others.setdefault(leaf.vector, []).append(i)
     for vector, leaves in others.items():
         if len(leaves) > 2:
@@ -401,7 +396,7 @@ def _joins(graph: Any, node: Node, final: Commit) -> list[Join]:
     return joins
 
 
-def _others_train(graph: Any, own: set[int]) -> bool:
+def _others_train(graph: Graph, own: set[int]) -> bool:
     """Return whether small parameters take part that this step does not replace: theirs may want ours one by one."""
     return any(
         leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf]))
@@ -409,18 +404,17 @@ def _others_train(graph: Any, own: set[int]) -> bool:
     )
 
 
-def unpacked(graph: Any, place: Any) -> Any:
+def unpacked(graph: Graph, place: Pending) -> Any:
     """Return the value of a place in a closed graph, cut out of the packed vector that holds it."""
-    packs: tuple[dict[int, Any], list[Any]] = graph.packs or ({}, [])
-    where_packed, vectors = packs
-    found = where_packed.get(place.slot)
-    if found is None or vectors[found[0]].value is None:
+    packs = graph.packs
+    found = None if packs is None else packs.where.get(place.slot)
+    if packs is None or found is None or packs.vectors[found[0]].value is None:
         raise GraphError(LOST) from graph.error
-    place.value = vectors[found[0]].array(found[1])
+    place.value = packs.vectors[found[0]].array(found[1])
     return place.value
 
 
-def _segment(graph: Any, program: Program) -> Segment:
+def _segment(graph: Graph, program: Program) -> Segment:
     inputs: list[Any] = []
     for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
         inputs.append(attached(as_array(resolved(leaf)), source) if i in program.held else None)
@@ -450,7 +444,7 @@ def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: C
 
 
 def _run_program(
-    graph: Any,
+    graph: Graph,
     program: Program,
     args: list[Any],
     replaced: list[Vector],
@@ -461,7 +455,7 @@ def _run_program(
     sinks = _sinks(program, places, alive, final)
     if program.packs:
         vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
-        graph.packs = (program.packed, vectors)
+        graph.packs = Packs(program.packed, vectors)
         sinks += vectors
         sinks += replaced
     handles, values = _new_places(program, replaced, final)
@@ -504,7 +498,7 @@ def _new_places(program: Program, replaced: list[Vector], final: Commit | None) 
     return handles, values
 
 
-def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> None:
+def _keep_what_others_hold(graph: Graph, program: Program, args: list[Any]) -> None:
     """Copy what is to be donated, but is held by somebody else as well."""
     leaves = graph.leaves
     for i in held_arguments(args, leaves, program.donated, program.single):
@@ -513,7 +507,7 @@ def _keep_what_others_hold(graph: Any, program: Program, args: list[Any]) -> Non
         counters.copies += 1
 
 
-def _spares(graph: Any, program: Program) -> list[Any]:
+def _spares(graph: Graph, program: Program) -> list[Any]:
     """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
     found: list[Any] = []
     for slot, aval in program.spares:
@@ -578,7 +572,7 @@ def _uninterrupted() -> Generator[None]:
 
 
 def _run_interpreted(
-    graph: Any,
+    graph: Graph,
     node: Node,
     places: list[Any],
     alive: tuple[int, ...],

@@ -17,6 +17,7 @@ Invariants:
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -25,6 +26,7 @@ import numpy as np
 from jax.core import eval_context
 
 from gluonx.deferred import core, flushing, growth, vectors
+from gluonx.deferred.contracts import Args, Operator, Packs, Raw, Rebound, Recorded
 from gluonx.deferred.core import (
     ROOT,
     Aval,
@@ -89,7 +91,7 @@ class Graph:
         self.backward_pending = False
         self.error: BaseException | None = None
         self.segment: Any = None
-        self.packs: Any = None  # (slot -> (number, offset, aval), the packed vectors)
+        self.packs: Packs | None = None
         self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
         self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
         self.borders: list[ref[Any]] = []  # the CustomSegments whose gradient goes on in this graph
@@ -100,13 +102,13 @@ class Graph:
         self.required: list[tuple[Pending, str]] = []  # booleans that must hold, and what to say if one does not
         self.floats: list[float] = []
         self.ints: list[int] = []
-        self.journal: list[tuple[Handle, Any, Any, Any, Any]] = []  # (handle, value, aval, tape, scope)
+        self.journal: list[Rebound] = []
         self.path_nodes: list[Node] = []
         self.owners: list[tuple[Node, int]] = []
 
     # -- recording -------------------------------------------------------------------------------------------------
 
-    def step_to(self, op: Any, args: Any, taped: bool) -> Node:  # noqa: C901 - one pass, at each operator
+    def step_to(self, op: Recorded, args: Sequence[Any], taped: bool) -> Node:  # noqa: C901 - one pass, at each operator
         """Turn `args` into places and find the child node; the caller commits by setting ``cursor``."""
         node = self.cursor
         leaves, sources, index = self.leaves, self.sources, self.leaf_index
@@ -152,7 +154,7 @@ class Graph:
             child = growth.grow(self, node, lookup, op, args, taped)
         return child
 
-    def record(self, op: Any, args: Any, taped: bool) -> Any:
+    def record(self, op: Operator, args: Args, taped: bool) -> Any:
         """Append `op` on `args`; return one handle, or a tuple where the operator gives a tuple."""
         try:
             node = self.cursor
@@ -189,7 +191,7 @@ class Graph:
             del self.leaves[node.n_leaves :], self.sources[node.n_leaves :]
             self.leaf_index = {k: i for k, i in self.leaf_index.items() if i < node.n_leaves}
 
-    def _ready(self, handle: Handle, op: Any, args: Any) -> Aval:
+    def _ready(self, handle: Handle, op: Recorded, args: Args) -> Aval:
         """Return the aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
         value = handle.value
         if isinstance(value, Tracer):
@@ -200,7 +202,7 @@ class Graph:
         aval = handle.aval = aval_of(value)
         return aval
 
-    def _scalar(self, scalar: Any, args: Any, op: Any) -> Any:
+    def _scalar(self, scalar: Raw | None, args: Args, op: Recorded) -> Any:
         if scalar is None:
             return None
         if isinstance(scalar, (np.ndarray, jax.Array)):
@@ -224,7 +226,7 @@ class Graph:
             self.floats.append(float(scalar))
         return slot
 
-    def _raw(self, array: Any, args: Any, op: Any) -> Aval:
+    def _raw(self, array: np.ndarray | jax.Array, args: Args, op: Recorded) -> Aval:
         if isinstance(array, np.ndarray):
             # A copy, since the caller may write to the array before this graph runs.
             _stop_before_views(args)
@@ -289,9 +291,9 @@ class Graph:
         self.leaf_index, self.floats, self.ints, self.journal, self.spares = {}, [], [], [], {}
         self.marks, self.borders = {}, []
 
-    def restore(self, scope: Any = None) -> None:
+    def restore(self, scope: object = None) -> None:
         """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
-        kept: list[Any] = []
+        kept: list[Rebound] = []
         for entry in reversed(self.journal):
             handle, value, aval, tape, owner = entry
             if scope is not None and owner is not scope:
@@ -304,8 +306,9 @@ class Graph:
 
     def has_packed(self, place: Pending) -> bool:
         """Return whether the value of a place is in a packed vector."""
-        found = self.packs[0].get(place.slot) if self.packs else None
-        return found is not None and self.packs[1][found[0]].value is not None
+        packs = self.packs
+        found = None if packs is None else packs.where.get(place.slot)
+        return packs is not None and found is not None and packs.vectors[found[0]].value is not None
 
 
 class _Local(threading.local):
@@ -338,7 +341,7 @@ def leave_graph() -> None:
     _local.graph = Graph()
 
 
-def record(op: Any, args: Any, taped: bool) -> Any:
+def record(op: Operator, args: Args, taped: bool) -> Any:
     """Record into this thread's graph; see :meth:`Graph.record`."""
     while True:
         graph = _local.graph
@@ -357,14 +360,14 @@ def record(op: Any, args: Any, taped: bool) -> Any:
         return out
 
 
-def _stop_before_views(args: Any) -> None:
+def _stop_before_views(args: Args) -> None:
     """Raise Blocked if one of these is a view of what has changed: to ask for its dtype would record its renewal."""
     for a in args:
         if isinstance(a, Handle) and a.derived and not a.is_current():
             raise Blocked
 
 
-def unblock(args: Any) -> None:
+def unblock(args: Args) -> None:
     """Compute the inputs that could not be recorded."""
     for a in args:
         if isinstance(a, Handle):

@@ -8,19 +8,25 @@ gradients flow.
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from gluonx._frames import cast, telling
 from gluonx.deferred import kept, where
+from gluonx.deferred.contracts import Args, Number, Recorded, ScalarPlace, Shaped, grows, is_operator
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
 from gluonx.deferred.derived import Joint, cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 from gluonx.ops.registry import Factor
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = [
     "LIMIT_BYTES",
@@ -35,7 +41,7 @@ __all__ = [
     "typed",
 ]
 
-LIMIT_NODES, LIMIT_BYTES = 20_000, 8 << 30
+LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes")
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
 # What operators raise on inputs that they cannot take.
 BAD_CALLS = (
@@ -47,7 +53,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
 
-def typed(scalar: Any, args: Any, op: Any) -> Any:
+def typed(scalar: Number, args: Args, op: Recorded) -> Any:
     """Return a Python or NumPy scalar in the dtype that it takes beside the arrays of `args`, as an input of `op`."""
     dtype = scalar_dtype(scalar, args, op)
     if isinstance(scalar, float) and not -6e4 < scalar < 6e4:  # it may be beyond what the dtype holds
@@ -56,7 +62,7 @@ def typed(scalar: Any, args: Any, op: Any) -> Any:
     return dtype.type(scalar)
 
 
-def scalar_dtype(scalar: Any, args: Any, op: Any) -> np.dtype:
+def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     """Return the dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
 
     An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
@@ -115,7 +121,7 @@ def check_numeric(array: np.ndarray) -> None:
         raise TypeError(f"an array or a number was expected as an operator's input, got a NumPy array of {array.dtype}")
 
 
-def operand(array: np.ndarray, args: Any, op: Any = None, dtypes: Any = ()) -> np.ndarray:
+def operand(array: np.ndarray, args: Args, op: Recorded | None = None, dtypes: Sequence[np.dtype] = ()) -> np.ndarray:
     """Get the operand of `op` that a NumPy array among `args` is, in its dtype.
 
     The same object where it has that already.
@@ -133,7 +139,7 @@ def operand(array: np.ndarray, args: Any, op: Any = None, dtypes: Any = ()) -> n
     return array if array.dtype == dtype else cast(array, dtype)
 
 
-def dtype_of(value: Any) -> np.dtype:
+def dtype_of(value: Handle | Shaped) -> np.dtype:
     """Return the dtype of a handle or raw array, without computing anything."""
     if isinstance(value, Handle):
         if value.aval is not None:
@@ -142,7 +148,7 @@ def dtype_of(value: Any) -> np.dtype:
     return np.dtype(value.dtype)
 
 
-def input_avals(args: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
+def input_avals(args: Args, key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the avals behind the places of a trie key, taped twins made plain."""
     avals: list[Any] = []
     for a, part in zip(args, key, strict=True):
@@ -156,11 +162,11 @@ def input_avals(args: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(avals)
 
 
-def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped: bool) -> Node:
+def grow(graph: Graph, node: Node, key: tuple[Any, ...], op: Recorded, args: Args, taped: bool) -> Node:
     """Make the child of `node` for `key`."""
-    special = getattr(op, "grow", None)
-    if special is not None:
-        return special(graph, node, key, args)
+    if grows(op):
+        return op.grow(graph, node, key, args)
+    assert is_operator(op), "what does not make its own nodes is a function"
     avals = input_avals(args, key[2:])
     check_devices(op, args, avals)
     try:
@@ -182,7 +188,7 @@ def grow(graph: Any, node: Node, key: tuple[Any, ...], op: Any, args: Any, taped
     return attach(graph, node, key, child)
 
 
-def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
+def attach(graph: Graph, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     """Note where the user is and hang `child` into the trie."""
     child.used = kept.Kept.now
     child.line = where.user_line()
@@ -192,7 +198,7 @@ def attach(graph: Any, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     return node.children.setdefault(key, child)
 
 
-def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
+def number(graph: Graph, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
     """Resolve a key into numbered places; also tell which of them gradients flow into."""
     parts: list[Any] = []
     lives: list[bool] = []
@@ -204,7 +210,7 @@ def number(graph: Any, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[t
             parts.append(part)
             live = graph.is_live(part) if part >= 0 else graph.source_live(-1 - part)
         elif isinstance(part, ScalarSlot):
-            parts.append((part, child.n_ints if part.integral else child.n_floats))
+            parts.append(ScalarPlace(part, child.n_ints if part.integral else child.n_floats))
             if part.integral:
                 child.n_ints += 1
             else:
@@ -221,7 +227,7 @@ def _named(owner: str) -> str:
     return f"parameter '{owner}'" if owner else "an array"
 
 
-def check_devices(op: Any, args: Any, avals: tuple[Any, ...]) -> None:
+def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
     """Raise where the inputs of a recorded operator live on different devices.
 
     Arrays on the default device follow the others, as in JAX; a parameter does not.
@@ -255,7 +261,7 @@ _TO_DEVICE = "x.to_device(device) or net.reset_device(device)"
 _TO_MESH = "parallel.split(x), parallel.replicate(x) or net.shard(), which put them on the mesh in use"
 
 
-def bad_call(op: Any, avals: tuple[Any, ...], error: Exception) -> Exception:
+def bad_call(op: Recorded, avals: tuple[Any, ...], error: Exception) -> Exception:
     """Return the error for inputs that do not fit an operator."""
     block = where.block_path()
     at = f" in {block}" if block else ""
@@ -283,7 +289,7 @@ def _plain(told: str) -> str:
     return told.strip()
 
 
-def fill(handle: Handle, op: Any, args: Any) -> None:
+def fill(handle: Handle, op: Recorded, args: Args) -> None:
     """Give a handle that holds a placeholder its array; `op` and its other inputs tell an unknown shape."""
     placeholder = handle.value
     resolve = getattr(placeholder, "resolve", None)

@@ -14,7 +14,7 @@ donates only what is provably unshared, the copy that it makes itself.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -36,7 +36,9 @@ class Limits(NamedTuple):
 limits = Limits()
 
 
-def held_arguments(args: list[Any], leaves: list[Any], numbers: Sequence[int], at: Any) -> list[int]:
+def held_arguments(
+    args: list[Any], leaves: list[Any], numbers: Sequence[int], at: Sequence[int] | Mapping[int, int]
+) -> list[int]:
     """Return which of the arguments `numbers` somebody holds besides the engine.
 
     The engine's own are the list of leaves, `args`, the name here and the handle that is to be rebound.
@@ -67,7 +69,7 @@ def any_piece_held(pieces: tuple[Any, ...]) -> bool:
     return max(map(_count, pieces)) > limits.piece
 
 
-def is_alone(thing: Any) -> bool:
+def is_alone(thing: object) -> bool:
     """Return whether nobody holds `thing` but the one variable of the caller."""
     return _count(thing) <= limits.alone
 
@@ -87,7 +89,7 @@ def _ask_for_argument(holders: list[Any]) -> bool:
 def _ask_for_piece(holders: list[Any]) -> bool:
     handles = [Handle(), Handle()]
     for handle in handles:
-        handle.value = Packed(None, 0)
+        handle.value = Packed(None, 0)  # type: ignore[arg-type] - a vector plays no part
     leaves = [handle.value for handle in handles]
     pieces = itemgetter(0, 1)(leaves)
     _hold(handles[1].value, holders)
@@ -100,7 +102,7 @@ def _ask_for_one(holders: list[Any]) -> bool:
     return not is_alone(thing)
 
 
-def _hold(thing: Any, holders: list[Any]) -> None:
+def _hold(thing: object, holders: list[Any]) -> None:
     """Let each of `holders`, which are lists, handles or functions, hold `thing`."""
     for holder in holders:
         if isinstance(holder, list):

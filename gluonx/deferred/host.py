@@ -26,13 +26,16 @@ import gc
 import math
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
 from gluonx.deferred import growth, singular
+from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
+    Aval,
     Handle,
     HostArray,
     Placeholder,
@@ -47,6 +50,7 @@ from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms
+from gluonx.thresholds import threshold
 
 __all__ = [
     "REFUSED",
@@ -65,10 +69,10 @@ __all__ = [
 
 REFUSED: Any = object()
 limits = {
-    "small": 4096,  # elements up to which NumPy is no slower than the call of a program
-    "allowed": 1 << 20,  # elements that NumPy may compute in place of the compilation of one operation of a jaxpr
-    "call": 1 << 10,  # elements that NumPy computes in the time that one of its functions takes to begin
-    "kept": 1024,  # kinds of inputs that are remembered of one operator
+    "small": threshold("host.small"),
+    "allowed": threshold("host.allowed"),
+    "call": threshold("host.call"),
+    "kept": threshold("host.kept"),
 }
 
 
@@ -92,13 +96,13 @@ class _Known:
 
     __slots__ = ("draws", "form", "seen", "work")
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Operator) -> None:
         found = forms.form_of(op)
         self.form, self.work = (None, None) if found is None else found
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
 
-    def reads(self, aval: Any) -> bool:
+    def reads(self, aval: Aval) -> bool:
         """Return whether NumPy may be given an array at all: to look at one waits until it is computed.
 
         One that is larger than what may be spent is for an operator that touches a part of it, such as a slice.
@@ -106,7 +110,7 @@ class _Known:
         return aval.size <= limits["allowed"] or self.work is not None
 
 
-def _known_of(op: Any) -> _Known:
+def _known_of(op: Operator) -> _Known:
     known = op.host
     if known is None:
         known = op.host = _Known(op)
@@ -134,7 +138,7 @@ def nbytes() -> int:
     return sum({id(a if a.base is None else a.base): getattr(a.base, "nbytes", a.nbytes) for a in arrays}.values())
 
 
-def attempt(op: Any, args: Any) -> Any:
+def attempt(op: Operator, args: Args) -> Any:
     """Run `op` on `args` on the host.
 
     Parameters
@@ -161,7 +165,7 @@ def attempt(op: Any, args: Any) -> Any:
     return new_handle(_kept(out, values, foreign))
 
 
-def run(op: Any, values: list[Any]) -> Any:
+def run(op: Operator, values: list[Any]) -> Any:
     """Run `op` on NumPy arrays, typed scalars and None.
 
     Returns
@@ -172,7 +176,7 @@ def run(op: Any, values: list[Any]) -> Any:
     return _watched(op, values) if watchers else _run(op, values)
 
 
-def _run(op: Any, values: list[Any]) -> Any:
+def _run(op: Operator, values: list[Any]) -> Any:
     known = _known_of(op)
     out: Any = REFUSED
     if known.form is not None:
@@ -185,7 +189,7 @@ def _run(op: Any, values: list[Any]) -> Any:
     return out
 
 
-def _watched(op: Any, values: list[Any]) -> Any:
+def _watched(op: Operator, values: list[Any]) -> Any:
     begin = time.perf_counter()
     out = _run(op, values)
     if out is not REFUSED:
@@ -194,7 +198,7 @@ def _watched(op: Any, values: list[Any]) -> Any:
     return out
 
 
-def on_host(op: Any, inputs: list[Any]) -> list[Any] | None:
+def on_host(op: Operator, inputs: list[Any]) -> list[Any] | None:
     """Return arrays, scalars and None as NumPy has them; None where one is not to be had for `op`."""
     known, values = _known_of(op), list[Any]()
     for a in inputs:
@@ -206,7 +210,7 @@ def on_host(op: Any, inputs: list[Any]) -> list[Any] | None:
     return values
 
 
-def _near(array: Any, known: _Known, aval: Any = None) -> np.ndarray | None:
+def _near(array: jax.Array, known: _Known, aval: Aval | None = None) -> np.ndarray | None:
     """Return the memory of a JAX array; None for a tracer, one that lies elsewhere, or one too large to wait for."""
     if isinstance(array, Tracer):
         return None
@@ -225,7 +229,7 @@ def placed(values: dict[int, Any]) -> dict[int, Any]:
         return {**values, **dict(zip(slots, jax.device_put(copies), strict=True))}
 
 
-def _scalar(number: Any, op: Any, args: Any) -> Any:
+def _scalar(number: Number, op: Operator, args: Args) -> Any:
     """Return a number in its dtype beside the other operand; the usual case takes a tenth of the rule's time."""
     if len(args) == 2 and type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
         other = args[1] if args[0] is number else args[0]
@@ -240,7 +244,7 @@ _NUMBERS = frozenset([int, float])
 _USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)])
 
 
-def _taken(op: Any, args: Any) -> tuple[list[Any], bool] | None:
+def _taken(op: Operator, args: Args) -> tuple[list[Any], bool] | None:
     """Return the arguments as NumPy has them, and whether one is memory of others; None where one is not to be had."""
     known, values, foreign = _known_of(op), list[Any](), False
     for a in args:
@@ -262,7 +266,7 @@ def _taken(op: Any, args: Any) -> tuple[list[Any], bool] | None:
     return values, foreign
 
 
-def _of_handle(handle: Handle, op: Any, args: Any, known: _Known) -> np.ndarray | None:
+def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.ndarray | None:
     """Return the memory of a handle's array; None where it is pending, or `_near` says so."""
     value = handle.value
     if type(value) not in array_types:
@@ -277,7 +281,7 @@ def _of_handle(handle: Handle, op: Any, args: Any, known: _Known) -> np.ndarray 
     return _near(value, known, handle.aval)
 
 
-def _kept(out: Any, values: list[Any], foreign: bool) -> HostArray:
+def _kept(out: object, values: list[Any], foreign: bool) -> HostArray:
     """Return a result as the value of a handle: memory that nobody else has, and no small part of a large array."""
     if not isinstance(out, np.ndarray):
         out = np.asarray(out)
@@ -305,7 +309,7 @@ def _size(values: list[Any]) -> int:
     return math.prod(max(s[-axis] for s in shapes if len(s) >= axis) for axis in range(1, ndim + 1))
 
 
-def _by_form(known: _Known, form: Any, values: list[Any]) -> Any:
+def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
     try:
         work = _size(values) if known.work is None else known.work(*values)
         if known.draws:
@@ -324,7 +328,7 @@ def _key(values: list[Any]) -> tuple[Any, ...]:
     return tuple([None if v is None else (v.shape, v.dtype) for v in values])
 
 
-def _spend(known: _Known, key: Any, work: float, steps: int) -> bool:
+def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> bool:
     """Return whether work on inputs of this kind may still be done by NumPy, and note that it is."""
     spent = known.seen.get(key, 0) + work + steps * limits["call"]
     if spent > (steps + _OVERHEAD) * limits["allowed"]:
@@ -333,17 +337,19 @@ def _spend(known: _Known, key: Any, work: float, steps: int) -> bool:
     return True
 
 
-_TRIES = 256  # elements touched for each that is drawn by trying until it holds
-_OVERHEAD = 4  # operations that take as long to compile as a program does besides its operations
+_TRIES = threshold("host.draws")
+_OVERHEAD = threshold(
+    "host.overhead"
+)  # operations that take as long to compile as a program does besides its operations
 
 
-def _remember(known: _Known, key: Any, what: Any) -> None:
+def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
     if key not in known.seen and len(known.seen) >= limits["kept"]:
         known.seen.clear()
     known.seen[key] = what
 
 
-def _by_jaxpr(op: Any, known: _Known, values: list[Any]) -> Any:
+def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     key = ("jaxpr", *_key(values))
     entry = known.seen.get(key)
     if entry is None:
@@ -367,7 +373,7 @@ def _by_jaxpr(op: Any, known: _Known, values: list[Any]) -> Any:
 _COMPILE: Any = (None, False)
 
 
-def _may_be_interpreted(op: Any) -> bool:
+def _may_be_interpreted(op: Operator) -> bool:
     """Return whether a jaxpr gives the operator's own results.
 
     XLA orders the floats in quantized operators otherwise, and a step of rounding is a whole number there.
@@ -375,7 +381,7 @@ def _may_be_interpreted(op: Any) -> bool:
     return getattr(op, "interpreted", True) and not op.name.startswith("quantized_")
 
 
-def _interpreted(op: Any, values: list[Any]) -> Any:
+def _interpreted(op: Operator, values: list[Any]) -> Any:
     """Return what interprets `op` on such values, or None if it is to be compiled; and whether it gives one array."""
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
 

@@ -25,12 +25,15 @@ import threading
 import weakref
 from typing import Any, ClassVar
 
+from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
+from gluonx.thresholds import threshold
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "program_size"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "memo", "program_size"]
 
-PROGRAM, OPERATION, TRACE, NODE = 1_600_000, 40_000, 40_000, 2_000  # bytes
-SHARE = 8  # an operator may have the n-th part of the bound
+PROGRAM, OPERATION = threshold("kept.program"), threshold("kept.operation")  # bytes
+TRACE, NODE = threshold("kept.trace"), threshold("kept.node")
+SHARE = threshold("kept.share")  # an operator may have the n-th part of the bound
 _lock = threading.RLock()  # again by the same thread, where forgetting runs the end of some object that compiles
 
 
@@ -55,6 +58,8 @@ def _limit() -> float:
 class Kept:
     """State of the process. ``tables`` are those of traced blocks, whose `forget` drops what was forgotten here.
 
+    ``memos`` are what :func:`memo` gave out: they live until :func:`clear`.
+
     The default bound holds the steps of a 12-layer transformer for 20 lengths (at 180 MB) or 2,500 single operators.
     """
 
@@ -63,6 +68,7 @@ class Kept:
     nbytes = 0
     ops: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     tables: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+    memos: ClassVar[list[dict[Any, Any]]] = []
 
 
 def program_size(jaxpr: Any) -> int:
@@ -78,7 +84,7 @@ def _operations(jaxpr: Any) -> int:
     return total
 
 
-def add(nbytes: int, op: Any = None, programs: int = 0) -> None:
+def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
     """Put down what was compiled or traced, for `op` alone if given; other things may be forgotten for it."""
     with _lock:
         Kept.nbytes += nbytes
@@ -97,11 +103,23 @@ def add(nbytes: int, op: Any = None, programs: int = 0) -> None:
             _forget(0.75 * Kept.limit)
 
 
+def memo() -> dict[Any, Any]:
+    """Return a dict for operators and arrays that a module makes once and can make again; `clear` empties it.
+
+    What is in one may hold jaxprs, programs and arrays. Interned nouns, such as avals, have no need of it.
+    """
+    made: dict[Any, Any] = {}
+    Kept.memos.append(made)
+    return made
+
+
 def clear() -> None:
     """Forget everything."""
     with _lock:
         _forget(0)
         ROOT.children.clear()
+        for made in Kept.memos:
+            made.clear()
         Kept.nbytes = 0
 
 
@@ -155,7 +173,7 @@ def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
         node = parent
 
 
-def _forget_op(op: Any) -> None:
+def _forget_op(op: Operator) -> None:
     usage = op.kept
     counters.forgotten += usage.programs
     Kept.nbytes -= usage.nbytes

@@ -18,7 +18,7 @@ Devices that share one of JAX's (see `gluonx.device`) need none of this: their w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import jax
@@ -26,6 +26,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from gluonx.deferred import kept
+from gluonx.deferred.contracts import Leaf, Operator, Place, ScalarPlace
 from gluonx.deferred.core import ROOT, Node, aval_of, counters, intern_aval
 from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments
@@ -33,6 +34,9 @@ from gluonx.deferred.program import GradInfo, Plan
 from gluonx.deferred.vectors import resolved
 from gluonx.device import is_folded
 from gluonx.dtype import on_device
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = ["Lane", "Program", "alike", "fall_apart", "parted"]
 
@@ -60,7 +64,9 @@ class Lane:
         self.ints: list[int] = []
         self._numbers: dict[int, int] = {}
 
-    def add(self, node: Node, start: int, op: Any, parts: Sequence[Any], outs: Sequence[int], graph: Any) -> None:
+    def add(
+        self, node: Node, start: int, op: Operator, parts: Sequence[Place], outs: Sequence[int], graph: Graph
+    ) -> None:
         """Append a node with these inputs and outputs, numbered as in the whole graph, which begin at `start`."""
         parent = self.nodes[-1] if self.nodes else ROOT
         counts = [parent.n_leaves, parent.n_floats, parent.n_ints]
@@ -92,7 +98,7 @@ class Lane:
         self.depths[node.depth] = found.depth
         self.nodes.append(found)
 
-    def place(self, part: Any) -> Any:
+    def place(self, part: Place) -> Any:
         """Return a place of the whole graph as one of the lane."""
         if part is None:
             return None
@@ -100,7 +106,7 @@ class Lane:
             slot, number = part
             numbers = self.ints if slot.integral else self.floats
             numbers.append(number)
-            return slot, len(numbers) - 1
+            return ScalarPlace(slot, len(numbers) - 1)
         if part >= 0:
             if part not in self.slots:
                 raise _Crossed
@@ -127,16 +133,16 @@ def _grad_kind(grad: GradInfo | None) -> Any:
     return None if grad is None else (grad.heads, grad.head_grads, grad.targets, grad.region, grad.retain)
 
 
-def _leaf_key(graph: Any, leaf: int) -> Any:
+def _leaf_key(graph: Graph, leaf: int) -> Any:
     aval = _aval(graph.leaves[leaf])
     return aval.taped if graph.sources[leaf] is not None and aval.inexact else aval
 
 
-def _aval(leaf: Any) -> Any:
+def _aval(leaf: Leaf) -> Any:
     return intern_aval(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
 
 
-def parted(graph: Any) -> list[Lane] | None:
+def parted(graph: Graph) -> list[Lane] | None:
     """Return the lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
     path = graph.path()
     starts = [n.size - len(n.outs) for n in path]
@@ -166,7 +172,7 @@ def parted(graph: Any) -> list[Lane] | None:
     return list(lanes.values()) if len(lanes) > 1 else None
 
 
-def _homes(graph: Any, path: list[Node], starts: list[int]) -> list[Any]:
+def _homes(graph: Graph, path: list[Node], starts: list[int]) -> list[Any]:
     """Return the device of each node. What lies on the default one, and only another takes, goes with that."""
     owners = graph.owners
     homes: list[Any] = []
@@ -193,21 +199,21 @@ def _homes(graph: Any, path: list[Node], starts: list[int]) -> list[Any]:
     return homes
 
 
-def alike(lanes: list[Lane], graph: Any) -> bool:
+def alike(lanes: list[Lane], graph: Graph) -> bool:
     """Return whether lanes are the same program on different arrays."""
     first = lanes[0]
     kind, leaves = first.kind, _leaf_kinds(first, graph)
     return all(lane.kind == kind and _leaf_kinds(lane, graph) == leaves for lane in lanes[1:])
 
 
-def _leaf_kinds(lane: Lane, graph: Any) -> list[Any]:
+def _leaf_kinds(lane: Lane, graph: Graph) -> list[Any]:
     return [_aval(graph.leaves[i]).struct for i in lane.leaves]
 
 
 class Program:
     """One program for lanes that read alike; ``wanted`` are slots of the whole graph."""
 
-    def __init__(self, graph: Any, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> None:
+    def __init__(self, graph: Graph, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> None:
         self.lanes = lanes
         self.node = last = lanes[0].nodes[-1]
         self.wide = any(lane.nodes[-1].wide for lane in lanes)
@@ -242,21 +248,21 @@ class Program:
             check_vma=False,
         )
 
-        def gluonx_lanes(*args: Any) -> Any:
+        def gluonx_lanes(*args: jax.Array) -> Any:
             return run(*args)
 
         self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated))
         self.runs = 0
         self.nbytes = kept.PROGRAM + kept.OPERATION * len(lanes[0].nodes)
 
-    def _run(self, *args: Any) -> tuple[Any, ...]:
+    def _run(self, *args: jax.Array) -> tuple[Any, ...]:
         n, rest = self.node.n_leaves, list(args[self.node.n_leaves :])
         floats = rest.pop(0)[0] if self.node.n_floats else None
         ints = rest.pop(0)[0] if self.node.n_ints else None
         values = self.plan.run(list(args[:n]), floats, ints)
         return tuple([values[s] for s in self.slots])
 
-    def __call__(self, graph: Any) -> dict[int, Any]:
+    def __call__(self, graph: Graph) -> dict[int, Any]:
         """Values by slot of the whole graph."""
         arrays = list(map(resolved, graph.leaves))
         for i in held_arguments(arrays, graph.leaves, self.donors, range(len(arrays))):
@@ -300,7 +306,7 @@ def _fitting(table: np.ndarray) -> np.ndarray:
     return table.astype(np.int32) if table.size == 0 or np.abs(table).max() < 2**31 else table
 
 
-def fall_apart(graph: Any, lanes: list[Lane], places: list[Any]) -> list[Any]:
+def fall_apart(graph: Graph, lanes: list[Lane], places: list[Any]) -> list[Any]:
     """Give each lane a graph of its own, with the values that somebody holds; return these graphs."""
     graphs: list[Any] = []
     for lane in lanes:

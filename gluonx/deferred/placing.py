@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+from jax.sharding import Sharding
 
 from gluonx.deferred.core import Handle, Pending, Tracer, aval_of, current_state, new_handle
 from gluonx.deferred.derived import pin
@@ -33,7 +34,7 @@ def placed(handle: Handle, place: Any) -> Any:
     return new_handle(on_device(array, place))
 
 
-def constrained(handle: Handle, sharding: Any) -> Any:
+def constrained(handle: Handle, sharding: Sharding) -> Any:
     """Return `handle` with its layout said to XLA; gradients pass, and lie likewise."""
     return invoke(pin(sharding), (handle,))
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -29,10 +29,15 @@ import numpy as np
 
 from gluonx._frames import telling
 from gluonx.deferred import host, where
-from gluonx.deferred.core import Node, array_types
+from gluonx.deferred.contracts import Operator, Place, Reach
+from gluonx.deferred.core import Aval, Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = [
     "PACK_ELEMENTS",
@@ -46,7 +51,8 @@ __all__ = [
     "walk_back",
 ]
 
-PACK_ELEMENTS = 4096
+PACK_ELEMENTS = threshold("small.elements")
+Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of one kind
 
 
 class GradInfo:
@@ -78,14 +84,14 @@ class GradInfo:
 class Plan:
     """The nodes of a path that the wanted slots need, in order."""
 
-    def __init__(self, path: list[Node], wanted: Any, gathers: Mapping[int, Any] | None = None) -> None:
+    def __init__(self, path: list[Node], wanted: Iterable[int], gathers: Mapping[int, Any] | None = None) -> None:
         self.path = path
         self.gathers = gathers or {}  # by leaf: how a weight lies where it is used, if not as it is kept
         self.starts = [n.size - len(n.outs) for n in path]
         self.wanted = frozenset(wanted)
         self.needed, self.moving = self._mark(self.wanted)
 
-    def _mark(self, wanted: Any) -> tuple[list[Node], frozenset[int]]:
+    def _mark(self, wanted: Iterable[int]) -> tuple[list[Node], frozenset[int]]:
         owner = [n.depth for n in self.path for _ in n.outs]
         marked = {owner[s] for s in wanted}
         moving: set[int] = set()
@@ -122,7 +128,14 @@ class Plan:
         return spent
 
     def run(
-        self, leaves: Any, floats: Any, ints: Any, *, compiled: bool = True, cut: bool = False, taps: Any = None
+        self,
+        leaves: Sequence[Any],
+        floats: Numbers,
+        ints: Numbers,
+        *,
+        compiled: bool = True,
+        cut: bool = False,
+        taps: Mapping[int, jax.Array] | None = None,
     ) -> dict[int, Any]:
         """Values by slot. With ``compiled=False``, op by op through the operators' own programs.
 
@@ -132,13 +145,15 @@ class Plan:
         values: dict[int, Any] = {}
         pulls: dict[int, Any] = {}
 
-        def fetch(part: Any) -> Any:
+        def fetch(part: Place) -> Any:
             if part is None:
                 return None
             if isinstance(part, int):
                 return values[part] if part >= 0 else used[-1 - part]
             slot, n = part
-            scalar = (ints if slot.integral else floats)[n]
+            numbers = ints if slot.integral else floats
+            assert numbers is not None, "a path with numbers is given them"
+            scalar = numbers[n]
             if compiled:
                 return jnp.asarray(scalar).astype(slot.dtype)
             with telling(line=lambda: (node.line.file, node.line.number) if node.line is not None else None):
@@ -167,7 +182,7 @@ class Plan:
                 del values[slot]
         return values
 
-    def _gathered(self, leaves: Any) -> Any:
+    def _gathered(self, leaves: Sequence[Any]) -> Any:
         """Return the leaves as they are used."""
         if not self.gathers:
             return leaves
@@ -176,11 +191,11 @@ class Plan:
             used[i] = jax.lax.with_sharding_constraint(leaves[i], place)
         return used
 
-    def _gradients(self, node: Node, fetch: Any, pulls: dict[int, Any]) -> tuple[Any, ...]:
+    def _gradients(self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any]) -> tuple[Any, ...]:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
 
-        def add(place: int, value: Any) -> None:
+        def add(place: int, value: jax.Array) -> None:
             cotangents[place] = cotangents[place] + value if place in cotangents else value
 
         for head, given in zip(info.heads, info.head_grads, strict=True):
@@ -214,7 +229,7 @@ class Plan:
         raise AssertionError(f"slot {slot} is on no path")
 
 
-def _laid_out(gradient: Any, aval: Any) -> Any:
+def _laid_out(gradient: jax.Array, aval: Aval | None) -> Any:
     """Lay a gradient out as its leaf, of `aval`, is: so it is summed into shards where that is sharded."""
     if aval is None or not aval.spread:
         return gradient
@@ -234,7 +249,7 @@ def pinned(node: Node, i: int) -> Any:
     return aval.sharding if node.donors is not None or isinstance(node.op, Pin) else None
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: jax.Array | None) -> Any:
     return value if value is None else jax.lax.stop_gradient(value)
 
 
@@ -259,7 +274,7 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
         return (out if type(out) is tuple else (out,)), pull_now
     run = strong(op)
 
-    def forward(*moved: Any) -> Any:
+    def forward(*moved: jax.Array) -> Any:
         full = list(inputs)
         for i, m in zip(diff, moved, strict=True):
             full[i] = m
@@ -273,7 +288,7 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
     )
 
 
-def _alone(op: Any, inputs: list[Any]) -> Any:
+def _alone(op: Operator, inputs: list[Any]) -> Any:
     """Run an operator that nothing is differentiated through, on the host where that is quicker than to compile it."""
     if host.is_on():
         values = host.on_host(op, inputs)
@@ -298,12 +313,12 @@ def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Itera
             stack.extend([part for j in node.diff if (part := node.parts[j]) >= 0])
 
 
-def _reach(plan: Plan, slot: int) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the reach of a gradient from `slot`: the numbers of leaves, and the depths of the nodes that it passes."""
+def _reach(plan: Plan, slot: int) -> Reach:
+    """Return the reach of a gradient from `slot`, by numbers of leaves."""
     owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
     nodes = [node for node, _ in walk_back(owners, (slot,))]
     leaves = {-1 - node.parts[i] for node in nodes for i in node.diff if node.parts[i] < 0}
-    return frozenset(leaves), frozenset([node.depth for node in nodes])
+    return Reach(frozenset(leaves), frozenset([node.depth for node in nodes]))
 
 
 def default_place() -> Any:
@@ -359,9 +374,9 @@ class Program:
         self.replay = Plan(path, tape_slots, gathers)
         self.held = self.replay.leaves()
         reached = {s: _reach(self.plan, s) for s in tape_slots}
-        self.diff_leaves = tuple([i for i in diff_leaves if any(i in leaves for leaves, _ in reached.values())])
+        self.diff_leaves = tuple([i for i in diff_leaves if any(i in reach.sources for reach in reached.values())])
         numbers = {leaf: k for k, leaf in enumerate(self.diff_leaves)}
-        self.reach = {s: (frozenset([numbers[i] for i in leaves]), nodes) for s, (leaves, nodes) in reached.items()}
+        self.reach = {s: Reach(frozenset([numbers[i] for i in r.sources]), r.nodes) for s, r in reached.items()}
         self.residuals: tuple[Any, ...] = ()
         self.treedef: Any = None
         self.out_avals: Any = None
@@ -373,7 +388,7 @@ class Program:
 
         me = weakref.ref(self)  # no circle: a program that is forgotten is freed at once
 
-        def gluonx_step(*args: Any) -> Any:
+        def gluonx_step(*args: jax.Array) -> Any:
             program = me()
             assert program is not None, "who calls a program holds it"
             return program._trace(args)
@@ -393,7 +408,7 @@ class Program:
         placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
         self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares), **placed)
 
-    def arguments(self, graph: Any) -> tuple[list[Any], list[Vector]]:
+    def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
         """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.
 
         Beside them those of the vectors that the program replaces.
@@ -412,7 +427,7 @@ class Program:
         packed = [layout.join([values[s] for s in slots]) for slots, layout in self.packs]
         return (*[values[s] for s in self.outputs], *packed)
 
-    def _parted(self, args: Any) -> list[Any]:
+    def _parted(self, args: Sequence[Any]) -> list[Any]:
         """Return the arguments with those of all leaves in front, as `_split` takes them."""
         leaves: list[Any] = [None] * self.node.n_leaves
         rest = list(args)
@@ -423,7 +438,7 @@ class Program:
                 leaves[i] = part
         return leaves + rest
 
-    def _split(self, args: Any) -> tuple[list[Any], Any, Any]:
+    def _split(self, args: Sequence[Any]) -> tuple[list[Any], Any, Any]:
         node = self.node
         n = node.n_leaves
         rest = list(args[n:])
@@ -431,13 +446,13 @@ class Program:
         ints = rest.pop(0) if node.n_ints else None
         return list(args[:n]), floats, ints
 
-    def _trace(self, args: Any) -> Any:
+    def _trace(self, args: Sequence[Any]) -> Any:
         leaves, floats, ints = self._split(self._parted(args))
         if not self.tape_slots:
             values = self.plan.run(leaves, floats, ints)
             return self._results(values)
 
-        def forward(*moving: Any) -> Any:
+        def forward(*moving: jax.Array) -> Any:
             for i, m in zip(self.diff_leaves, moving, strict=True):
                 leaves[i] = m
             values = self.plan.run(leaves, floats, ints, cut=True)
@@ -460,19 +475,19 @@ class Program:
                 op.nbytes = self.nbytes
         return self._pullbacks
 
-    def _cotangents(self, given: Any) -> tuple[Any, ...]:
+    def _cotangents(self, given: Sequence[jax.Array | None]) -> tuple[Any, ...]:
         avals = [self.plan.aval(s) for s in self.tape_slots]
         return tuple([zero_cotangent(a) if g is None else g for a, g in zip(avals, given, strict=True)])
 
-    def _pull(self, *args: Any) -> tuple[Any, ...]:
+    def _pull(self, *args: jax.Array) -> tuple[Any, ...]:
         n = len(self.residuals)
         return tuple(jax.tree.unflatten(self.treedef, args[:n])(self._cotangents(args[n:])))
 
-    def _replay_pull(self, *args: Any) -> tuple[Any, ...]:
+    def _replay_pull(self, *args: jax.Array) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
 
-        def forward(*moving: Any) -> tuple[Any, ...]:
+        def forward(*moving: jax.Array) -> tuple[Any, ...]:
             for i, m in zip(self.diff_leaves, moving, strict=True):
                 leaves[i] = m
             values = self.replay.run(leaves, floats, ints, cut=True)
@@ -480,12 +495,12 @@ class Program:
 
         return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](self._cotangents(args[-n:])))
 
-    def _tap(self, *args: Any) -> tuple[Any, ...]:
+    def _tap(self, *args: jax.Array) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
         avals = [self.plan.aval(s) for s in self.tape_slots]
 
-        def forward(*deltas: Any) -> tuple[Any, ...]:
+        def forward(*deltas: jax.Array) -> tuple[Any, ...]:
             taps = dict(zip(self.tape_slots, deltas, strict=True))
             values = self.replay.run(leaves, floats, ints, cut=True, taps=taps)
             return tuple([values[s] for s in self.tape_slots])
@@ -494,7 +509,7 @@ class Program:
         return tuple(jax.vjp(forward, *zeros)[1](self._cotangents(args[-n:])))
 
 
-def packable(aval: Any) -> bool:
+def packable(aval: Aval) -> bool:
     """Return whether a gradient leaves a program packed with others."""
     return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
@@ -502,7 +517,7 @@ def packable(aval: Any) -> bool:
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def scalars_of(graph: Any) -> list[Any]:
+def scalars_of(graph: Graph) -> list[Any]:
     """Return the scalars of a graph, as a vector of floats and one of integers."""
     found: list[Any] = []
     if graph.floats or graph.ints:
@@ -518,12 +533,12 @@ def scalars_of(graph: Any) -> list[Any]:
     return found
 
 
-def _line_of_overflow(graph: Any) -> tuple[str, int] | None:
+def _line_of_overflow(graph: Graph) -> tuple[str, int] | None:
     """Return the file and line of the operation whose number float32 cannot hold."""
     large = (i for i, number in enumerate(graph.floats) if _LARGEST < abs(number) < np.inf)
     first = next(large, len(graph.floats))
     node = graph.cursor
-    while node is not None and node.parent is not None and node.parent.n_floats > first:
+    while node.parent is not None and node.parent.n_floats > first:
         node = node.parent
     line = getattr(node, "line", None)
     return None if line is None else (line.file, line.number)

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 
 from gluonx.deferred import where
+from gluonx.deferred.contracts import Args, Operand, Operator
 from gluonx.deferred.core import Handle, HostArray, Pending, Tracer, current_state
 from gluonx.errors import BadIndexError
 
@@ -41,7 +42,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
 
 
-def _along(what: str, args: Any, axis: int | None, index: Any, counted: bool, strict: bool) -> None:
+def _along(what: str, args: Args, axis: int | None, index: Operand, counted: bool, strict: bool) -> None:
     """Look at indices along an axis of the first operand (None: of all its elements); `counted` may be negative."""
     shape = _shape(args[0])
     if axis is None:
@@ -53,7 +54,7 @@ def _along(what: str, args: Any, axis: int | None, index: Any, counted: bool, st
     look(what, index, size, axis, -size if counted else 0, strict)
 
 
-def _columns(what: str, shape: tuple[int, ...], index: Any) -> None:
+def _columns(what: str, shape: tuple[int, ...], index: Operand) -> None:
     """Look at coordinates: each row of `index` goes along one axis."""
     found = _known(index, True, True)
     if found is None or len(found) > len(shape):
@@ -62,65 +63,66 @@ def _columns(what: str, shape: tuple[int, ...], index: Any) -> None:
         _compare(what, ends, lambda axis=axis: _host(index)[axis], shape[axis], axis, -shape[axis])
 
 
-def _take(op: Any, args: Any) -> None:
+def _take(op: Operator, args: Args) -> None:
     if op.attrs["mode"] == "raise":
         _along("take", args, op.attrs["axis"], args[1], True, True)
 
 
-def _take_along(op: Any, args: Any) -> None:
+def _take_along(op: Operator, args: Args) -> None:
     if op.attrs.get("mode") is None:
         _along(op.name, args, op.attrs["axis"], args[1], True, True)
 
 
-def _put(op: Any, args: Any) -> None:
+def _put(op: Operator, args: Args) -> None:
     if op.attrs["mode"] is None:
         _along("put", args, None, args[1], True, True)
 
 
-def _pick(op: Any, args: Any) -> None:
+def _pick(op: Operator, args: Args) -> None:
     if op.attrs["mode"] == "clip":
         _along("pick", args, op.attrs["axis"], args[1], False, False)
 
 
-def _labels(op: Any, args: Any) -> None:
+def _labels(op: Operator, args: Args) -> None:
     label, ignored = args[1], op.attrs["ignore_label"]
     if ignored is not None:  # which may be out of range; what is on the device is not looked at then
-        label = None if isinstance(label, Handle) else np.where(np.asarray(label) == ignored, 0, label)
+        host = None if isinstance(label, Handle) else np.asarray(label)
+        label = None if host is None else np.where(host == ignored, 0, host)
     if op.attrs["sparse_label"] and label is not None:
         _along(op.name, args, op.attrs["axis"], label, False, False)
 
 
-def _outputs(op: Any, args: Any) -> None:
+def _outputs(op: Operator, args: Args) -> None:
     """Labels of the operators that are an output and a loss at once, where they are classes and none is left out."""
     if len(_shape(args[1])) == len(_shape(args[0])) - 1 and not op.attrs.get("use_ignore"):
         _along(op.name, args, 1 if op.attrs.get("multi_output") else -1, args[1], False, False)
 
 
-def _embedding(op: Any, args: Any) -> None:
+def _embedding(op: Operator, args: Args) -> None:
     rows = op.attrs["input_dim"] or (_shape(args[1]) or (0,))[0]
     look("embedding", args[0], rows, 0, 0, False)
 
 
-def _coordinates(op: Any, args: Any) -> None:
+def _coordinates(op: Operator, args: Args) -> None:
     _columns(op.name, _shape(args[0]), args[1])
 
 
-def _updated(op: Any, args: Any) -> None:
+def _updated(op: Operator, args: Args) -> None:
     if len(_shape(args[1])) < 2:  # rows
         _along(op.name, args, 0, args[1], True, True)
     else:
         _coordinates(op, args)
 
 
-def _scattered(op: Any, args: Any) -> None:
+def _scattered(op: Operator, args: Args) -> None:
     _columns("scatter_nd", tuple(op.attrs["shape"]), args[1])
 
 
-def _copied(op: Any, args: Any) -> None:
+def _copied(op: Operator, args: Args) -> None:
     _along("index_copy", args, 0, args[1], True, True)
 
 
-def _flattened(op: Any, args: Any) -> None:
+def _flattened(op: Operator, args: Args) -> None:
     """Coordinates of `ravel_multi_index`, one operand an axis."""
     dims = op.attrs["dims"]
     if op.attrs["mode"] == "raise" and isinstance(dims, tuple) and len(dims) == len(args):
@@ -128,7 +130,7 @@ def _flattened(op: Any, args: Any) -> None:
             look("ravel_multi_index", index, size, axis, 0)
 
 
-def _parted(op: Any, args: Any) -> None:
+def _parted(op: Operator, args: Args) -> None:
     shape = op.attrs["shape"]
     look("unravel_index", args[0], math.prod(shape) if isinstance(shape, tuple) else shape, None, 0)
 
@@ -162,7 +164,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-def check(rule: Rule, op: Any, args: Any) -> None:
+def check(rule: Rule, op: Operator, args: Args) -> None:
     """Raise if an index of `op` that is known is out of range.
 
     Raises
@@ -173,7 +175,7 @@ def check(rule: Rule, op: Any, args: Any) -> None:
         rule.look(op, args)
 
 
-def look(what: str, index: Any, size: Any, axis: Any, lowest: int, strict: bool = True) -> None:
+def look(what: str, index: Operand, size: object, axis: int | None, lowest: int, strict: bool = True) -> None:
     """Raise if an element of `index` is known, and below `lowest` or not below `size`.
 
     Parameters
@@ -197,7 +199,9 @@ def look(what: str, index: Any, size: Any, axis: Any, lowest: int, strict: bool 
         _compare(what, found[0], lambda: _host(index), size, axis, lowest)
 
 
-def _compare(what: str, ends: tuple[Any, Any], read: Callable[[], Any], size: int, axis: Any, lowest: int) -> None:
+def _compare(
+    what: str, ends: tuple[Any, Any], read: Callable[[], Any], size: int, axis: int | None, lowest: int
+) -> None:
     if ends[0] >= lowest and ends[1] < size:
         return
     host = np.asarray(read())
@@ -227,7 +231,7 @@ def is_near(array: jax.Array) -> bool:
     return known
 
 
-def _opened(index: Any, strict: bool) -> Any:
+def _opened(index: Operand, strict: bool) -> Any:
     """Return the array or number whose values are to be looked at, or None."""
     if isinstance(index, Handle):
         trace = current_state().trace
@@ -242,20 +246,24 @@ def _opened(index: Any, strict: bool) -> Any:
             from gluonx.deferred.graph import settle  # which builds on what asks for these rules
 
             value = settle(index)
-        index = value
+        return _looked_at(value, strict)
+    return _looked_at(index, strict)
+
+
+def _looked_at(index: object, strict: bool) -> Any:
     if isinstance(index, jax.Array):
         return None if isinstance(index, Tracer) or not (Switch.on or (strict and is_near(index))) else index
     return index if isinstance(index, (np.ndarray, int, float, np.generic, list, tuple)) else None
 
 
-def _host(index: Any) -> np.ndarray:
+def _host(index: Operand) -> np.ndarray:
     return np.asarray(_opened(index, True))
 
 
 _ends: dict[tuple[int, bool], tuple[Any, Any]] = {}  # of arrays on devices, which never change
 
 
-def _known(index: Any, strict: bool, rows: bool) -> list[tuple[Any, Any]] | None:
+def _known(index: Operand, strict: bool, rows: bool) -> list[tuple[Any, Any]] | None:
     """Get the least and largest value of `index` (or its rows), if it is to be looked at and is not empty."""
     value = _opened(index, strict)
     if value is None:

@@ -15,27 +15,37 @@ operator, as in naive mode, so that a later backward compiles its kinds and not 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gluonx.deferred import host
+from gluonx.deferred.contracts import Place
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
 from gluonx.deferred.segments import OpSegment, Out, attached
 from gluonx.deferred.vectors import resolved
 from gluonx.dtype import as_array
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_pieces", "values_of"]
 
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
 # from `whole` nodes on: XLA takes minutes for such a program (an LSTM cell called 300 times was given up after five).
-limits = {"nodes": 400, "times": 24, "runs": 2, "whole": 4000}
+limits = {
+    "nodes": threshold("pieces.nodes"),
+    "times": threshold("pieces.times"),
+    "runs": threshold("pieces.runs"),
+    "whole": threshold("pieces.whole"),
+}
 # The same of one that trains, on a CPU, where its values take no more than so many bytes.
-layers = {"nodes": 100, "times": 6, "bytes": 256 << 20}
+layers = {"nodes": threshold("layers.nodes"), "times": threshold("layers.times"), "bytes": threshold("layers.bytes")}
 
 
-def runs_in_pieces(graph: Any, steps: bool) -> bool:
+def runs_in_pieces(graph: Graph, steps: bool) -> bool:
     """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole.
 
     ``steps`` tells that it ends in the step of a Trainer.
@@ -50,12 +60,12 @@ def runs_in_pieces(graph: Any, steps: bool) -> bool:
     return early and trains and small and host.is_on() and _is_here(graph) and is_repetitive(graph, layers["times"])
 
 
-def _is_here(graph: Any) -> bool:
+def _is_here(graph: Graph) -> bool:
     """Return whether all leaves are on the default device."""
     return all(isinstance(leaf, np.ndarray) or aval_of(leaf).sharding is None for leaf in graph.leaves)
 
 
-def is_repetitive(graph: Any, times: int) -> bool:
+def is_repetitive(graph: Graph, times: int) -> bool:
     """Return whether each kind of operator comes so many `times` in the trace of `graph`, on average."""
     path: list[Node] = graph.path()
     most = len(path) // times
@@ -68,7 +78,7 @@ def is_repetitive(graph: Any, times: int) -> bool:
     return True
 
 
-def _kind(graph: Any, avals: list[Aval], part: Any) -> Any:
+def _kind(graph: Graph, avals: list[Aval], part: Place) -> Any:
     if not isinstance(part, int):
         return part if part is None else part[0]
     if part >= 0:
@@ -77,7 +87,7 @@ def _kind(graph: Any, avals: list[Aval], part: Any) -> Any:
     return (leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
 
 
-def behind(graph: Any, slots: tuple[int, ...]) -> list[Node]:
+def behind(graph: Graph, slots: tuple[int, ...]) -> list[Node]:
     """Return the nodes that a gradient from `slots` passes, in the order in which they were recorded."""
     graph.path()
     return sorted((node for node, _ in walk_back(graph.owners, slots)), key=lambda node: node.depth)
@@ -91,13 +101,13 @@ def values_of(nodes: list[Node]) -> set[int]:
 class Chain:
     """The tape of a trace that ran operator by operator; ``outs`` has the tape entries of the slots that users hold."""
 
-    def __init__(self, graph: Any, nodes: list[Node], slots: tuple[int, ...], values: dict[int, Any]) -> None:
+    def __init__(self, graph: Graph, nodes: list[Node], slots: tuple[int, ...], values: dict[int, Any]) -> None:
         outs: dict[int, Out] = {}
 
-        def source(part: Any) -> Any:
+        def source(part: int) -> Any:
             return outs.get(part) if part >= 0 else graph.sources[-1 - part]
 
-        def given(part: Any, moves: bool) -> Any:
+        def given(part: Place, moves: bool) -> Any:
             if part is None:
                 return None
             if not isinstance(part, int):

@@ -25,12 +25,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import engine, ranges, where
+from gluonx.deferred import engine, kept, ranges, where
+from gluonx.deferred.contracts import Args, Operand
 from gluonx.deferred.core import Aval, Handle, Tracer, Variable, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import settle
 from gluonx.dtype import keeping_64_bits
+from gluonx.thresholds import threshold
 
 __all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "shared_zeros", "spread", "sum_rows"]
 
@@ -95,7 +97,7 @@ class RowVariable(Variable):
             _put(self.rows, np.zeros((0,), np.int32))
             _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype))
 
-    def put(self, rows: Any, values: Any) -> None:
+    def put(self, rows: Handle, values: Handle) -> None:
         """Make two handles' values the gradient."""
         for handle, new in ((self.rows, rows), (self.values, values)):
             handle.value, handle.aval, handle.tape = new.value, new.aval, None
@@ -110,22 +112,22 @@ class Tap(Variable):
 
     __slots__ = ("home", "index")
 
-    def __init__(self, home: RowVariable, index: Any = None) -> None:
+    def __init__(self, home: RowVariable, index: Operand = None) -> None:
         super().__init__("write", home.values, home.owner)
         self.home, self.index = home, index
 
 
-def _numbers(index: Any, count: int) -> Any:
+def _numbers(index: jax.Array, count: int) -> Any:
     """Row numbers as the look-up takes them: whole ones, the nearest row for one out of range."""
     whole = index if jnp.issubdtype(index.dtype, jnp.integer) else index.astype(jnp.int32)
     return jnp.clip(whole, 0, count - 1).astype(jnp.int32)
 
 
-def _gathered(index: Any, table: Any) -> Any:
+def _gathered(index: jax.Array, table: jax.Array) -> Any:
     return jnp.take(table, _numbers(index, table.shape[0]), axis=0, mode="clip")
 
 
-def _tapped(index: Any, table: Any, tap: Any) -> Any:
+def _tapped(index: jax.Array, table: jax.Array, tap: jax.Array) -> Any:
     return _gathered(index, jax.lax.stop_gradient(table)) + tap
 
 
@@ -141,12 +143,12 @@ def gathers(table: Any) -> bool:
     if not state.recording:
         return False
     if state.trace is not None:
-        return getattr(state.trace, "taps", None) is not None and not isinstance(table.value, Tracer)
+        return state.trace.taps is not None and not isinstance(table.value, Tracer)
     sharding = table.aval.sharding if table.aval is not None else None
     return sharding is None or len(sharding.device_set) == 1
 
 
-def look_up(table: Any, index: Any) -> Any:
+def look_up(table: Handle, index: Handle | np.ndarray) -> Any:
     """Return the rows of `table` with the numbers `index`, whose gradient is kept by rows where `table` asks for it.
 
     Parameters
@@ -164,6 +166,7 @@ def look_up(table: Any, index: Any) -> Any:
     if not gathers(table):
         return invoke(_GATHER, (index, table))
     home, state = table.variable, current_state()
+    assert isinstance(home, RowVariable), "it gathers"
     if state.trace is not None:
         tap = state.trace.tap(home, index, (*index.shape, *table.shape[1:]))
     else:
@@ -171,18 +174,18 @@ def look_up(table: Any, index: Any) -> Any:
     return invoke(_TAPPED, (index, home.bare, tap))
 
 
-def _embedding(args: Any) -> Any:
+def _embedding(args: Args) -> Any:
     """Return the rows of ``embedding(index, table)``; None where its gradient is to be of the table's shape."""
     index, table = args[0], args[1]
-    return look_up(table, index) if isinstance(index, Handle) and gathers(table) else None
+    return look_up(table, index) if isinstance(index, Handle) and isinstance(table, Handle) and gathers(table) else None
 
 
 engine.instead["embedding"] = _embedding
-_MOST_ZEROS = 16
-_zeros: dict[Any, jax.Array] = {}
+_MOST_ZEROS = threshold("rows.zeros")
+_zeros: dict[Any, jax.Array] = kept.memo()
 
 
-def tap_of(home: RowVariable, shape: tuple[int, ...], index: Any = None) -> Handle:
+def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray | None = None) -> Handle:
     """Return a new tap: zeros of `shape`, shared by all taps of that shape."""
     table = home.bare
     aval = table.aval or aval_of(settle(table))
@@ -206,7 +209,7 @@ def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
 # -- where gradients end -----------------------------------------------------------------------------------------------
 
 
-def _summed(count: int, known: bool, *arrays: Any) -> tuple[Any, Any]:
+def _summed(count: int, known: bool, *arrays: jax.Array) -> tuple[Any, Any]:
     """Give the sum by row: (row numbers..., values...) in halves; the first pair is a sum already if it is `known`."""
     half = len(arrays) // 2
     numbers = [
@@ -220,7 +223,7 @@ def _summed(count: int, known: bool, *arrays: Any) -> tuple[Any, Any]:
     return rows, jax.ops.segment_sum(value, places.reshape(-1), num_segments=size)
 
 
-_sums: dict[tuple[int, bool], DerivedOp] = {}
+_sums: dict[tuple[int, bool], DerivedOp] = kept.memo()
 
 
 def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> tuple[Any, Any]:
@@ -241,7 +244,7 @@ def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> t
     return invoke(op, [*[index for index, _ in pairs], *[value for _, value in pairs]])
 
 
-def _spread(rows: Any, values: Any, like: Any) -> Any:
+def _spread(rows: jax.Array, values: jax.Array, like: jax.Array) -> Any:
     return like.at[rows].add(values.astype(like.dtype), mode="drop")
 
 
@@ -249,7 +252,7 @@ _SPREAD = DerivedOp("spread_rows", _spread)
 _SPREAD.steady = True
 
 
-def spread(rows: Any, values: Any, onto: Any) -> Any:
+def spread(rows: Handle, values: Handle, onto: Handle) -> Any:
     """Return the array `onto` with `values` added to its rows; a number beyond them is no row."""
     return invoke(_SPREAD, (rows, values, onto))
 
@@ -274,7 +277,7 @@ def fold(ends: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[Any, Any]], list[t
 _told: set[str] = set()
 
 
-def deliver(home: RowVariable, taps: list[Any], whole: Any) -> None:
+def deliver(home: RowVariable, taps: list[Any], whole: Handle | None) -> None:
     """Write, or add, to the gradient of a table what came through its taps, and by other ways as an array `whole`."""
     count = home.bare.shape[0]
     adds = home.req == "add" and home.rows.shape[0] > 0
@@ -296,10 +299,9 @@ def deliver(home: RowVariable, taps: list[Any], whole: Any) -> None:
     home.fresh = True
 
 
-def dense_of(home: RowVariable, taps: list[Any], whole: Any) -> Any:
+def dense_of(home: RowVariable, taps: list[Any], whole: Handle | None) -> Any:
     """Return the gradient of a table in the table's shape, for `autograd.grad`."""
-    if whole is None:
-        whole = new_handle(jnp.zeros(home.bare.shape, home.bare.dtype))
+    total: Handle = new_handle(jnp.zeros(home.bare.shape, home.bare.dtype)) if whole is None else whole
     for tap in taps:
-        whole = spread(*sum_rows(home.bare.shape[0], [tap]), whole)
-    return whole
+        total = spread(*sum_rows(home.bare.shape[0], [tap]), total)
+    return total

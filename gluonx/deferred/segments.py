@@ -8,13 +8,18 @@ from the highest number down is walking back in time.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import jax
 
-from gluonx.deferred.core import Aval, Handle, Pending, counters, new_handle
+from gluonx.deferred.contracts import Invoke, Operator, Reach, Source
+from gluonx.deferred.core import Aval, Handle, Pending, Variable, counters, new_handle
 from gluonx.deferred.derived import pullback_of
+
+if TYPE_CHECKING:
+    from gluonx.deferred.program import Pullbacks
 
 __all__ = ["Behind", "CustomSegment", "OpSegment", "Out", "Segment", "add_mark", "attached", "border"]
 
@@ -24,7 +29,7 @@ class Out:
 
     __slots__ = ("aval", "segment", "slot")
 
-    def __init__(self, segment: Any, slot: int, aval: Aval) -> None:
+    def __init__(self, segment: Segment, slot: int, aval: Aval) -> None:
         self.segment = segment
         self.slot = slot
         self.aval = aval
@@ -61,16 +66,16 @@ class Segment:
     def __init__(
         self,
         sources: list[Any],
-        slots: Any,
+        slots: Iterable[int],
         avals: list[Aval],
-        pullbacks: Any,
+        pullbacks: Pullbacks | None,
         saved: list[Handle],
         inputs: list[Handle],
-        reach: dict[int, tuple[frozenset[int], frozenset[int]]] | None = None,
+        reach: dict[int, Reach] | None = None,
     ) -> None:
         self.sources = sources
         self.outs = {s: Out(self, s, a) for s, a in zip(slots, avals, strict=True)}
-        self.pullbacks = pullbacks
+        self.pullbacks: Any = pullbacks  # None of a segment that has a way of its own
         self.saved = saved
         self.inputs = inputs
         self.reach = reach
@@ -84,7 +89,7 @@ class Segment:
         self.pullbacks = self.pullbacks._replace(saved=self.pullbacks.exact)
         self.saved = self.inputs
 
-    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+    def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """Return the cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
         given = [cotangents.get(slot) for slot in self.outs]
         if create_graph:
@@ -93,15 +98,15 @@ class Segment:
             pulled = list(invoke(self.pullbacks.saved, (*self.saved, *given)))
         if self.reach is None:
             return pulled
-        reached = frozenset().union(*[self.reach[slot][0] for slot in cotangents])
+        reached = frozenset().union(*[self.reach[slot].sources for slot in cotangents])
         return [value if i in reached else None for i, value in enumerate(pulled)]
 
-    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+    def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
         """Return the gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
         given = [cotangents.get(slot) for slot in self.outs]
         return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
-    def marked(self, invoke: Any, cotangents: dict[int, Handle]) -> list[tuple[Any, Handle]]:
+    def marked(self, invoke: Invoke, cotangents: dict[int, Handle]) -> list[tuple[Any, Handle]]:
         """Pairs of the Variable of an output and its gradient, for those outputs that the cotangents get to."""
         found: list[tuple[Any, Handle]] = []
         inner: dict[int, Handle] | None = None
@@ -116,24 +121,24 @@ class Segment:
 
     def _passes(self, start: int, slot: int) -> bool:
         """Return whether a gradient from output `start` passes the operation that computed output `slot`."""
-        return self.reach is not None and max(self.reach[slot][1]) in self.reach[start][1]
+        return self.reach is not None and max(self.reach[slot].nodes) in self.reach[start].nodes
 
     def is_freed(self, slot: int) -> bool:
         """Return whether an earlier backward passed what leads to output `slot`."""
-        return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot][1]))
+        return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot].nodes))
 
-    def free(self, slots: Any) -> None:
+    def free(self, slots: Iterable[int]) -> None:
         """Note that a backward has passed what leads to these outputs; release all arrays once nothing is left."""
         if self.reach is not None:
             for slot in slots:
-                self.spent |= self.reach[slot][1]
+                self.spent |= self.reach[slot].nodes
             if not all(self.is_freed(slot) for slot in self.outs):
                 return
         self.released = True
         self.saved, self.inputs = [], []
 
 
-def add_mark(marks: dict[int, list[Any]], slot: int, old: Any, variable: Any) -> None:
+def add_mark(marks: dict[int, list[Any]], slot: int, old: Variable | None, variable: Variable | None) -> None:
     """Let a backward leave the gradient of value `slot` in `variable` (if there is one) and no more in `old`."""
     kept = [v for v in marks.pop(slot, ()) if v is not old]
     if variable is not None:
@@ -143,7 +148,7 @@ def add_mark(marks: dict[int, list[Any]], slot: int, old: Any, variable: Any) ->
 
 
 @jax.custom_jvp
-def border(value: Any, leaf: Any) -> Any:
+def border(value: jax.Array, leaf: jax.Array) -> Any:
     """Return `value`; its gradient goes to `leaf`, which is of its shape, and not to it."""
     return value
 
@@ -152,7 +157,7 @@ def border(value: Any, leaf: Any) -> Any:
 border.defjvp(lambda primals, tangents: (border(*primals), tangents[1]))
 
 
-def attached(array: Any, source: Any) -> Handle:
+def attached(array: jax.Array, source: Source | None) -> Handle:
     """Return a handle on `array` through which gradients flow to `source`."""
     handle = new_handle(array)
     if source is not None:
@@ -166,17 +171,17 @@ class OpSegment(Segment):
     __slots__ = ("diff", "op")
 
     def __init__(
-        self, op: Any, inputs: list[Handle], diff: tuple[int, ...], sources: list[Any], avals: list[Aval]
+        self, op: Operator, inputs: list[Handle], diff: tuple[int, ...], sources: list[Any], avals: list[Aval]
     ) -> None:
         super().__init__(sources, range(len(avals)), avals, None, [], inputs)
         self.op = op
         self.diff = diff
 
-    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+    def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
         """No output depends on another one here."""
         return cotangents
 
-    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+    def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """As of :class:`Segment`."""
         mask = tuple([slot in cotangents for slot in self.outs])
         back = pullback_of(self.op, self.diff, len(self.inputs), mask)
@@ -219,7 +224,9 @@ class CustomSegment(Segment):
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Any, sources: list[Any], avals: list[Aval]) -> None:
+    def __init__(
+        self, function: Callable[[dict[int, Handle], bool], list[Handle | None]], sources: list[Any], avals: list[Aval]
+    ) -> None:
         super().__init__(sources, range(len(avals)), avals, None, [], [])
         self.function: Any = function
 
@@ -229,16 +236,16 @@ class CustomSegment(Segment):
             if type(source) is Behind:
                 source.hold()
 
-    def free(self, slots: Any) -> None:
+    def free(self, slots: Iterable[int]) -> None:
         """Release what the function holds too."""
         super().free(slots)
         self.function, self.sources = None, []
 
-    def inner(self, invoke: Any, cotangents: dict[int, Handle]) -> dict[int, Handle]:
+    def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
         """No output depends on another one here."""
         return cotangents
 
-    def pull(self, invoke: Any, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+    def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """As of :class:`Segment`."""
         assert self.function is not None, "not freed"
         return self.function(cotangents, create_graph)

@@ -7,13 +7,16 @@ the handle holds its array. The same happens while a forward is only traced for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Sharding
 
 from gluonx.deferred import where
+from gluonx.deferred.contracts import Args, Operator
 from gluonx.deferred.core import Handle, Placeholder
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import DeferredInitializationError, GluonxError
@@ -27,7 +30,7 @@ class Zeros(Placeholder):
     __slots__ = ("dtype", "shape", "sharding")
     known = True
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Any = None) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None = None) -> None:
         self.shape = shape
         self.dtype = dtype
         self.sharding = sharding
@@ -82,7 +85,7 @@ class Unknown(Placeholder):
         """Raise: a value is asked for before the shape is known."""
         raise self.param._deferred_error()
 
-    def resolve(self, handle: Handle, op: Any, args: Any) -> None:
+    def resolve(self, handle: Handle, op: Operator, args: Args) -> None:
         """Find the shape by the rule of `op`, the operator that met this parameter."""
         inputs = args[2:] if op.random else args
         known = [_shape_of(a) for a in inputs]
@@ -105,11 +108,11 @@ class Unknown(Placeholder):
             )
 
 
-def _complete(shape: Any) -> bool:
+def _complete(shape: Sequence[object]) -> bool:
     return all(isinstance(n, int) and n > 0 for n in shape)
 
 
-def _shape_of(value: Any) -> tuple[int, ...] | None:
+def _shape_of(value: object) -> tuple[int, ...] | None:
     if value is None:
         return None
     shape = getattr(value, "shape", ())

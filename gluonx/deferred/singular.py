@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from gluonx.deferred import ranges, where
+from gluonx.deferred.contracts import Args, Operator
 from gluonx.deferred.core import Tracer
 from gluonx.errors import MatrixError
 
@@ -22,7 +23,7 @@ __all__ = ["RULES", "check"]
 Arrays = list[np.ndarray]
 
 
-def _has_no_factor(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _has_no_factor(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     return "the matrix is not positive definite" if np.isnan(out).any() else ""
 
 
@@ -40,27 +41,27 @@ def _is_singular(matrix: np.ndarray) -> str:
     return "the matrix is singular in this precision" if close else ""
 
 
-def _has_no_inverse(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _has_no_inverse(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     return _is_singular(inputs[0])
 
 
-def _has_no_power(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _has_no_power(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     return _is_singular(inputs[0]) if op.attrs["n"] < 0 else ""
 
 
-def _has_no_tensor_inverse(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _has_no_tensor_inverse(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     rows = int(np.prod(inputs[0].shape[: op.attrs["ind"]]))
     return _is_singular(inputs[0].reshape(rows, -1))
 
 
-def _has_no_tensor_solution(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _has_no_tensor_solution(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     a, axes = inputs[0], op.attrs["axes"]
     if axes is not None:
         a = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
     return _is_singular(a.reshape(inputs[1].size, -1))
 
 
-def _is_indefinite(op: Any, out: np.ndarray, inputs: Arrays) -> str:
+def _is_indefinite(op: Operator, out: np.ndarray, inputs: Arrays) -> str:
     mean = inputs[-2]
     bad = np.isnan(out).any() and np.isfinite(mean).all()
     return "the covariance is not positive definite" if bad else ""
@@ -77,7 +78,7 @@ RULES: dict[str, Callable[[Any, np.ndarray, Arrays], str]] = {
 }
 
 
-def check(op: Any, args: Any, values: list[Any], out: Any) -> None:
+def check(op: Operator, args: Args, values: list[Any], out: jax.Array | np.ndarray) -> None:
     """Raise if `out`, which `op` gave for these values, comes of a matrix that it cannot take.
 
     Raises

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from gluonx.deferred.core import Handle
 from gluonx.extensions import NAMES
 
 __all__ = ["get_symbol"]
 
 
-def get_symbol(outputs: Any, names: Any = None) -> Any:
+def get_symbol(outputs: Handle | list[Handle], names: Sequence[str] | None = None) -> Any:
     """Return the symbol of arrays that were recorded and not computed yet; see :mod:`gluonx.symbol`.
 
     Parameters

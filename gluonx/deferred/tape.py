@@ -9,11 +9,12 @@ Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
 from gluonx.deferred import growth, rows
+from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -35,6 +36,10 @@ from gluonx.deferred.segments import Behind, CustomSegment, Out
 from gluonx.device import Replicas
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
 
 __all__ = ["FREED", "NOT_RECORDED", "backward", "gradients", "heads_of"]
 
@@ -49,7 +54,7 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
-MANY_SEGMENTS = 32  # a backward through more of them runs the pull-backs one by one, each of a kind compiled once
+MANY_SEGMENTS = threshold("tape.segments")
 
 
 class GradOp:
@@ -73,7 +78,7 @@ class GradOp:
     def __repr__(self) -> str:
         return "backward"
 
-    def grow(self, graph: Any, node: Node, key: tuple[Any, ...], args: Any) -> Node:
+    def grow(self, graph: Graph, node: Node, key: tuple[Any, ...], args: Args) -> Node:
         """Find region and targets; see :func:`gluonx.deferred.growth.grow`."""
         child = Node(node, self, (), ())
         parts, _ = growth.number(graph, node, child, key[2:])
@@ -113,7 +118,7 @@ class EndOp:
     def __repr__(self) -> str:
         return self.name
 
-    def grow(self, graph: Any, node: Node, key: tuple[Any, ...], args: Any) -> Node:
+    def grow(self, graph: Graph, node: Node, key: tuple[Any, ...], args: Args) -> Node:
         """Make a node that computes nothing."""
         grown = Node(node, self, (), ())
         passed: set[int] = set()
@@ -131,14 +136,14 @@ _END = EndOp()
 _grad_ops: dict[Any, GradOp] = {}
 
 
-def _target_aval(graph: Any, place: int) -> Aval:
+def _target_aval(graph: Graph, place: int) -> Aval:
     if place < 0:
         return aval_of(graph.leaves[-1 - place])
     node, i = graph.owners[place]
     return node.outs[i]
 
 
-def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]]:
+def _reach(graph: Graph, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]]:
     """Return the nodes between `heads` and the leaves that gradients flow into, and those leaves."""
     spent: set[int] = set()
     for node in graph.path():
@@ -163,7 +168,7 @@ def _reach(graph: Any, heads: tuple[int, ...]) -> tuple[frozenset[int], set[int]
     return frozenset(region), leaves
 
 
-def _recorded_from(graph: Any, slot: int) -> set[int]:
+def _recorded_from(graph: Graph, slot: int) -> set[int]:
     """Give the leaves with a gradient that value `slot` was recorded from, though none flows (a comparison, argmax)."""
     stack, seen, leaves = [slot], set[int](), set[int]()
     while stack:
@@ -219,13 +224,13 @@ class _Collector:
         self.heap: list[int] = []
         self.passed = 0
 
-    def _invoke(self, op: Any, args: Any) -> Any:
+    def _invoke(self, op: Operator, args: Args) -> Any:
         """Record `op`; run it at once where so many segments were passed that one program of all would compile long."""
         if self.passed <= MANY_SEGMENTS or self.create_graph:
             return invoke(op, args)
         return run_now(op, args, current_state())
 
-    def add(self, source: Any, value: Handle) -> None:
+    def add(self, source: Source | None, value: Handle) -> None:
         if not isinstance(source, Out):
             known = self.ends.get(id(source))
             self.ends[id(source)] = (source, value if known is None else self._invoke(_ADD, (known[1], value)))
@@ -303,7 +308,7 @@ def _is_pending(handle: Handle) -> bool:
     return type(value) is Pending and value.value is None and value.graph is current_graph()
 
 
-def _marked(graph: Any, heads: list[Handle]) -> list[tuple[Any, Handle]]:
+def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
     """Give the recorded values with attach_grad() that a gradient from `heads` passes: pairs of Variable and handle."""
     slots = [h.value.slot for h in heads]
     graph.path()
@@ -450,7 +455,7 @@ def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: 
     return True
 
 
-def _spare(graph: Any, slot: int, old: Any) -> None:
+def _spare(graph: Graph, slot: int, old: object) -> None:
     """Keep the buffer of a gradient that is being replaced, for the program that computes the new one to write to."""
     graph.spares[slot] = graph.spares.pop(old.slot, None) if type(old) is Pending and old.graph is graph else old
 
@@ -475,9 +480,9 @@ def _deliver(variable: Variable, value: Handle) -> None:
     grad = variable.grad
     if variable.req == "add":
         graph = current_graph()
-        old = (grad, grad.value, grad.aval, grad.tape, record_scope.get())
+        old = Rebound(grad, grad.value, grad.aval, grad.tape, record_scope.get())
         value = invoke(_ADD, (grad, value))
-        if type(old[1]) is not Pending and not graph.closed:
+        if type(old.value) is not Pending and not graph.closed:
             graph.journal.append(old)
     grad.value = value.value
     grad.aval = value.aval

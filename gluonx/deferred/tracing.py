@@ -16,7 +16,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -25,6 +25,7 @@ from jax.core import eval_context
 from gluonx._process import uncollected
 from gluonx.deferred import casting, core, growth, ranges, rows, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
+from gluonx.deferred.contracts import Args, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -43,12 +44,17 @@ from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.kept import TRACE, Kept, add, program_size
 from gluonx.deferred.replay import Replay
+from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.sharding import Layouts, in_use
+from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr
 
 __all__ = [
     "KEY",
@@ -78,17 +84,19 @@ class NoKey(TracedValueError):
 
 
 class Trace:
-    """The state of one trace. `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None.
+    """The state of one trace: an :class:`~gluonx.deferred.contracts.Interpreter`.
 
-    It may be a function that gives the pair, too, called at the first draw.
+    `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None. It may be a function that gives
+    the pair, too, called at the first draw.
     """
 
-    transparent = False  # whether values exist in it, so that reading one is no mistake
-    unrolls = False  # whether loops run step by step in it
-    of_shapes = False  # whether it only finds out shapes, of parameters above all
-    runs_hooks: bool | None = False  # of blocks; None where nobody misses them, since no values are asked for
+    outer: State | None = None
+    transparent = False
+    unrolls = False
+    of_shapes = False
+    runs_hooks: bool | None = False
 
-    def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
+    def __init__(self, handles: list[Handle], tracers: Sequence[jax.Array], key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
         self.handles = list(handles)
         self.values: dict[int, Any] = {id(h): t for h, t in zip(handles, tracers, strict=True)}
@@ -123,7 +131,7 @@ class Trace:
                 attribute.put_back(is_handle if pure else is_traced)
             set_state(before)
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: Operator, args: Args) -> Any:
         """Run `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
@@ -154,12 +162,12 @@ class Trace:
             self.replay.note(op, args, values, out)
         return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
 
-    def _plain(self, value: Any, args: Any, op: Any) -> Any:
+    def _plain(self, value: Raw | None, args: Args, op: Operator) -> Any:
         if value is None or isinstance(value, (np.ndarray, jax.Array)):
             return copied(growth.operand(value, args, op)) if isinstance(value, np.ndarray) else value
         return growth.typed(value, args, op)
 
-    def value(self, handle: Handle, op: Any = None, args: Any = ()) -> Any:
+    def value(self, handle: Handle, op: Operator | None = None, args: Args = ()) -> Any:
         """Return the tracer of a handle; a handle from outside that is not lifted is noted as missing."""
         value = handle.value
         if isinstance(value, Tracer):
@@ -182,7 +190,7 @@ class Trace:
         self.missing[id(handle)] = handle
         return array
 
-    def enter(self, value: Any) -> Any:
+    def enter(self, value: object) -> Any:
         """Return a handle on an input of the traced code."""
         return new_handle(to_jax(value))
 
@@ -207,7 +215,7 @@ class Trace:
         self.written[id(handle)] = handle
         return True
 
-    def tap(self, home: Any, index: Any, shape: tuple[int, ...]) -> Handle:
+    def tap(self, home: RowVariable, index: Operand, shape: tuple[int, ...]) -> Handle:
         """Return the tap of the next look-up in this trace (see `gluonx.deferred.rows`), an input of it."""
         assert self.taps is not None, "asked of traces that give taps out"
         number = len(self.taps)
@@ -441,17 +449,17 @@ def trace_function(
 
 
 def _trace_once(
-    fn: Any, name: str, structs: list[Any], handles: list[Handle], changes: bool, taps: list[Handle]
+    fn: Callable[..., Any], name: str, structs: list[Any], handles: list[Handle], changes: bool, taps: list[Handle]
 ) -> tuple[Traced, list[Handle]]:
     box: dict[str, Any] = {}
     n = len(handles)
 
-    def flat(root: Any, base: Any, *values: Any) -> Any:
+    def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps = [] if changes else None, taps
         trace.replay = Replay(values) if changes and state.recording else None
-        if getattr(state.trace, "of_shapes", False):
+        if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
             local = [new_handle(v) for v in values[n:]]
@@ -497,7 +505,7 @@ def _trace_once(
     return traced, []
 
 
-def _output(leaf: Any, trace: Trace, name: str) -> Any:
+def _output(leaf: object, trace: Trace, name: str) -> Any:
     if isinstance(leaf, Handle):
         return trace.value(leaf)
     if isinstance(leaf, (jax.Array, np.ndarray, int, float, bool, np.generic)):
@@ -508,7 +516,7 @@ def _output(leaf: Any, trace: Trace, name: str) -> Any:
     )
 
 
-MANY_TRACES = 64
+MANY_TRACES = threshold("traces.kinds")
 
 
 _DERIVED = frozenset(["custom_jvp_call", "custom_vjp_call"])
@@ -536,8 +544,8 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
     """Return the text of the gradient of ``op(*inputs)``, from all outputs to all inputs; None where it hides code."""
     moving, heads = ([i for i, s in enumerate(some) if _is_inexact(s)] for some in (inputs, outputs))
 
-    def back(cotangents: Any, *values: Any) -> Any:
-        def moved(*some: Any) -> Any:
+    def back(cotangents: Sequence[jax.Array], *values: jax.Array) -> Any:
+        def moved(*some: jax.Array) -> Any:
             full = dict(enumerate(values)) | dict(zip(moving, some, strict=True))
             out = op.fn(*full.values())
             return [out[i] for i in heads]
@@ -549,7 +557,7 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
     return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
 
 
-def _is_inexact(struct: Any) -> bool:
+def _is_inexact(struct: Shaped) -> bool:
     return jax.numpy.issubdtype(struct.dtype, jax.numpy.inexact)
 
 
@@ -572,7 +580,7 @@ def _used(jaxpr: Any) -> set[Any]:
     return used
 
 
-def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
+def _runner(closed: ClosedJaxpr, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
     """Return the jaxpr as a function of the inputs that it uses."""
     from jax.extend import core  # brings much along that a process without hybridized blocks does not need
 
@@ -580,7 +588,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
     avals = closed.in_avals
     dead = [i for i in range(n) if i not in set(kept)]
 
-    def run(*args: Any) -> Any:
+    def run(*args: jax.Array) -> Any:
         given = list(args)
         head = [given.pop(0), given.pop(0)] if random else [np.zeros((2,), np.uint32), np.int32(0)]
         full: list[Any] = [None] * n
@@ -671,7 +679,7 @@ class TracedCall:
             entry = entry.here(self.block._unique_params)
         return entry(list(args))
 
-    def _find(self, key: Any) -> Traced | None:
+    def _find(self, key: tuple[object, ...]) -> Traced | None:
         """Return what was traced for inputs of this kind, and for what blocks hold now."""
         variants = self.entries.get(key)
         if variants is None:
@@ -717,7 +725,7 @@ class TracedCall:
             ) from None
         if entry is None:
 
-            def forward(*handles: Any) -> Any:
+            def forward(*handles: Handle) -> Any:
                 full = list(arrays)
                 for i, h in zip(moving, handles, strict=True):
                     full[i] = h
@@ -739,7 +747,7 @@ class TracedCall:
         if state.training in self.plain:
             raise NotTraced(self.plain[state.training])
 
-    def _build(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+    def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         try:
             return self._trace(key, flat, forward)
         except DynamicShapeError as error:
@@ -755,7 +763,7 @@ class TracedCall:
                 )
             raise NotTraced(why) from None
 
-    def _trace(self, key: Any, flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+    def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
         params = self.block._unique_params()
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
@@ -783,7 +791,7 @@ class TracedCall:
             )
 
 
-def _anywhere(aval: Any) -> Any:
+def _anywhere(aval: object) -> Any:
     """Return the aval of the same value on the default device: a trace serves every replica."""
     if not isinstance(aval, core.Aval) or aval.spread or aval.sharding is None:
         return aval
@@ -803,7 +811,7 @@ def _waits(handle: Handle) -> bool:
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
-    def flat(root: Any, base: Any, *values: Any) -> None:
+    def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> None:
         trace, state = Trace([], [], (root, base)), current_state()
         trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):

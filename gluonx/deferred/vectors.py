@@ -18,7 +18,7 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 from weakref import getweakrefcount
@@ -29,10 +29,12 @@ import numpy as np
 from jax import lax
 from jax.core import eval_context
 
+from gluonx.deferred.contracts import Leaf
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
 from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.errors import GraphError
+from gluonx.thresholds import threshold
 
 __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
 
@@ -51,7 +53,7 @@ class Layout:
         self.joined = jax.jit(self.join)
         self.cuts = 0
 
-    def split(self, vector: Any) -> list[Any]:
+    def split(self, vector: jax.Array | np.ndarray) -> list[Any]:
         """Return the arrays of a vector; views of one of NumPy."""
         if isinstance(vector, np.ndarray):
             return [vector[start : start + size].reshape(shape) for start, size, shape in self.places]
@@ -66,13 +68,13 @@ class Layout:
                 return self.taken_apart(vector)
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
-    def join(self, arrays: Any) -> Any:
+    def join(self, arrays: Sequence[jax.Array | np.ndarray]) -> Any:
         """Return the vector of arrays; one of NumPy if all of them are."""
         xp: Any = np if all(isinstance(a, np.ndarray) for a in arrays) else jnp
         return xp.concatenate([a.ravel() for a in arrays])
 
 
-_CUTS_BY_HOST = 3
+_CUTS_BY_HOST = threshold("small.cuts_by_host")
 _GIVEN = "the value of this array was given to a training step in another thread, which replaces it"
 _TRIES = 100
 _cutting = threading.Lock()
@@ -90,9 +92,9 @@ class Vector:
 
     __slots__ = ("found", "layout", "placed", "value")
 
-    def __init__(self, layout: Layout, value: Any = None) -> None:
+    def __init__(self, layout: Layout, value: jax.Array | None = None) -> None:
         self.layout = layout
-        self.value = value
+        self.value: Any = value
         self.found: tuple[Any, list[Any]] = (None, [])  # a value, and the arrays that were cut out of that
         self.placed = False  # whether handles hold its pieces
 
@@ -140,7 +142,7 @@ def read(handle: Handle) -> jax.Array:
     return resolved(handle.value)
 
 
-def resolved(value: Any) -> Any:
+def resolved(value: Leaf) -> Any:
     """Return the array that a leaf of a graph stands for."""
     if type(value) is Packed:
         return value.vector.array(value.number)
@@ -164,7 +166,9 @@ class Join:
 
     __slots__ = ("layout", "leaves", "numbers", "outs", "taken", "targets")
 
-    def __init__(self, leaves: Any, outs: Any, layout: Layout, numbers: list[int] | None = None) -> None:
+    def __init__(
+        self, leaves: Sequence[int], outs: Sequence[int], layout: Layout, numbers: list[int] | None = None
+    ) -> None:
         self.leaves, self.outs, self.layout = list(leaves), list(outs), layout
         self.numbers = layout.numbers if numbers is None else numbers
         self.taken = itemgetter(*leaves)
@@ -197,7 +201,7 @@ class Join:
         with keeping_64_bits(self.layout.avals[0].wide):
             return Vector(self.layout, self.layout.joined(arrays))
 
-    def parted(self, vector: Any) -> list[tuple[int, Any]]:
+    def parted(self, vector: jax.Array) -> list[tuple[int, Any]]:
         """Return the leaves of a vector, with their numbers."""
         parts = self.layout.split(vector)
         return [(leaf, parts[number]) for leaf, number in zip(self.leaves, self.numbers, strict=True)]

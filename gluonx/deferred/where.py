@@ -10,6 +10,7 @@ from typing import Any
 
 from gluonx._frames import user_frame
 from gluonx._frames import warn as warn
+from gluonx.deferred.contracts import Operator
 from gluonx.extensions import BLOCK_METHODS
 
 __all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
@@ -72,7 +73,7 @@ def block_path() -> str:
     return prefix.get() + ".".join(names)
 
 
-def scope_name(path: str, op: Any) -> str:
+def scope_name(path: str, op: Operator) -> str:
     """Return the name of an operator's part of a program in profiles: the block's path, a colon, the operator."""
     return f"{path}:{op.name}"
 

@@ -113,7 +113,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     condition = as_leaf(condition)
     if condition.dtype != bool:
         condition = condition != 0
-    return invoke(get("where").bind(), (condition, *[v if onp.isscalar(v) else as_leaf(v) for v in (x, y)]))
+    given: list[Any] = [v if onp.isscalar(v) else as_leaf(v) for v in (x, y)]
+    return invoke(get("where").bind(), (condition, *given))
 
 
 @core("select_first")

@@ -17,6 +17,7 @@ import numpy as np
 from gluonx import device as _device
 from gluonx._frames import door
 from gluonx.deferred import where
+from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -585,7 +586,7 @@ class ndarray(Arithmetic, Handle):
         if isinstance(value, Tracer) and not isinstance(old, Tracer):
             raise TracedValueError(_WRITE_UNDER_JIT)
         if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
-            value.graph.journal.append((self, old, self.aval, self.tape, record_scope.get()))
+            value.graph.journal.append(Rebound(self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
 
     def _become(self, new: Any, reshaped: bool = False) -> ndarray:

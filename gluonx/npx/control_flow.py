@@ -18,11 +18,14 @@ from gluonx.deferred import ranges
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.kept import memo
+from gluonx.deferred.passing import is_traced_around
 from gluonx.deferred.remat import again, checkpointed
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
+from gluonx.thresholds import threshold
 
 __all__ = ["chain", "cond", "foreach", "while_loop"]
 
@@ -31,8 +34,8 @@ _WRITES = (
     "Make it a "
     "loop state, or use a Python loop."
 )
-_interned: dict[Any, DerivedOp] = {}
-_MOST = 512  # loops that are remembered
+_interned: dict[Any, DerivedOp] = memo()
+_MOST = threshold("loops.known")  # loops that are remembered
 
 
 def _flatten(tree: Any) -> tuple[list[Handle], Any]:
@@ -70,7 +73,7 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
     """Return a key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [b.op.extra for b in bodies]
-    if current_state().trace is not None or any(t is None for t in texts):
+    if is_traced_around() or any(t is None for t in texts):
         return None
     hidden = tuple([b.hidden(fn) for b, fn in zip(bodies, functions, strict=True)])
     found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
@@ -152,7 +155,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     try:
         traced = _trace(flat, name, [*[_struct(i, True) for i in items], *[_struct(s) for s in states]])
     except DynamicShapeError:
-        if current_state().trace is not None or not steps:
+        if is_traced_around() or not steps:
             raise
         return _unrolled(body, items, data_tree, init_states, steps)
     n_caught, stride = len(traced.handles), traced.n_random
@@ -312,13 +315,13 @@ def cond(
     if callable(pred):
         chooser = pred
         pred = chooser(*jax.tree.unflatten(tree, handles))
-    if current_state().trace is None and ranges.Switch.on:
+    if ranges.Switch.on and not is_traced_around():
         return (then_func if bool(pred) else else_func)(*jax.tree.unflatten(tree, handles))
     try:
         then = _trace(branch(then_func), f"{name}_then", structs)
         other = _trace(branch(else_func), f"{name}_else", structs)
     except DynamicShapeError:
-        if current_state().trace is not None:
+        if is_traced_around():
             raise
         return (then_func if bool(pred) else else_func)(*jax.tree.unflatten(tree, handles))
     if trees[0] != trees[-1]:

@@ -17,9 +17,11 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import random_inputs
+from gluonx.deferred.kept import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops import prng
+from gluonx.thresholds import threshold
 
 __all__ = ["ClosedStep", "traced_closure"]
 
@@ -30,8 +32,8 @@ _NO_LOSS = (
 )
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
-_steps: dict[Any, DerivedOp] = {}
-_MOST = 64
+_steps: dict[Any, DerivedOp] = memo()
+_MOST = threshold("closures.known")
 
 
 def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gluonx.deferred.core import intern_aval
 from gluonx.deferred.vectors import layout_of
+from gluonx.thresholds import threshold
 
 from .lazily import paired
 from .rules import FlatRule
@@ -23,7 +24,7 @@ from .together import together
 
 __all__ = ["PackedRule", "kind_of"]
 
-LIMIT = 4096  # elements; above, putting them together costs more than the border
+LIMIT = threshold("small.elements")  # as of weights and gradients, so that a formula works on all three together
 
 
 def kind_of(name: str, owner: int) -> str:

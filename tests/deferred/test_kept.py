@@ -11,9 +11,10 @@ import jax
 import numpy as onp
 import pytest
 
-from gluonx import Trainer, autograd, cpu, engine, nn, np
+from gluonx import Trainer, autograd, cpu, engine, nn, np, npx
 from gluonx.deferred import flushing, kept
 from gluonx.deferred.core import ROOT, Node
+from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.kept import Kept
 
 
@@ -235,3 +236,39 @@ def test_a_line_that_reads_gradients_compiles_one_program() -> None:
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
     assert len(compiled) == 1
+
+
+def test_clear_forgets_what_modules_make_once() -> None:
+    def train() -> list[float]:
+        net = nn.Dense(1, in_units=2, use_bias=False)
+        net.initialize("ones")
+        table = nn.Embedding(9, 2, sparse_grad=True)
+        table.initialize("ones")
+        trainer = Trainer({**net.collect_params("w.*"), "table": table.weight}, "sgd", {"learning_rate": 0.1})
+        with autograd.record():
+            rows, _ = npx.foreach(lambda x, s: (x * 2, s), table(np.array([1, 3])), np.zeros((1,)))
+            loss = net(rows).sum()
+        loss.backward()
+        trainer.step(1)
+        return net.weight.data().reshape(-1).tolist()
+
+    wanted = train()
+    made = [value for memo in Kept.memos for value in memo.values()]
+    found = [weakref.ref(value) for value in made if isinstance(value, (DerivedOp, jax.Array))]
+    assert len(found) >= 4  # a loop, an update, zeros, a sum by rows
+    del made
+    engine.clear()
+    gc.collect()
+    assert not any(Kept.memos) and [r for r in found if r() is not None] == []
+    jax.clear_caches()
+    assert train() == wanted
+    engine.clear()
+    assert train() == wanted
+
+
+def test_a_line_is_not_held_to_have_churned_by_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(flushing.limits_of_churn, "programs", 2)
+    for n in range(3, 9):
+        step(n)
+        engine.clear()
+    assert flushing.LAST == {}  # and no warning

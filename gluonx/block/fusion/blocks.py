@@ -10,7 +10,7 @@ functions that walk over a block and all below it (:func:`fuse`, :func:`unfuse`)
 has no part, and pays nothing.
 
 What is fused is known twice, and the second follows from the first. A piece knows its home (``Parameter._home``); a
-block's part knows the homes of its declarations. The part's knowledge is checked whenever any block's structure has
+block's part knows the homes of its declarations. The part's knowledge is checked whenever the block's structure has
 changed (``block.structure``), for a parameter may have been replaced or shared meanwhile.
 """
 
@@ -26,8 +26,8 @@ from gluonx.block.fusion.files import FileForm
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.fusion.pieces import FusedParameter, check_alike, dissolve, is_in_use
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import is_complete, structure
-from gluonx.deferred.core import current_state
+from gluonx.block.structure import is_complete
+from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.engine import invoke
 from gluonx.errors import FusionError
 
@@ -196,7 +196,7 @@ class Fusions:
 
     def current(self) -> dict[str, FusedParameter]:
         """Return the fused parameters of this block by name, as they are now."""
-        if self.version != structure.version:
+        if self.version != self.block._structure.version:
             self._review()
         return self.homes
 
@@ -228,7 +228,7 @@ class Fusions:
                         self.take(fused.name, home)
                     elif self.waiting and not self.by_functions:
                         self._plan(fused, pieces, tree)
-        self.version = structure.version
+        self.version = self.block._version()
 
     def _plan(self, fused: Fused, pieces: list[Any], tree: dict[str, Parameter]) -> None:
         """Have a fused parameter that waits, for lists of parameters that are made before there are values."""
@@ -254,12 +254,12 @@ class Fusions:
         self.homes[name] = home
         self.plans.pop(name, None)
         home.owners.add(self)
-        structure.version += 1  # lists of parameters are no longer true
+        self._changed()  # lists of parameters are no longer true
 
     def _leave(self, name: str, home: FusedParameter) -> None:
         del self.homes[name]
         home.owners.discard(self)
-        structure.version += 1
+        self._changed()
         if not home.owners and home._handle is not None:
             dissolve(home)
 
@@ -345,9 +345,12 @@ class Fusions:
     def wait(self) -> None:
         """Fuse at the next occasion."""
         if not self.waiting:
-            structure.version += 1  # lists of parameters name what waits
+            self._changed()  # lists of parameters name what waits
         self.waiting = True
         self._unsettle()
+
+    def _changed(self) -> None:
+        self.block._structure.changed()
 
     def _unsettle(self) -> None:
         """Have the next call of the block look at its parameters first."""
@@ -454,7 +457,7 @@ def unfuse(block: Any) -> FusionReport:
         part.current()
         part.waiting = False
         part._review()
-    structure.version += 1  # lists of parameters name what waited
+    block._structure.changed()  # lists of parameters name what waited
     return _report(block, parts)
 
 
@@ -523,7 +526,7 @@ def _layout_of(fused: Fused, pieces: list[Any]) -> Any:
 
 def _require_shapes(params: list[Parameter]) -> None:
     for param in params:
-        if param._handle is None and not getattr(current_state().trace, "of_shapes", False):
+        if param._handle is None and not finds_shapes():
             raise param._uninitialized_error()
         if not is_complete(param.shape):
             raise param._deferred_error()
@@ -579,4 +582,4 @@ def _fuse_all(groups: list[_Group]) -> None:
         group.part.checked = True
         group.part.take(group.name, home)
     for part in by_part:
-        part.version = structure.version
+        part.version = part.block._version()

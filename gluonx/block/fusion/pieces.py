@@ -25,7 +25,7 @@ import numpy as np
 from gluonx._frames import door
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement, structure
+from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -275,7 +275,11 @@ class FusedParameter(Parameter):
         if grads is not None:
             variable: Any = self._handle.variable
             variable.grad.value, variable.grad.aval, variable.fresh = grads[0], None, grads[1]
-        structure.version += 1
+        self._changed()
+
+    def _changed(self) -> None:
+        for piece in self.pieces:
+            piece._changed()
 
     # ---------------------------------------------------------------- what all pieces must agree in
 
@@ -614,7 +618,7 @@ def dissolve(fused: FusedParameter) -> None:
             own.fresh = variable.fresh
             if grads is not None:
                 own.grad.value, own.grad.aval = grads[i], None
-    structure.version += 1
+    fused._changed()
 
 
 def is_in_use(param: Parameter) -> bool:

@@ -29,6 +29,7 @@ from jax.extend import core
 
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.rules import RULES, Call, Spec, Unsupported, rule
+from gluonx.thresholds import threshold
 
 __all__ = ["Block", "HostProgram", "Unsupported"]
 
@@ -36,8 +37,8 @@ del draws, factors, moves, products, reductions, windows  # imported for the rul
 
 Step = Callable[[list[Any]], None]
 
-_FOLDED = 1 << 16  # elements; larger results of constants are computed at each call, not kept
-_FREED = 1 << 15  # bytes; what is smaller is let go with the list
+_FOLDED = threshold("host.folded")
+_FREED = threshold("host.freed")
 ANY_SHAPE = elementwise.BROADCASTING | {"convert_element_type", "reduce_sum"}
 """Primitives whose function asks the arrays for their shape, and not the jaxpr."""
 

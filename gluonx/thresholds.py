@@ -1,0 +1,143 @@
+"""The numbers that decide how something is computed, none of which decides what: in one table.
+
+Each has a name, a value, the reason for it, and what shows it: a benchmark (``python -m benchmarks.NAME``) or a test.
+They were found on CPUs with two to sixteen cores; a factor of two in most of them changes no timing beyond its noise.
+Modules read theirs when they are imported (:func:`threshold`), so this costs nothing later. The table is shown in
+`docs/design/engine.md`, where ``python -m tools.thresholds --write`` renews it.
+
+What stands beside its code are the numbers of XLA's workarounds (`ops/cpu`), each measured with the one function that
+it belongs to, and numbers that are no matter of speed: formats, tolerances, constants of formulas.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["THRESHOLDS", "Threshold", "threshold"]
+
+
+class Threshold(NamedTuple):
+    """One number: what it is counted in, why it is as it is, and what shows it."""
+
+    value: int
+    unit: str
+    reason: str
+    shown_by: str
+
+
+THRESHOLDS = {
+    "small.elements": Threshold(
+        4096,
+        "elements",
+        "arrays up to here travel in one vector with others: crossing a program's border costs more than copying them",
+        "benchmarks.step",
+    ),
+    "small.cuts_by_host": Threshold(
+        3, "reads", "so often a vector is cut apart by NumPy before a program is compiled for it", "benchmarks.early"
+    ),
+    "pending.nodes": Threshold(
+        20_000, "operations", "longer traces take XLA minutes; they are computed with a warning", "benchmarks.recording"
+    ),
+    "pending.bytes": Threshold(
+        8 << 30,
+        "bytes",
+        "of pending values, which an unbounded loop would fill memory with",
+        "tests/deferred/test_engine.py",
+    ),
+    "churn.programs": Threshold(
+        16,
+        "programs",
+        "so many compiled at one line that never came again are a loop that never repeats",
+        "benchmarks.shapes",
+    ),
+    "pieces.nodes": Threshold(
+        400,
+        "operations",
+        "from here on the first runs of a repetitive trace go operator by operator",
+        "benchmarks.early",
+    ),
+    "pieces.times": Threshold(
+        24, "times", "that each kind of operator comes on average in such a trace", "benchmarks.early"
+    ),
+    "pieces.runs": Threshold(2, "runs", "that are interpreted before it is compiled whole", "benchmarks.early"),
+    "pieces.whole": Threshold(
+        4000, "operations", "from here on it never is: XLA was stopped after five minutes", "benchmarks.early"
+    ),
+    "layers.nodes": Threshold(
+        100,
+        "operations",
+        "the same for a step of many equal layers on a CPU, which compile again and again",
+        "benchmarks.early",
+    ),
+    "layers.times": Threshold(6, "times", "that each kind of operator comes on average there", "benchmarks.early"),
+    "layers.bytes": Threshold(
+        256 << 20, "bytes", "of values, all of which a run operator by operator holds at once", "benchmarks.early"
+    ),
+    "tape.segments": Threshold(
+        32,
+        "segments",
+        "a backward through more runs their pull-backs one by one, each kind compiled once",
+        "benchmarks.early",
+    ),
+    "traces.kinds": Threshold(
+        64, "kinds", "of input of one block that are remembered; a warning tells of more", "benchmarks.shapes"
+    ),
+    "kept.program": Threshold(1_600_000, "bytes", "that a program of one operator takes", "benchmarks.shapes"),
+    "kept.operation": Threshold(
+        40_000, "bytes", "that each operation in a program adds, 10 to 50 kB", "benchmarks.shapes"
+    ),
+    "kept.trace": Threshold(40_000, "bytes", "that a trace takes", "benchmarks.shapes"),
+    "kept.node": Threshold(2_000, "bytes", "that a node of the trie takes", "benchmarks.shapes"),
+    "kept.share": Threshold(
+        8, "parts", "an operator may have this part of the bound before it begins again", "benchmarks.shapes"
+    ),
+    "host.small": Threshold(
+        4096, "elements", "up to which NumPy is no slower than the call of a program", "benchmarks.first"
+    ),
+    "host.allowed": Threshold(
+        1 << 20, "elements", "that NumPy may compute in place of the compilation of one operation", "benchmarks.first"
+    ),
+    "host.call": Threshold(
+        1 << 10,
+        "elements",
+        "that NumPy computes in the time that one of its functions takes to begin",
+        "benchmarks.first",
+    ),
+    "host.kept": Threshold(
+        1024, "kinds", "of inputs that are remembered of one operator", "tests/deferred/test_host.py"
+    ),
+    "host.draws": Threshold(
+        256, "elements", "touched for each one that is drawn by trying until it holds", "benchmarks.first"
+    ),
+    "host.overhead": Threshold(
+        4, "operations", "that take as long to compile as a program does besides its operations", "benchmarks.first"
+    ),
+    "host.folded": Threshold(
+        1 << 16, "elements", "larger results of constants are computed at each call, not kept", "benchmarks.first"
+    ),
+    "host.freed": Threshold(1 << 15, "bytes", "what is smaller is let go with the list of values", "benchmarks.first"),
+    "rows.zeros": Threshold(16, "arrays", "of zeros that taps of look-ups share", "benchmarks.sparse"),
+    "bulk.often": Threshold(
+        8, "calls", "of a net that is not hybridized before its operators run as one program", "benchmarks.models"
+    ),
+    "bulk.kinds": Threshold(32, "kinds", "of input that such calls are counted by", "tests/block/test_calls.py"),
+    "bulk.programs": Threshold(
+        4, "programs", "of one kind before it is given up: the forward samples in Python", "tests/block/test_calls.py"
+    ),
+    "loops.known": Threshold(
+        512, "loops", "that are found again by the text of their bodies", "tests/np/test_control_flow.py"
+    ),
+    "updates.known": Threshold(256, "updates", "of Trainers that equal ones share", "tests/optimizer/test_trainer.py"),
+    "closures.known": Threshold(64, "closures", "of steps that are found again", "tests/optimizer/test_trainer.py"),
+}
+
+
+def threshold(name: str) -> int:
+    """Return the number of this name.
+
+    Examples
+    --------
+    >>> threshold("small.elements")
+    4096
+    """
+    return THRESHOLDS[name].value

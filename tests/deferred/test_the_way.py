@@ -1,0 +1,79 @@
+"""The way of `x` through an operator, a hybridized call and a step is the one that docs/design/engine.md tells."""
+
+import re
+import sys
+
+import pytest
+
+import gluonx
+from gluonx import autograd, gluon, nn, np
+from lib import ROOT
+
+PAGE = (
+    (ROOT / "docs/design/engine.md").read_text(encoding="utf-8").partition("## The way of `x`")[2].partition("\n## ")[0]
+)
+WAYS = [
+    [tuple(hop) for hop in re.findall(r"^\d+\. `([\w.]+):([\w.<>]+)`", part, re.M)]
+    for part in re.split(r"^Through ", PAGE, flags=re.M)[1:]
+]
+
+
+@pytest.fixture
+def loop():
+    """A net and its Trainer after some steps, and what a step needs."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3, activation="relu"), nn.Dense(1, in_units=4))
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x = np.ones((8, 3))
+
+    def record():
+        with autograd.record():
+            return net(x).sum()
+
+    def finish(loss):
+        loss.backward()
+        trainer.step(8)
+
+    for _ in range(4):
+        finish(record())
+    np.exp(x)
+    return x, record, finish
+
+
+def called(fn):
+    """The functions of gluonx that `fn` calls, in order."""
+    found = []
+
+    def watch(frame, event, arg):
+        _, inside, path = frame.f_code.co_filename.rpartition("/gluonx/")
+        if event == "call" and inside:
+            found.append((path.removesuffix(".py").replace("/", "."), frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        fn()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+@pytest.mark.parametrize("number", range(3), ids=["operator", "call", "step"])
+def test_the_page_tells_the_way(number, loop):
+    x, record, finish = loop
+    loss = record() if number == 2 else None
+    todo = [lambda: np.exp(x), record, lambda: finish(loss)][number]
+    hops, found = WAYS[number], called(todo)
+    assert 8 <= len(hops) <= 12
+    rest = iter(found)
+    for hop in hops:
+        assert hop in rest, f"{':'.join(hop)} is not called, or not in this order"
+
+
+def test_a_steady_step_goes_no_other_way(loop):
+    _, record, finish = loop
+    before = gluonx.engine.stats()["programs_compiled"]
+    finish(record())
+    assert gluonx.engine.stats()["programs_compiled"] == before
