@@ -200,10 +200,16 @@ def _compute_lanes(graph: Any, node: Node, places: list[Any], why: str, final: C
             program = node.programs[key] = _lanes_of(graph, node, alive, tape_slots, final)
     if isinstance(program, lanes.Program):
         _run_lanes(graph, program, places, final)
-        LAST.update(node=node, why=why, how="compiled", program=None, line=None, new=None)
+        LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
-        for own in lanes.fall_apart(graph, program, places):
-            flush(own, why)
+        waiting = lanes.fall_apart(graph, program, places)
+        try:
+            while waiting:
+                flush(waiting.pop(0), why)
+        except BaseException as error:
+            for own in waiting:
+                own.close(error)
+            raise
     else:
         _run_interpreted(graph, node, places, alive, tape_slots, final, False)
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
