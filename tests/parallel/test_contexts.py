@@ -379,6 +379,29 @@ def test_dropout_draws_on_each_device(devices, hybrid):
     same(net)
 
 
+@pytest.mark.parametrize("devices", LISTS[:1] + [MORE[1]], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [gluon.metric.Accuracy, gluon.metric.PearsonCorrelation, gluon.metric.PCC, gluon.metric.Perplexity],
+    ids=lambda make: make.__name__,
+)
+def test_a_metric_takes_the_outputs_of_each_device(devices, make):
+    """As a list after a step, or one by one in record(); the totals go along with the devices."""
+    metrics = [make() for _ in range(3)]
+    for batch in batches(2):
+        whole = onp.abs(batch[0][:, :3]) / onp.abs(batch[0][:, :3]).sum(1, keepdims=True)
+        label = batch[1] if make is not gluon.metric.PearsonCorrelation else whole[:, ::-1].copy()
+        metrics[0].update(np.array(label), np.array(whole))
+        xs, ys = split((whole, label), devices)
+        metrics[1].update(ys, xs)
+        with autograd.record():
+            for x, y in zip(xs, ys, strict=True):
+                metrics[2].update(y, x * 1)
+    (_, one), *others = [metric.get() for metric in metrics]
+    for _, several in others:
+        assert several == pytest.approx(one, rel=1e-5)
+
+
 def test_what_is_written_is_written_to_all():
     devices = [cpu(0), cpu(1), cpu(9)]
     net = mlp(devices)
