@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -399,7 +399,7 @@ def commit_step(
                 graph.rollback()
                 raise
             if child.donors is None:
-                child.donors = _ownership(op, child.parts, set(owned), together)
+                child.donors = _ownership(op, child.parts, owned, together)
                 child.outs = tuple(map(_kept_place, targets, child.outs))
             graph.cursor = child
             if release is not None:
@@ -450,12 +450,17 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
-def _ownership(op: Any, parts: Any, owned: set[int], together: int) -> tuple[tuple[Any, ...], ...]:
-    """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf."""
+def _ownership(op: Any, parts: Any, owned: Sequence[int], together: int) -> tuple[tuple[Any, ...], ...]:
+    """Return the leaves an update may donate, the slots of its gradients, and which output replaces which leaf.
+
+    The last is told twice: of those that may be kept as a vector as pairs, and of all as the numbers of the outputs in
+    the order of the leaves that they replace.
+    """
     leaves = {i: -1 - p for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     if type(op) is Joint:
-        return tuple(leaves.values()), (), ()  # what lies on several devices is not put together
+        return tuple(leaves.values()), (), (), ()  # what lies on several devices is not put together
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
     replaced = [(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
-    return tuple(leaves.values()), tuple(gradients), tuple(replaced)
+    order = sorted([k for k, i in enumerate(owned) if i in leaves], key=lambda k: leaves[owned[k]])
+    return tuple(leaves.values()), tuple(gradients), tuple(replaced), tuple(order)

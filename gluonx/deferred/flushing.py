@@ -58,9 +58,10 @@ class Commit:
 
     ``donors`` are the leaves whose buffers the program may reuse, ``gradients`` slots that may leave it packed, and
     ``replaced`` pairs of a leaf and the number of the output that takes its place: those that may be kept as a vector.
+    ``order`` has the numbers of all outputs that take the place of a leaf, in the order of these leaves.
     """
 
-    __slots__ = ("broken", "donors", "gradients", "replaced", "targets")
+    __slots__ = ("broken", "donors", "gradients", "order", "replaced", "targets")
 
     def __init__(
         self,
@@ -68,12 +69,14 @@ class Commit:
         donors: tuple[int, ...],
         gradients: tuple[int, ...],
         replaced: tuple[tuple[int, int], ...],
+        order: tuple[int, ...],
     ) -> None:
         self.broken: str | None = None  # the message of a constraint that did not hold
         self.targets = targets
         self.donors = donors
         self.gradients = gradients
         self.replaced = replaced
+        self.order = order
 
 
 class _Sink:
@@ -355,7 +358,9 @@ def _build(
     apart = set(chain(*packs))
     together = set(chain(*[join.outs for join in joins]))
     first = node.size - len(node.outs)
-    finals = [i for i in range(len(node.outs)) if i not in together]
+    # JAX gives the buffers of donated arguments to outputs of their kind, first come, first served: a weight's has to
+    # go to that weight, or XLA saves what another layer still reads.
+    finals = [i for i in dict.fromkeys([*final.order, *range(len(node.outs))]) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
     spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
     return Program(path, outputs, tape_slots, diff, final.donors, packs, spares, joins, finals, gathers)
