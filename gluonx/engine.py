@@ -15,7 +15,7 @@ import jax
 from gluonx._process import compilation_cache as compilation_cache
 from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph, kept, ranges
+from gluonx.deferred import flushing, graph, kept, lanes, ranges
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 
@@ -235,7 +235,9 @@ def explain(limit: int = 60) -> str:
     path.reverse()
     program = last.get("program")
     lines = [f"{len(path)} operations, {last['how']}, because of: {last['why']}"]
-    if program is not None:
+    if isinstance(program, lanes.Program):
+        lines.append(f"one program on {len(program.lanes)} devices, which do the same; run {program.runs} time(s)")
+    elif program is not None:
         lines.append(
             f"run {program.runs} time(s); {len(program.outputs) + len(program.packs)} outputs; "
             f"{len(program.single) + len(program.joins)} input arrays for {path[-1].n_leaves} values, "

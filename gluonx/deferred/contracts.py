@@ -254,13 +254,15 @@ class Replaced(NamedTuple):
 class Ownership(NamedTuple):
     """What a step may do with memory, found once for each node.
 
-    ``donors`` are the leaves whose buffers its program may reuse, ``gradients`` slots that may leave it packed, and
-    ``replaced`` what may be kept as a vector.
+    ``donors`` are the leaves whose buffers its program may reuse, ``gradients`` slots that may leave it packed,
+    ``replaced`` what may be kept as a vector, and ``order`` the numbers of all outputs that take the place of a leaf,
+    in the order of these leaves.
     """
 
     donors: tuple[int, ...] = ()
     gradients: tuple[int, ...] = ()
     replaced: tuple[Replaced, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 class StepRequest(NamedTuple):

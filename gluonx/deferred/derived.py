@@ -32,6 +32,7 @@ from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
 from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
+from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.sharding import replicated
@@ -42,6 +43,7 @@ __all__ = [
     "DerivedOp",
     "Joint",
     "Pin",
+    "Together",
     "cuts_tape",
     "jaxpr_of",
     "needs_64_bits",
@@ -180,6 +182,47 @@ class Joint(DerivedOp):
             return tuple([out for k in range(lanes) for out in run(*args[k * each : (k + 1) * each], *common)])
 
         return fn
+
+
+class Together(DerivedOp):
+    """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
+
+    ``across(axis, *arrays)`` computes it along the axis of a mesh of these devices. Only a program of all of them has
+    that axis (:mod:`gluonx.deferred.lanes`); whatever else would run the operator raises DeviceError with the text
+    ``alone``. ``like`` is an operator that gives the same shapes.
+    """
+
+    __slots__ = ("across", "alone", "count", "like", "parts")
+
+    def __init__(self, name: str, across: Callable[..., Any], count: int, like: Any, alone: str) -> None:
+        super().__init__(name, self._alone, n_live=like.n_live, interpreted=False)
+        self.across, self.count, self.like, self.alone = across, count, like, alone
+        self.eager = self._alone
+        self.parts: dict[str, DerivedOp] = {}
+
+    def _alone(self, *args: Any) -> Any:
+        raise DeviceError(self.alone)
+
+    def part(self, axis: str) -> DerivedOp:
+        """Return the operator on one device of a mesh with this axis."""
+        found = self.parts.get(axis)
+        if found is None:
+
+            def run(*args: Any) -> Any:
+                if _length(axis) != self.count:  # some share a device, have no part, or do something else
+                    raise DeviceError(self.alone)
+                return self.across(axis, *args)
+
+            found = self.parts[axis] = DerivedOp(self.name, run, n_live=self.n_live, interpreted=False)
+        return found
+
+
+def _length(axis: str) -> int:
+    """Return the number of devices along an axis of the mesh that is being traced for; 0 where there is none."""
+    try:
+        return int(jax.lax.psum(1, axis))
+    except NameError:
+        return 0
 
 
 def _summed(lanes: int, axis: str | None, *args: jax.Array) -> tuple[Any, ...]:
@@ -323,7 +366,8 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     found = shapes.get(inputs)
     if found is None:
         with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)):
-            out = jax.eval_shape(strong(op), *[None if a is None else a.struct for a in inputs])
+            told = op.like if type(op) is Together else op
+            out = jax.eval_shape(strong(told), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
         found = (out,) if single else out
         places = op.places(inputs, len(found)) if type(op) is Joint else [_placement_of(op, inputs)] * len(found)

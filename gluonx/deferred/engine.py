@@ -377,7 +377,7 @@ def commit_step(request: StepRequest) -> None:
                 graph.rollback()
                 raise
             if child.donors is None:
-                child.donors = _ownership(op, child.parts, set(owned), together)
+                child.donors = _ownership(op, child.parts, owned, together)
                 child.outs = tuple(map(_kept_place, targets, child.outs))
             graph.cursor = child
             if release is not None:
@@ -428,12 +428,13 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
-def _ownership(op: Operator, parts: Sequence[Place], owned: set[int], together: int) -> Ownership:
-    """Return what an update on these places may do with memory."""
+def _ownership(op: Operator, parts: Sequence[Place], owned: Sequence[int], together: int) -> Ownership:
+    """Return what an update on these places may do with memory; output k replaces input ``owned[k]``."""
     leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
     if type(op) is Joint:
         return Ownership(tuple(leaves.values()))  # what lies on several devices is not put together
     gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
     replaced = [Replaced(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
-    return Ownership(tuple(leaves.values()), tuple(gradients), tuple(replaced))
+    order = sorted([k for k, i in enumerate(owned) if i in leaves], key=lambda k: leaves[owned[k]])
+    return Ownership(tuple(leaves.values()), tuple(gradients), tuple(replaced), tuple(order))

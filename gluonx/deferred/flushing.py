@@ -193,10 +193,16 @@ def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final:
             program = node.programs[key] = _lanes_of(graph, node, alive, tape_slots, final)
     if isinstance(program, lanes.Program):
         _run_lanes(graph, program, places, final)
-        LAST.update(node=node, why=why, how="compiled", program=None, line=None, new=None)
+        LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
-        for own in lanes.fall_apart(graph, program, places):
-            flush(own, why)
+        waiting = lanes.fall_apart(graph, program, places)
+        try:
+            while waiting:
+                flush(waiting.pop(0), why)
+        except BaseException as error:
+            for own in waiting:
+                own.close(error)
+            raise
     else:
         _run_interpreted(graph, node, places, alive, tape_slots, final, False)
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
@@ -344,7 +350,9 @@ def _build(
     apart = set(chain(*packs))
     together = set(chain(*[join.outs for join in joins]))
     first = node.size - len(node.outs)
-    finals = [i for i in range(len(node.outs)) if i not in together]
+    # JAX gives the buffers of donated arguments to outputs of their kind, first come, first served: a weight's has to
+    # go to that weight, or XLA saves what another layer still reads.
+    finals = [i for i in dict.fromkeys([*final.owned.order, *range(len(node.outs))]) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
     spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
     return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, spares, joins, finals, gathers)

@@ -28,7 +28,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from gluonx.deferred import kept
 from gluonx.deferred.contracts import Leaf, Operator, Place, ScalarPlace
 from gluonx.deferred.core import ROOT, Node, aval_of, counters, intern_aval
-from gluonx.deferred.derived import Joint
+from gluonx.deferred.derived import Joint, Together
 from gluonx.deferred.holders import held_arguments
 from gluonx.deferred.program import GradInfo, Plan
 from gluonx.deferred.vectors import resolved
@@ -154,7 +154,8 @@ def parted(graph: Graph) -> list[Lane] | None:
                 continue  # the end of a backward computes nothing
             if type(node.op) is not Joint:
                 lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
-                lane.add(node, start, node.op, node.parts, range(len(node.outs)), graph)
+                op = node.op.part(_AXIS) if type(node.op) is Together else node.op
+                lane.add(node, start, op, node.parts, range(len(node.outs)), graph)
                 continue
             op, n = node.op, len(node.parts)
             common = list(node.parts[n - op.shared :]) if op.shared else []

@@ -633,7 +633,8 @@ class TracedCall:
         self._block = weakref.ref(block)
         self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
         self.last_inputs: list[Any] | None = None  # what exports take in; lists in it where lists were given
-        self.plain: dict[bool, str] = {}  # by train mode: why the forward cannot be traced
+        # By train mode: why the forward cannot be traced, and for which `Replicas.version` (None: for any).
+        self.plain: dict[bool, tuple[str, int | None]] = {}
         Kept.tables.add(self)
 
     def forget(self) -> None:
@@ -744,15 +745,17 @@ class TracedCall:
     def _refuse(self, state: State) -> None:
         if ranges.Switch.on:
             raise NotTraced("")
-        if state.training in self.plain:
-            raise NotTraced(self.plain[state.training])
+        why, version = self.plain.get(state.training, ("", -1))
+        if version in (None, Replicas.version):
+            raise NotTraced(why)
 
     def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         try:
             return self._trace(key, flat, forward)
         except DynamicShapeError as error:
             name = type(self.block).__name__
-            why = self.plain[current_state().training] = f"{name}, because of {error.operator} at {error.where}"
+            why = f"{name}, because of {error.operator} at {error.where}"
+            self.plain[current_state().training] = why, None
             if error.where not in _told:
                 _told.add(error.where)
                 where.warn(
@@ -762,6 +765,9 @@ class TracedCall:
                     "stay fixed, np.where(condition, x, 0) keeps all of it in one program.",
                 )
             raise NotTraced(why) from None
+        except NotTraced as error:
+            self.plain[current_state().training] = error.why, Replicas.version
+            raise
 
     def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = self.last_inputs = [aval_or_unknown(h) for h in flat]

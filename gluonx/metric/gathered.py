@@ -14,6 +14,7 @@ import numpy as onp
 
 from gluonx import autograd
 from gluonx.deferred import invoke
+from gluonx.device import Replicas
 from gluonx.errors import ArgumentError
 from gluonx.metric.base import EvalMetric, alias, as_list, check_label_shapes, register
 from gluonx.np.handle import ndarray
@@ -59,6 +60,9 @@ class Gathered(EvalMetric):
     def _add(self, *args: Any) -> None:
         """Renew the state by one operator, which no tape sees."""
         state = self._fresh() if self._state is None else self._state
+        if Replicas.on and isinstance(state, ndarray):  # batches of a loop over devices: the totals go along
+            places = [a.device for a in args if isinstance(a, ndarray)]
+            state = state.to_device(places[0]) if places and places[0] != state.device else state
         if autograd.is_recording():
             with autograd.pause(train_mode=autograd.is_training()):
                 self._state = invoke(self._op, (state, *args))

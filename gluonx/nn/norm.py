@@ -15,10 +15,13 @@ from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import DerivedOp, invoke
+from gluonx.deferred import DerivedOp, invoke, tracing
+from gluonx.deferred.core import current_state
+from gluonx.deferred.derived import Together
 from gluonx.dtype import canonical
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.ops import get
+from gluonx.ops.normalization import batch_norm_over
 from gluonx.sharding import parts_of_batch
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
@@ -154,26 +157,60 @@ class BatchNorm(_Norm):
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
         if is_training() and not self._frozen:
-            if self._synchronized and self.running_mean._replicas is not None:
-                raise DeviceError(_NOT_IN_TURN.format(devices=self.running_mean.list_device()))
-            parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
-            y, new_mean, new_var = invoke(self._train if parts == 1 else _in_parts(self._train, parts), args)
+            y, new_mean, new_var = invoke(self._training_op(x), args)
             mean._assign(new_mean)
             var._assign(new_var)
         else:
             y = invoke(self._predict, args)
         return invoke(self._relu, (y,)) if self._fuse_relu else y
 
+    def _training_op(self, x: Any) -> Any:
+        """Return the operator that normalizes by the statistics of the batch: of all of it, or of its parts."""
+        replicas = self.running_mean._replicas
+        if self._synchronized and replicas is not None:
+            trace = current_state().trace
+            if trace is None:
+                return _over(self._train, len(replicas))
+            if not getattr(trace, "of_shapes", False):
+                raise OnSeveral(_IN_TRACE.format(devices=list(replicas)))
+        parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
+        return self._train if parts == 1 else _in_parts(self._train, parts)
+
     def cast(self, dtype: Any) -> None:
         """Change the dtype of the parameters; a half type leaves them in float32, as statistics need it."""
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
 
 
-_NOT_IN_TURN = (
-    "SyncBatchNorm takes the statistics of the whole batch, but its parameters are replicas on {devices}, which get "
-    "their parts of it one after the other. Lay the net out on a mesh instead: parallel.use(parallel.mesh(data=-1)), "
+_ON_A_MESH = (
+    "Or lay the net out on a mesh, where nothing of that matters: parallel.use(parallel.mesh(data=-1)), "
     "net.initialize() without devices, and parallel.split(batch) in place of split_and_load."
 )
+_NOT_TOGETHER = (
+    "SyncBatchNorm on {count} devices takes the statistics of the parts of a batch that all of them have, so their "
+    "work is one program. Within autograd.record() call the net on all {count} parts, of one size each; call backward "
+    "for all of them, and trainer.step(), before a loss or an output is read; and let no two of the devices share one "
+    "of JAX (jax.local_devices()). " + _ON_A_MESH
+)
+_IN_TRACE = (
+    "SyncBatchNorm takes the statistics of the parts of a batch that all of {devices} have, which a function of one "
+    "part cannot know. " + _ON_A_MESH
+)
+
+
+class OnSeveral(tracing.NotTraced, DeviceError):
+    """A forward that works on several devices together cannot be traced for one."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.why = "SyncBatchNorm on several devices"
+
+
+@functools.cache
+def _over(op: Any, count: int) -> Together:
+    """Batch normalization in training of the parts of a batch that so many devices have, by the statistics of all."""
+    settings = {name: op.attrs[name] for name in ("eps", "momentum", "fix_gamma", "axis")}
+    across = functools.partial(batch_norm_over, **settings)
+    return Together(f"{op.name}({count} devices)", across, count, op, _NOT_TOGETHER.format(count=count))
 
 
 @functools.cache
@@ -194,8 +231,11 @@ class SyncBatchNorm(BatchNorm):
     """Batch normalization over all devices.
 
     A net on a mesh is one program here, and its batch is one batch, so this is `BatchNorm`, but that
-    ``parallel.use(mesh, statistics="local")`` does not concern it. Replicas on a list of devices are refused in
-    training: they get their parts of a batch one after the other.
+    ``parallel.use(mesh, statistics="local")`` does not concern it.
+
+    On a list of devices (``initialize(ctx=[...])``) its statistics in training are those of the parts of all devices,
+    which are to be of one size; gradients flow through them, and the moving averages are the same on each. The devices'
+    work is one program then, so losses are read after ``trainer.step()``.
 
     Parameters
     ----------
@@ -205,6 +245,22 @@ class SyncBatchNorm(BatchNorm):
         Accepted for ported code.
     momentum, epsilon, center, scale, use_global_stats
         As in `BatchNorm`, and so are the initializers.
+
+    Raises
+    ------
+    DeviceError
+        On a list of devices, where the parts are of several sizes, something is read before the step, or two devices
+        share one of JAX.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> layer = SyncBatchNorm()
+    >>> layer.initialize()
+    >>> with autograd.record():
+    ...     y = layer(np.array([[1.0], [3.0]]))
+    >>> y.tolist()
+    [[-1.0], [1.0]]
     """
 
     _synchronized = True

@@ -17,7 +17,7 @@ from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rul
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.registry import register
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
+__all__ = ["batch_norm", "batch_norm_over", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
 
 class _Centered(NamedTuple):
@@ -33,12 +33,20 @@ class _Centered(NamedTuple):
     variance: Array
 
 
-def _centered(x: Array, axes: Sequence[int]) -> _Centered:
-    """`x` around its mean over `axes`, which stay with length 1 in the mean and the (biased) variance."""
-    mean = jnp.mean(x, tuple(axes), keepdims=True)
+def _centered(x: Array, axes: Sequence[int], over: str | None = None) -> _Centered:
+    """`x` around its mean over `axes`, which stay with length 1 in the mean and the (biased) variance.
+
+    With `over` that is the mean over an axis of a mesh as well, whose devices have equally many elements each.
+    """
+
+    def mean_of(y: Array) -> Array:
+        here = jnp.mean(y, tuple(axes), keepdims=True)
+        return here if over is None else lax.pmean(here, over)
+
+    mean = mean_of(x)
     centre = lax.stop_gradient(mean)
     values, rest = x - centre, mean - centre
-    return _Centered(values, rest, mean, jnp.mean(values * values, tuple(axes), keepdims=True) - rest * rest)
+    return _Centered(values, rest, mean, mean_of(values * values) - rest * rest)
 
 
 def _check_vectors(name: str, x: Array, axis: int, **vectors: Array) -> None:
@@ -111,13 +119,59 @@ def batch_norm(
         When training, the result, the new moving mean and the new moving variance; else the result. With
         `output_mean_var` always five: the three, the mean and the inverse standard deviation.
     """
+    vectors = (gamma, beta, running_mean, running_var)
+    results = _batch_norm(x, *vectors, eps, momentum, fix_gamma, training and not use_global_stats, axis)
+    if output_mean_var:
+        return results
+    return results[:3] if training else results[0]
+
+
+def batch_norm_over(
+    over: str,
+    x: Array,
+    gamma: Array,
+    beta: Array,
+    running_mean: Array,
+    running_var: Array,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    axis: int,
+) -> tuple[Array, ...]:
+    """`batch_norm` in training, with the statistics of the parts that all devices along a mesh's axis `over` have.
+
+    It runs under ``jax.shard_map``. The parts are of one size, so the mean of their means is that of all.
+
+    Returns
+    -------
+    tuple of arrays
+        The result, the new moving mean and the new moving variance; the last two are the same on each device.
+    """
+    return _batch_norm(x, gamma, beta, running_mean, running_var, eps, momentum, fix_gamma, True, axis, over)[:3]
+
+
+def _batch_norm(
+    x: Array,
+    gamma: Array,
+    beta: Array,
+    running_mean: Array,
+    running_var: Array,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    of_batch: bool | None,
+    axis: int,
+    over: str | None = None,
+) -> tuple[Array, ...]:
+    """Return the result, the moving statistics, and the mean and inverse deviation, `of_batch` or the moving ones."""
     axis = axis_of(axis, x.ndim, "batch_norm")
     _check_vectors("batch_norm", x, axis, gamma=gamma, beta=beta, running_mean=running_mean, running_var=running_var)
 
     def normalize(x: Array, axis: int) -> tuple[Array, ...]:
         y = wide(x)
-        if training and not use_global_stats:
-            data = _centered(y, [i for i in range(x.ndim) if i != axis])
+        if of_batch:
+            data = _centered(y, [i for i in range(x.ndim) if i != axis], over)
             moving = [_moved(running_mean, data.mean, momentum), _moved(running_var, data.variance, momentum)]
         else:
             mean, var = (channels(wide(v), x.ndim, axis) for v in (running_mean, running_var))
@@ -126,10 +180,7 @@ def batch_norm(
         out, inverse = _scaled(data, None if fix_gamma else gamma, beta, eps, axis)
         return narrow(out, float_dtype(x)), *moving, data.mean.reshape(-1), inverse.reshape(-1)
 
-    results = channels_last(normalize, (x,), axis)
-    if output_mean_var:
-        return results
-    return results[:3] if training else results[0]
+    return channels_last(normalize, (x,), axis)
 
 
 def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) -> Array:

@@ -26,7 +26,7 @@ from gluonx.deferred import flushing, growth
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device
 from gluonx.dtype import canonical, keeping_64_bits
-from gluonx.errors import ArgumentError, DeviceError, ShapeError
+from gluonx.errors import DeviceError, ShapeError
 from gluonx.optimizer.stepvector import StepVector
 from gluonx.parallel import hlo
 from gluonx.parallel.topologies import Chip, abstract_mesh, quietly
@@ -239,10 +239,12 @@ def plan(
     """
     made, chip = abstract_mesh(mesh, axes)
     given, asked = _tuple(inputs), _tuple(labels)
-    mine = _shaped(net, given)
+    mine = hollow(net, *[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in given])
     trainer: Any = None
     with sharding.Use(made), _ending_before_the_compiler() as stepping:
         mine.unfuse()  # to join arrays that are not there takes more than their shapes
+        for param in mine.collect_params().values():
+            param._handle = None  # nothing is to be put onto devices that are not there
         report = mine.shard(*rules)
         params = {id(p): p for p in mine.collect_params().values()}
         for param in params.values():
@@ -276,20 +278,6 @@ def plan(
 
 def _tuple(values: Any) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, (tuple, list)) else (values,)
-
-
-def _shaped(net: Block, inputs: tuple[Any, ...]) -> Block:
-    """Return a net like `net` that holds no arrays, of which all shapes are known."""
-    params = net.collect_params(fused=False).values()
-    if all(p._handle is not None and p._is_ready for p in params):
-        return hollow(net)
-    if any(p._handle is not None for p in params):
-        raise ArgumentError("plan(): some parameters of the net have no shape yet; give a net that is not initialized")
-    import copy
-
-    mine = copy.deepcopy(net)
-    mine.infer_shape(*[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in inputs])
-    return mine
 
 
 def _empty(param: Any) -> None:

@@ -16,6 +16,8 @@ from gluonx.compat.alias.hook import install_as_mxnet, uninstall
 from gluonx.compat.kvstore import create
 from gluonx.errors import GluonxError
 from gluonx.gluon import nn
+from lib import TESTS
+from lib.launched import launched
 
 
 def test_one_process():
@@ -163,3 +165,16 @@ def test_two_processes(tmp_path):
     for k, (worker, (out, err)) in enumerate(zip(workers, told, strict=True)):
         assert worker.returncode == 0, err.decode()[-3000:]
         assert f"done {k}" in out.decode()
+
+
+@pytest.mark.slow
+def test_horovods_example_trains_as_one_process_does():
+    """Its program as it is written, under ``import mxnet``; the mean of the processes' losses is that of one."""
+    script, runs = str(TESTS / "parallel" / "scripts" / "horovod_digits.py"), []
+    for count in (1, 2):
+        run = launched(count, "--version", "2", script, script="gluonx.compat", options=["-m"])
+        assert run.status == 0, run.err[-3000:]
+        runs.append([float(loss) for loss in run.losses(count - 1).values()])
+    assert len(runs[0]) == 20
+    onp.testing.assert_allclose(runs[1], runs[0], rtol=0, atol=1e-5)
+    assert runs[0][-1] < 0.7 * runs[0][0]

@@ -42,6 +42,57 @@ def ready(symbol=None, **kwargs):
 # ------------------------------------------------------------------------------------------------------------ training
 
 
+def trained_over(devices, size, early=False):
+    """Outputs of all steps, how the last one ran, the accuracy, and the module."""
+    net = sym.FullyConnected(sym.var("data"), num_hidden=8, name="fc1")
+    net = sym.Activation(sym.BatchNorm(net, name="bn", fix_gamma=False), act_type="relu")
+    net = sym.FullyConnected(sym.Dropout(net, p=0.3), num_hidden=2, name="fc2")
+    module, outputs, metric = Module(sym.SoftmaxOutput(net, name="softmax"), context=devices), [], mx.metric.Accuracy()
+    batches = NDArrayIter(X, Y, batch_size=size)
+    module.bind(batches.provide_data, batches.provide_label)
+    mx.random.seed(1)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    for _ in range(20 * size // len(X)):
+        batches.reset()
+        for batch in batches:
+            mx.engine.reset_stats()
+            module.forward(batch, is_train=True)
+            if early:
+                module.get_outputs()
+            module.backward()
+            module.update()
+            mx.waitall()
+            stats = mx.engine.stats()
+            module.update_metric(metric, batch.label)
+            outputs.append(module.get_outputs()[0].asnumpy())
+    return onp.array(outputs), stats, metric.get()[1], module
+
+
+@pytest.mark.parametrize(
+    ("ids", "size", "early"),
+    [((0, 1), 4, False), ((1, 2, 3, 4), 4, True), ((0, 1), 5, False), ((0, 8), 4, False), ((0, 1, 8), 4, False)],
+    ids=["two", "four-read-early", "uneven", "folded", "some-folded"],
+)
+def test_several_devices_have_the_numbers_of_one(ids, size, early):
+    """Statistics and random masks too are those of the whole batch; a step is one program."""
+    devices = [mx.cpu(i) for i in ids]
+    alone, _, score, one = trained_over(mx.cpu(0), size)
+    outputs, stats, its_score, module = trained_over(devices, size, early)
+    onp.testing.assert_allclose(outputs, alone, rtol=0, atol=1e-5)
+    assert its_score == score and stats["programs_compiled"] == 0
+    assert early or stats["dispatches"] == 1
+    for mine, theirs in zip(one.get_params(), module.get_params(), strict=True):
+        for name, value in mine.items():
+            assert theirs[name].context == devices[0]
+            onp.testing.assert_allclose(theirs[name].asnumpy(), value.asnumpy(), rtol=0, atol=1e-5, err_msg=name)
+    (parts,) = module.get_outputs(merge_multi_context=False)
+    assert [part.context for part in parts] == devices
+    assert onp.array_equal(onp.concatenate([part.asnumpy() for part in parts]), outputs[-1])
+    one.set_params(*module.get_params())
+    assert one.score(data(), "acc") == module.score(data(), "acc")
+
+
 def test_fit_learns_and_tells(caplog):
     module, seen = Module(mlp(batch_norm=True)), []
     with caplog.at_level(logging.INFO):
@@ -279,8 +330,6 @@ def test_what_must_come_first():
 def test_wrong_names_and_shapes():
     with pytest.raises(ValueError, match="data_names has 'image'"):
         Module(mlp(), data_names=["image"])
-    with pytest.raises(ValueError, match="2 were given"):
-        Module(mlp(), context=[mx.cpu(0), mx.cpu(1)])
     module = ready()
     with pytest.raises(ValueError, match="has no parameter 'other'"):
         module.set_params({"other": nd.ones((1,))}, {})

@@ -72,6 +72,34 @@ def test_a_step_of_two_trainers(tmp_path):
     assert stats["flushes"] == {"trainer.step": 6} and stats["dispatches"] == 3 * 5
 
 
+TWO = [gluonx.cpu(0), gluonx.cpu(1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("pictures_on_devices", {"epochs": 5}),  # 20 steps
+        ("pictures_on_devices", {"epochs": 5, "norm": gluonx.nn.SyncBatchNorm}),
+        ("words_on_devices", {"epochs": 2}),
+    ],
+    ids=["groups", "synchronized", "words"],
+)
+def test_loops_over_devices_have_the_losses_of_one(name, how, tmp_path):
+    """Those of libraries as people wrote them; a step over two devices is one program, which compiles once."""
+    train = runpy.run_path(ported(name, tmp_path))["train"]
+    one, *_, net = train(TWO[:1], tell=lambda said: None, **how)
+    gluonx.engine.reset_stats()
+    two, *_, other = train(TWO, tell=lambda said: None, **how)
+    flushes = gluonx.engine.stats()["flushes"]
+    assert numpy.abs(numpy.array(one) - two).max() < 1e-5 < abs(one[0] - one[-1])
+    assert "devices that do not record the same" not in flushes
+    if "norm" in how:
+        assert flushes["trainer.step"] == len(two) == 20
+    for name, param in net.collect_params().items():
+        for replica in other.collect_params()[name].list_data():
+            assert replica.asnumpy() == pytest.approx(param.data().asnumpy(), rel=1e-4, abs=1e-5), name
+
+
 ALIASES = {
     "gluon": gluonx.gluon,  # a package of its own, whose modules are gluonx's
     "gluon.nn": gluonx.nn,

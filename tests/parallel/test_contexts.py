@@ -96,6 +96,21 @@ def test_a_loop_over_devices_has_the_numbers_of_one_and_is_one_program(devices, 
     assert (stats["dispatches"], stats["programs_compiled"], stats["copies"]) == (1, 0, 0)
 
 
+def test_a_step_of_several_devices_is_explained():
+    net = mlp([cpu(0), cpu(1)])
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+    for batch in batches(2):
+        xs, ys = split(batch, [cpu(0), cpu(1)])
+        with autograd.record():
+            losses = [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)]
+        autograd.backward(losses)
+        trainer.step(12)
+    said = engine.explain().splitlines()
+    assert said[0] == "8 operations, compiled, because of: trainer.step"
+    assert said[1] == "one program on 2 devices, which do the same; run 2 time(s)"
+    assert "sum over devices" in engine.explain()
+
+
 def scaled(devices, hybrid=True, overflow=None, clip=False, optimizer="adam", start=2.0**10):
     """Train under a loss scale: weights, scale, steps skipped, what a step took. In step `overflow` a loss is inf."""
     amp.init("bfloat16")
@@ -266,10 +281,84 @@ def test_statistics_are_each_devices_own(devices, tmp_path):
         onp.testing.assert_allclose(net(part).asnumpy(), here(part.as_in_ctx(cpu(0))).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_synchronized_statistics_are_refused_with_the_way():
-    net = mlp([cpu(0), cpu(1)], False, nn.SyncBatchNorm())
-    with autograd.record(), pytest.raises(DeviceError, match=r"SyncBatchNorm.*parallel\.mesh"):
-        net(np.ones((2, 6)))
+def images(devices, hybrid, norm=nn.SyncBatchNorm):
+    """A net with synchronized statistics of images and of vectors."""
+    gluonx.random.seed(3)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(3, 3), norm(), nn.Activation("relu"), nn.Dense(5), norm(), nn.Dense(3))
+    net.initialize(gluonx.init.Xavier(), ctx=devices)
+    if hybrid:
+        net.hybridize()
+    return net
+
+
+def pictures(steps, size=12):
+    draw = onp.random.RandomState(0)
+    shift = onp.linspace(0, 3, size, dtype="float32").reshape(-1, 1, 1, 1)  # the parts have other means than the whole
+    return [(draw.randn(size, 2, 5, 5).astype("float32") + shift, draw.randint(0, 3, size)) for _ in range(steps)]
+
+
+@pytest.mark.parametrize("devices", [[cpu(0), cpu(1)], pytest.param(MORE[0], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_synchronized_statistics_are_those_of_the_whole_batch(devices, hybrid):
+    nets, found = [], []
+    for places, norm in ((devices, nn.SyncBatchNorm), ([cpu(0)], nn.BatchNorm)):
+        net = images(places, hybrid, norm)
+        nets.append(net)
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05, "momentum": 0.9})
+        losses, stats = train(net, trainer, places, pictures(2) * 10)
+        found.append(losses)
+        assert (stats["dispatches"], stats["programs_compiled"], stats["copies"], stats["traces"]) == (1, 0, 0, 0)
+    onp.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-5)
+    assert found[1][0] - found[1][-1] > 0.1
+    replicas, whole = map(same, nets)  # the running statistics too are the same bits on each device
+    for name in whole:
+        onp.testing.assert_allclose(replicas[name], whole[name], rtol=1e-6 if "running" in name else 1e-4, atol=1e-6)
+    x = pictures(1)[0][0]
+    outs = [net(np.array(x, device=place)).asnumpy() for net, place in zip(nets, (devices[0], cpu(0)), strict=True)]
+    onp.testing.assert_allclose(*outs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_net_that_leaves_its_devices_is_hybridized_again():
+    net = images([cpu(0), cpu(1)], True)
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+    _, stats = train(net, trainer, [cpu(0), cpu(1)], pictures(1))
+    assert list(stats["unhybridized"]) == ["SyncBatchNorm on several devices"]
+    net.reset_ctx(cpu(0))
+    _, stats = train(net, Trainer(net.collect_params(), "sgd"), [cpu(0)], pictures(1))
+    assert stats["unhybridized"] == {} and stats["traces"] > 0
+
+
+REFUSED = ["read", "at once", "uneven", "one", "folded", "naive"]
+
+
+@pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", REFUSED)
+def test_synchronized_statistics_that_cannot_be_had_are_refused_with_the_way(how, hybrid):
+    devices = [cpu(0), cpu(8)] if how == "folded" else [cpu(0), cpu(1)]
+    net = images(devices, hybrid)
+    net(np.ones((1, 2, 5, 5)))
+    before = {name: [a.asnumpy() for a in p.list_data()] for name, p in net.collect_params().items()}
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+    parts = list(zip(*split(pictures(1, 5 if how == "uneven" else 4)[0], devices, even=False), strict=True))
+    told = pytest.raises(DeviceError, match=r"SyncBatchNorm on 2 devices .*parallel\.mesh")
+    if how == "at once":
+        with told, autograd.train_mode():
+            net(parts[0][0])
+    elif how == "naive":
+        with engine.mode("naive"), told, autograd.record():
+            net(parts[0][0])
+    else:
+        with autograd.record():
+            losses = [LOSS(net(x), y) for x, y in parts[: 1 if how == "one" else 2]]
+        with told:
+            if how == "read":
+                losses[0].asnumpy()
+            autograd.backward(losses)
+            trainer.step(4, ignore_stale_grad=how == "one")
+    for name, p in net.collect_params().items():  # nothing was written
+        for was, now in zip(before[name], p.list_data(), strict=True):
+            assert onp.array_equal(was, now.asnumpy()), name
 
 
 @pytest.mark.parametrize("devices", LISTS[:3], ids=str)
@@ -288,6 +377,29 @@ def test_dropout_draws_on_each_device(devices, hybrid):
     grads = [g.asnumpy() for g in net[1].weight.list_grad()]
     assert not onp.array_equal(grads[0], grads[1])
     same(net)
+
+
+@pytest.mark.parametrize("devices", LISTS[:1] + [MORE[1]], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [gluon.metric.Accuracy, gluon.metric.PearsonCorrelation, gluon.metric.PCC, gluon.metric.Perplexity],
+    ids=lambda make: make.__name__,
+)
+def test_a_metric_takes_the_outputs_of_each_device(devices, make):
+    """As a list after a step, or one by one in record(); the totals go along with the devices."""
+    metrics = [make() for _ in range(3)]
+    for batch in batches(2):
+        whole = onp.abs(batch[0][:, :3]) / onp.abs(batch[0][:, :3]).sum(1, keepdims=True)
+        label = batch[1] if make is not gluon.metric.PearsonCorrelation else whole[:, ::-1].copy()
+        metrics[0].update(np.array(label), np.array(whole))
+        xs, ys = split((whole, label), devices)
+        metrics[1].update(ys, xs)
+        with autograd.record():
+            for x, y in zip(xs, ys, strict=True):
+                metrics[2].update(y, x * 1)
+    (_, one), *others = [metric.get() for metric in metrics]
+    for _, several in others:
+        assert several == pytest.approx(one, rel=1e-5)
 
 
 def test_what_is_written_is_written_to_all():

@@ -151,6 +151,13 @@ def test_a_plan():
     (sent,) = made.collectives
     assert sent["kind"] == "all-reduce" and weights <= sent["bytes"] < weights * 1.1  # gradients, once
     assert json.loads(made.json())["weights"] == weights and "fits" in repr(made)
+    for half in (False, True):  # nets whose shapes wait for a batch, and nets that know them, are planned alike
+        other = net_of()
+        other.initialize()
+        if half:
+            other(gluonx.np.ones((1, 256)))
+        assert planned(other, mesh="v5e:2x4").__dict__ == made.__dict__
+        assert other[0].weight._is_ready == half  # as it was
     split = planned(net, mesh="v5e:2x4", rules=[parallel.fsdp(min_size=1)])
     assert split.weights * 7 < weights < split.weights * 9
     assert all(p._handle is None for p in net.collect_params().values())  # the net is as it was

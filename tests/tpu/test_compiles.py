@@ -1,10 +1,11 @@
 """Every layer, loss and zoo model compiles for a TPU, forward and backward: by XLA's own compiler, without a TPU.
 
-Needs the extra ``tpu-plan``; ``make test-tpu`` installs it. What is lowered has no number of 64 bits that nobody asked
-for, and calls nothing on the host.
+Needs the extra ``tpu-plan``; ``make test-tpu`` installs it, and compiles every model of the zoo. Any other run takes a
+sample of these. What is lowered has no number of 64 bits that nobody asked for, and calls nothing on the host.
 """
 
 import importlib.util
+import os
 
 import jax
 import jax.numpy as jnp
@@ -12,16 +13,22 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import model_zoo, nn
+from gluonx import init, nn
+from gluonx.model_zoo.vision import get_model
 from gluonx.parallel import topologies
 from lib.contract import LAYERS, LOSSES
+from lib.golden import load_cases
 from lib.sweep import build
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="the extra tpu-plan is not installed"),
 ]
-MODELS = ["resnet18_v1", "mobilenet_v2_0_25", "squeezenet1_1", "vgg11", "alexnet", "densenet121", "inception_v3"]
+# Every model that has a name, and the smallest image that its layers allow: what takes an image of 224 compiles for
+# a minute or two, and a smaller one meets the same operators.
+MODELS = load_cases("model_zoo").MODELS
+SAMPLE = ("mobilenet0.25", "mobilenetv2_0.25", "resnet18_v1", "resnet18_v2", "vgg11_bn")
+beyond = pytest.mark.skipif(os.environ.get("GLUONX_TEST_TPU") != "all", reason="make test-tpu compiles every model")
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +78,15 @@ def test_losses(row, chip):
     check(block, row.inputs(), chip)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_models(name, chip):
-    net = getattr(model_zoo.vision, name)(classes=10)
-    net.initialize()
-    size = 299 if name == "inception_v3" else 224
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [pytest.param(*row, marks=() if row[0] in SAMPLE else beyond, id=row[0]) for row in MODELS.items()],
+)
+def test_models(name, size, chip):
+    net = get_model(name, classes=10)
+    net.initialize(init.Zero())  # no number is looked at
     net.infer_shape(gluonx.np.zeros((1, 3, size, size)))
-    check(net, [onp.zeros((2, 3, size, size), "float32")], chip)
+    pure = gluonx.functional(net)
+    x = onp.zeros((2, 3, size, size), "float32")
+    compile_for(chip, lambda params, state, x: pure.apply(params, state, None, x)[0], pure.params, pure.state, x)
+    check(net, [x], chip)

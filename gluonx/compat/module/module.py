@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jax.sharding import NamedSharding, PartitionSpec
+
 from gluonx import initializer as init
 from gluonx import np as gnp
 from gluonx import optimizer as opt
@@ -16,15 +18,51 @@ from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.compat.symbol.executor import Executor
 from gluonx.device import current_device
+from gluonx.dtype import on_device
 from gluonx.errors import FormatError, ShapeError
 from gluonx.files import atomic_write, is_pickle, load_trainer_states
 from gluonx.initializer import InitDesc
+from gluonx.sharding import make_mesh
+from gluonx.utils import split_and_load
 
 __all__ = ["Module"]
 
 
 def _described(shapes: Any) -> list[DataDesc]:
     return [s if isinstance(s, DataDesc) else DataDesc(*s) for s in shapes or []]
+
+
+class _Spread:
+    """Several devices, each of which has all parameters and a part of every batch: a mesh of them, and one program.
+
+    A batch that does not divide into them is on all of them whole, which gives the same numbers.
+    """
+
+    def __init__(self, devices: Sequence[Any], jax_devices: Sequence[Any]) -> None:
+        mesh = make_mesh(jax_devices, data=-1)
+        self.home, self.count = devices[0].place, len(jax_devices)
+        self.whole = NamedSharding(mesh, PartitionSpec())
+        self._mesh = mesh
+
+    def lay_out(self, array: Any, axis: int = -1) -> Any:
+        """Put an array onto the devices, split along `axis` or whole; return it."""
+        place = self.whole
+        if axis >= 0 and array.shape[axis] % self.count == 0:
+            place = NamedSharding(self._mesh, PartitionSpec(*[None] * axis, "data"))
+        value = array._read()
+        if not value.sharding.is_equivalent_to(place, value.ndim):
+            array.value, array.aval = on_device(value, place), None
+        return array
+
+    def gathered(self, array: Any) -> Any:
+        """Return the same array on the first device."""
+        return gnp.array(on_device(array._read(), self.home))
+
+
+def _spread_over(devices: Sequence[Any]) -> _Spread | None:
+    """Return how to work on several devices; None where all of them are one of JAX's."""
+    found = list(dict.fromkeys([d.jax_device for d in devices])) if len(devices) > 1 else []
+    return _Spread(devices, found) if len(found) > 1 else None
 
 
 class Module(BaseModule):
@@ -36,8 +74,9 @@ class Module(BaseModule):
     data_names, label_names : list of str
         Its variables that batches bring. Labels that the symbol does not have are left out of account.
     logger : logging.Logger
-    context : Device, or list of one
-        Accepted for ported code.
+    context : Device, or list of them
+        Several each take a part of every batch; numbers are those of one device, whose BatchNorm has the statistics of
+        the whole batch. A single one is accepted for ported code.
     fixed_param_names : list of str, optional
         Parameters that are not trained.
     work_load_list, state_names, group2ctxs, compression_params
@@ -46,7 +85,7 @@ class Module(BaseModule):
     Raises
     ------
     ValueError
-        If a name is none of the symbol's, or several devices are given.
+        If a name is none of the symbol's.
 
     Examples
     --------
@@ -76,11 +115,10 @@ class Module(BaseModule):
     ) -> None:
         super().__init__(logger)
         devices: list[Any] = list(context) if isinstance(context, (list, tuple)) else [context]
-        if len(devices) > 1:
-            raise ValueError(f"Module: parameters live on one device, but {len(devices)} were given")
         if state_names:
             raise ValueError("Module: state_names is not supported; name the states among data_names")
-        self._context = devices[0] or current_device()
+        self._contexts = [d or current_device() for d in devices]
+        self._spread = _spread_over(self._contexts)
         self._symbol = symbol
         names = symbol.list_arguments()
         self._data_names, self._fixed = names_of(data_names), names_of(fixed_param_names)
@@ -299,8 +337,25 @@ class Module(BaseModule):
         """Return copies of the parameters and auxiliary states, by name."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
         bound = self._executor
-        args = {name: as_nd(nd_twin(bound.arg_dict[name]).copy()) for name in self._param_names}
-        return args, {name: as_nd(nd_twin(bound.aux_dict[name]).copy()) for name in self._aux_names}
+        args = {name: as_nd(self._shown(bound.arg_dict[name]).copy()) for name in self._param_names}
+        return args, {name: as_nd(self._shown(bound.aux_dict[name]).copy()) for name in self._aux_names}
+
+    def _shown(self, array: Any) -> Any:
+        """Return an array as users get it: on the first device, where there are several."""
+        return nd_twin(array if self._spread is None else self._spread.gathered(array))
+
+    def _lay_out(self, values: dict[str, Any]) -> None:
+        """Put what the executor takes onto the devices: all of the parameters, and a part of the batch on each."""
+        bound, spread = self._executor, self._spread
+        assert spread is not None, "asked of several devices"
+        axes = {d.name: DataDesc.get_batch_axis(d.layout) for d in (*self._data_shapes, *self._label_shapes)}
+        for name, array in bound.arg_dict.items():
+            spread.lay_out(array, axes.get(name, -1))
+        sums = [grad for name, grad in bound.grad_dict.items() if bound._reqs[name] == "add"]
+        for array in (*bound.aux_dict.values(), *sums):
+            spread.lay_out(array)
+        for name, value in values.items():
+            values[name] = spread.lay_out(gnp.array(value), axes.get(name, -1))
 
     # -- training ------------------------------------------------------------------------------------------------------
 
@@ -374,6 +429,8 @@ class Module(BaseModule):
         values.update(zip([d.name for d in labels], batch.label or [], strict=False))
         if any(tuple(v.shape) != self._executor.arg_dict[n].shape for n, v in values.items()):
             self._fit_shapes(values, bool(labels))
+        if self._spread is not None:
+            self._lay_out(values)
         self._executor.forward(self.for_training if is_train is None else is_train, **values)
 
     def _fit_shapes(self, values: Mapping[str, Any], labelled: bool) -> None:
@@ -400,13 +457,19 @@ class Module(BaseModule):
             self._updater(names, [bound.grad_dict[n] for n in names], [bound.arg_dict[n] for n in names])
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:  # type: ignore[override]
-        """Return the outputs of the last `forward`."""
-        return [nd_twin(out) for out in self._executor.outputs]
+        """Return the outputs of the last `forward`; a list by device for each, unless they are to be merged."""
+        outs = [self._shown(out) for out in self._executor.outputs]
+        return outs if merge_multi_context else [self._parts(out) for out in outs]
+
+    def _parts(self, array: Any) -> list[Any]:
+        """Return the rows of each device."""
+        return [nd_twin(part) for part in split_and_load(array, self._contexts, even_split=False)]
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Return the gradients of the inputs, if ``bind(inputs_need_grad=True)`` asked for them."""
         self._needs("get_input_grads", self.inputs_need_grad, "bind(inputs_need_grad=True)")
-        return [nd_twin(self._executor.grad_dict[name]) for name in self._data_names]
+        grads = [self._shown(self._executor.grad_dict[name]) for name in self._data_names]
+        return grads if merge_multi_context else [self._parts(grad) for grad in grads]
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
         """Show labels and the last outputs to a metric."""
