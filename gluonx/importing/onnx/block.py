@@ -248,7 +248,7 @@ def import_model(file: Any, *, trainable: Any = True, dynamic_batch: bool = Fals
     Parameters
     ----------
     file : str, path, open binary file, bytes or onnx.ModelProto
-        A model of opset 7 to 28. Arrays in files beside it are read if a path is given, from its folder only.
+        A model of opset 6 to 28. Arrays in files beside it are read if a path is given, from its folder only.
     trainable : bool, str or iterable of str
         Which of the file's arrays of floats are trained: all with an axis or more (but statistics of batch
         normalization, arrays that are not finite, and what shapes are computed from), none, those whose name a regular

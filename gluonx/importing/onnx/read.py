@@ -12,7 +12,7 @@ import importlib
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from gluonx.importing.onnx.rules import RULES, Node, element_type, supported
 
 __all__ = ["NEWEST", "OLDEST", "Input", "Model", "read_model", "read_proto"]
 
-OLDEST, NEWEST = 7, 28  # the opsets whose operators the rules know
+OLDEST, NEWEST = 6, 28  # the opsets whose operators the rules know
 _MOST_NODES = 1_000_000  # after functions are written out
 _MOST_EXPANSIONS = 8  # operators that ONNX defines by operators that it defines by others, and so on
 _DOMAINS = ("", "ai.onnx")
@@ -274,11 +274,22 @@ def _expanded(onnx: ModuleType, proto: Any, opset: int) -> Any:
         found = [("", op) for op in sorted(wanted) if _has_body(onnx, op, opset)]
         if not found:
             break
+        _complete(onnx, proto, {op for _, op in found}, opset)
         try:
             proto = importlib.import_module("onnx.inliner").inline_selected_functions(proto, found, inline_schema_functions=True)
         except Exception:  # types that onnx could not find out, or an onnx that cannot: the nodes are refused as they are
             break
     return proto
+
+
+def _complete(onnx: ModuleType, proto: Any, ops: Collection[str], opset: int) -> None:
+    """Give nodes the defaults of attributes that they leave out: onnx leaves holes in what it writes out."""
+    for node in proto.graph.node:
+        if node.domain in _DOMAINS and node.op_type in ops:
+            there = {a.name for a in node.attribute}
+            for name, attribute in onnx.defs.get_schema(node.op_type, opset, "").attributes.items():
+                if name not in there and attribute.default_value.type:
+                    node.attribute.append(attribute.default_value)
 
 
 def _has_body(onnx: ModuleType, op: str, opset: int) -> bool:

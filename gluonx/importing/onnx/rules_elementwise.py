@@ -39,7 +39,15 @@ def _one(function: Callable[[Any], Any]) -> Callable[[Call], Any]:
 
 
 def _two(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
-    return lambda call: function(call[0], call[1])
+    return lambda call: function(call[0], _aligned(call))
+
+
+def _aligned(call: Call) -> Any:
+    """Return the second input; before opset 7 an attribute says with which axis of the first its own begin."""
+    one, other, axis = call[0], call[1], call.attr("axis")
+    if call.opset >= 7 or axis is None:
+        return other
+    return gnp.reshape(other, (*other.shape, *[1] * (one.ndim - axis % one.ndim - other.ndim)))
 
 
 for _name, _function in _UNARY.items():
@@ -55,7 +63,7 @@ def _identity(call: Call) -> Any:
 
 @rule("Div")
 def _div(call: Call) -> Any:
-    one, other = call[0], call[1]
+    one, other = call[0], _aligned(call)
     if one.dtype.kind not in "iu":
         return gnp.divide(one, other)
     if one.dtype.kind == "u":
@@ -70,14 +78,12 @@ def _mod(call: Call) -> Any:
     one, other = call[0], call[1]
     if call.attr("fmod", 0):
         return gnp.fmod(one, other)
-    if one.dtype.kind not in "iu":
-        raise GraphError("Mod of floats needs fmod=1")
     return gnp.remainder(one, other)
 
 
 @rule("Pow")
 def _pow(call: Call) -> Any:
-    base, power = call[0], call[1]
+    base, power = call[0], _aligned(call)
     known = call.raw(1)
     if isinstance(known, np.ndarray) and known.size == 1 and base.dtype.kind not in "iub":
         if float(known.reshape(())) == 2.0 and known.ndim <= base.ndim:
@@ -173,6 +179,8 @@ def _leaky_relu(call: Call) -> Any:
 @rule("PRelu")
 def _prelu(call: Call) -> Any:
     x, slope = call[0], call[1]
+    if call.opset < 7 and slope.ndim == 1 and x.ndim > 2:
+        slope = gnp.reshape(slope, (-1, *[1] * (x.ndim - 2)))
     return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
 
 

@@ -142,7 +142,7 @@ def _gemm(call: Call) -> Any:
         if fits or (c is None and alpha == 1):
             return npx.fully_connected(a, b, c, num_hidden=b.shape[0], no_bias=c is None, flatten=False)
         b = gnp.transpose(b)
-    out = gnp.matmul(a, b)
+    out = gnp.matmul(a, b)  # transposed as a product of its own: c may be of any shape that broadcasts
     if alpha != 1:
         out = gnp.multiply(out, alpha)
     if c is None or beta == 0:

@@ -159,7 +159,7 @@ def _weights(call: Call, axis: _Axis, at: np.ndarray, mode: str) -> np.ndarray:
     taps = first[:, None] + np.arange(2 * count)
     weights = kernel(np.abs(taps - at[:, None]) * stretch)
     inside = (taps >= 0) & (taps < axis.size)
-    if call.attr("exclude_outside", 0) or antialias:
+    if call.attr("exclude_outside", 0):
         weights = np.where(inside, weights, 0)
     weights = weights / weights.sum(1, keepdims=True)
     matrix = np.zeros((axis.new, axis.size))

@@ -234,7 +234,12 @@ def _depth_to_space(call: Call) -> Any:
 
 @rule("SpaceToDepth")
 def _space_to_depth(call: Call) -> Any:
-    return npx.space_to_depth(call[0], block_size=call.attr("blocksize"))
+    x, size = call[0], call.attr("blocksize")
+    if call.attr("mode", "DCR") == "DCR":
+        return npx.space_to_depth(x, block_size=size)
+    n, c, h, w = x.shape
+    parts = gnp.reshape(x, (n, c, h // size, size, w // size, size))
+    return gnp.reshape(gnp.transpose(parts, (0, 1, 3, 5, 2, 4)), (n, c * size**2, h // size, w // size))
 
 
 @rule("ReverseSequence")
