@@ -17,13 +17,19 @@ from gluonx.dtype import is_inexact
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.importing.onnx.fold import fold
 from gluonx.importing.onnx.read import Input, Model, read_model
-from gluonx.importing.onnx.rules import RULES, Call, Node, handle
+from gluonx.importing.onnx.rules import RULES, Call, Node, element_type, handle
 from gluonx.np.handle import ndarray
 
 __all__ = ["OnnxBlock", "import_model"]
 
 _STATISTICS = {"BatchNormalization": (3, 4)}
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+_LARGEST_WEIGHT = 1e4  # no trained weight is as large; -65504 and -1e9 are in masks
+_WITHOUT_GRADIENT = frozenset(
+    "And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil ConstantOfShape Equal Floor Greater "
+    "GreaterOrEqual IsInf IsNaN Less LessOrEqual NonMaxSuppression NonZero Not OneHot Or QuantizeLinear "
+    "RandomNormalLike RandomUniformLike Round Shape Sign Size Unique Xor".split()
+)
 _ENDS = ("Shape", "Size")  # what is known of these does not depend on the elements of their inputs
 
 
@@ -63,6 +69,11 @@ class OnnxBlock(HybridBlock):
             param.set_data(gnp.array(array, dtype=array.dtype))
         own["_named"] = {initializer: name for name, initializer in initializers.items()}
         own["_dead"] = _last_uses(model)
+
+    @property
+    def path(self) -> str:
+        """The file, as messages call it."""
+        return self.__dict__["_model"].path
 
     @property
     def inputs(self) -> list[Input]:
@@ -166,7 +177,7 @@ class OnnxBlock(HybridBlock):
 
 def _sorted(model: Model, trainable: Any) -> tuple[dict[str, tuple[np.ndarray, bool]], dict[str, np.ndarray]]:
     """Return the initializers that become parameters, each with whether it learns, and those that stay constants."""
-    needed, statistics = _needed(model), _statistics(model)
+    needed, statistics, reached = _needed(model), _statistics(model), _reached(model)
     chosen = _chosen(model, trainable, needed)
     params: dict[str, tuple[np.ndarray, bool]] = {}
     constants: dict[str, np.ndarray] = {}
@@ -177,10 +188,27 @@ def _sorted(model: Model, trainable: Any) -> tuple[dict[str, tuple[np.ndarray, b
             constants[name] = array
             continue
         learns = real and name not in statistics and (trainable is True if chosen is None else name in chosen)
-        if learns and chosen is None and not np.isfinite(np.asarray(array, np.float64)).all():
-            learns = False  # a mask, such as one of -inf
+        if learns and chosen is None and (name not in reached or _is_mask(array)):
+            learns = False
         params[name] = (array, learns)
     return params, constants
+
+
+def _is_mask(array: np.ndarray) -> bool:
+    """Return whether an array is one to add to scores: with -inf, or what stands for it."""
+    return bool(array.size) and not float(np.abs(np.asarray(array, np.float64)).max()) < _LARGEST_WEIGHT
+
+
+def _reached(model: Model) -> set[str]:
+    """Return the values that gradients of the outputs reach."""
+    found = {out.name for out in model.outputs}
+    for node in reversed(model.nodes):
+        if node.op in _WITHOUT_GRADIENT or not any(name in found for name in node.outputs):
+            continue
+        if node.op == "Cast" and element_type(node.attrs.get("to", 1)).kind in "iub":
+            continue
+        found.update(node.inputs[1:] if node.op == "Where" else node.inputs)
+    return found
 
 
 def _chosen(model: Model, trainable: Any, needed: Collection[str]) -> set[str] | None:
@@ -251,8 +279,8 @@ def import_model(file: Any, *, trainable: Any = True, dynamic_batch: bool = Fals
         A model of opset 6 to 28. Arrays in files beside it are read if a path is given, from its folder only.
     trainable : bool, str or iterable of str
         Which of the file's arrays of floats are trained: all with an axis or more (but statistics of batch
-        normalization, arrays that are not finite, and what shapes are computed from), none, those whose name a regular
-        expression matches, or those named. The others are parameters with ``grad_req='null'``.
+        normalization, masks, what no gradient reaches, and what shapes are computed from), none, those whose name a
+        regular expression matches, or those named. The others are parameters with ``grad_req='null'``.
     dynamic_batch : bool
         Take any size of the first axis of the inputs, whatever the file says. Nodes that have the file's size in them
         (a Reshape) still raise.

@@ -65,11 +65,11 @@ def fold(node: Node, given: Sequence[Any]) -> tuple[np.ndarray, ...] | None:
     Raises
     ------
     GraphError
-        If an operator that shapes are not made with meets a size that is open.
+        If a size that is open is cast to a float.
     """
     there = [value for value in given if value is not None]
     if any(value.dtype == object for value in there):
-        return (_of_open_sizes(node, given),)
+        return (_of_open_sizes(node, given),) if node.op in _OPEN else None
     if any(value.size > LARGEST for value in there):
         return None
     maker = _MAKERS.get(node.op)
@@ -156,11 +156,7 @@ _OPEN: Mapping[str, Callable[[Node, Sequence[Any]], Any]] = {
 
 
 def _of_open_sizes(node: Node, given: Sequence[Any]) -> np.ndarray:
-    compute = _OPEN.get(node.op)
-    if compute is None:
-        raise GraphError(f"{node}: a size that is open here is used as a number; export with fixed sizes")
-    values = [value if isinstance(value, np.ndarray) else None for value in given]
-    found = compute(node, values)
+    found = _OPEN[node.op](node, given)
     if not isinstance(found, np.ndarray):
         made = np.empty((), object)
         made[()] = found

@@ -68,26 +68,27 @@ def _upsample(call: Call) -> Any:
 
 
 def _plan(call: Call, x: Any, axes: Sequence[int], roi: Any, scales: Any, sizes: Any) -> dict[int, _Axis]:
-    if not all(isinstance(x.shape[axis], int) for axis in axes):
-        raise ShapeError(f"{call.node} needs sizes that are known, not {tuple(x.shape)}")
+    """Return what is to be done along each axis that changes; sizes of the others may be open."""
     given = [x.shape[axis] for axis in axes]
-    if sizes is not None and sizes.size:
-        new = [int(n) for n in sizes]
-        scale = [n / m for n, m in zip(new, given, strict=True)]
-        policy = call.attr("keep_aspect_ratio_policy", "stretch")
-        if policy != "stretch":
-            one = min(scale) if policy == "not_larger" else max(scale)
-            scale, new = [one] * len(given), [int(math.floor(one * m + 0.5)) for m in given]
-    elif scales is not None and scales.size:
-        scale = [float(s) for s in scales]
-        new = [int(math.floor(m * s)) for m, s in zip(given, scale, strict=True)]
-    else:
+    by_sizes = sizes is not None and sizes.size > 0
+    if not by_sizes and (scales is None or not scales.size):
         raise GraphError(f"{call.node} has neither scales nor sizes")
-    if len(new) != len(axes):
-        raise ShapeError(f"{call.node}: {len(new)} sizes for {len(axes)} axes")
-    count = len(axes)
-    rois = [None] * count if roi is None else [(float(roi[i]), float(roi[i + count])) for i in range(count)]
-    return {a: _Axis(*row) for a, row in zip(axes, zip(given, new, scale, rois, strict=True), strict=True)}
+    told = sizes if by_sizes else scales
+    if len(told) != len(axes):
+        raise ShapeError(f"{call.node}: {len(told)} sizes for {len(axes)} axes")
+    rois = [None] * len(axes) if roi is None else [(float(roi[i]), float(roi[i + len(axes)])) for i in range(len(axes))]
+    policy = call.attr("keep_aspect_ratio_policy", "stretch") if by_sizes else "stretch"
+    changed = [i for i, n in enumerate(given) if isinstance(n, int) or told[i] != (n if by_sizes else 1)]
+    if not all(isinstance(given[i], int) for i in changed):
+        raise ShapeError(f"{call.node} needs sizes that are known, not {tuple(x.shape)}")
+    scale = {i: int(told[i]) / given[i] if by_sizes else float(told[i]) for i in changed}
+    if policy != "stretch":
+        one = min(scale.values()) if policy == "not_larger" else max(scale.values())
+        scale = dict.fromkeys(scale, one)
+    new = {i: int(told[i]) if by_sizes else int(math.floor(given[i] * scale[i])) for i in changed}
+    if policy != "stretch":
+        new = {i: int(math.floor(scale[i] * given[i] + 0.5)) for i in changed}
+    return {axes[i]: _Axis(given[i], new[i], scale[i], rois[i]) for i in changed}
 
 
 def _places(axis: _Axis, way: str) -> np.ndarray:
