@@ -36,7 +36,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.callback": ("", "print from the training loop, or use gluonx.metric"),
     "mxnet.contrib": ("", "MXNet's contrib is not here"),
     "mxnet.contrib.amp": ("", "use gluonx.amp"),
-    "mxnet.contrib.onnx": ("", "ONNX is written, by export_model or HybridBlock.export, and not read"),
     "mxnet.contrib.quantization": ("", "use quantize_net on a net; the operators are in npx"),
     **_each(
         "mxnet.contrib.quantization",

@@ -22,7 +22,7 @@ ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
     "host", "aliases", "html", "files", "thresholds",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
-    "initializer", "block",
+    "initializer", "block", "importing",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",
     "image", "estimator", "model_zoo", "probability", "profiler", "amp", "quantization", "flax",
     ("compat", "__init__", "gluon", "_names"),

@@ -1,4 +1,4 @@
-"""MXNet's functions for ONNX: a symbol and its parameters as a file."""
+"""``gluonx.onnx``: MXNet's functions for ONNX, which write a symbol and its parameters, and `import_model`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from gluonx.export.onnx.export import export_onnx
 from gluonx.export.onnx.write import OPSET
 from gluonx.export.stablehlo import InputSpec
 from gluonx.files import load_arrays
+from gluonx.importing.onnx.block import import_model
 
-__all__ = ["export_model", "get_operator_support"]
+__all__ = ["export_model", "get_operator_support", "import_model"]
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:

@@ -149,7 +149,7 @@ class SymbolBlock(HybridBlock):
         if os.fspath(symbol_file).lower().endswith(".onnx"):
             raise FormatError(
                 f"'{os.fspath(symbol_file)}' is an ONNX model; SymbolBlock.imports reads MXNet's graphs, the "
-                "'-symbol.json' file and the '.params' file beside it. onnxruntime runs it as it is."
+                "'-symbol.json' file and the '.params' file beside it. gluonx.onnx.import_model(file) gives a block."
             )
         graph = sym.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)

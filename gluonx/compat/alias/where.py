@@ -17,7 +17,7 @@ MODULES = {
     "mxnet.contrib.io": "gluonx.compat.contrib_io",
     "mxnet.contrib.nd": "gluonx.compat.nd.contrib",
     "mxnet.contrib.ndarray": "gluonx.compat.nd.contrib",
-    "mxnet.contrib.onnx": "gluonx.onnx",
+    "mxnet.contrib.onnx": "gluonx.compat.contrib.onnx",
     "mxnet.contrib.quantization": "gluonx.quantization",
     "mxnet.contrib.sym": "gluonx.symbol.contrib",
     "mxnet.contrib.symbol": "gluonx.symbol.contrib",

@@ -1,6 +1,6 @@
 """``gluon.contrib``: the estimator, and layers of MXNet 1 that have moved to ``gluon.nn`` and ``gluon.rnn`` since.
 
-Of ``mx.contrib`` there is what has no other place: ``quantization``, ``tensorboard`` and ``text``.
+Of ``mx.contrib`` there is what has no other place: ``onnx``, ``quantization``, ``tensorboard`` and ``text``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from gluonx._absent import instead_of
 
-__all__ = ["cnn", "data", "estimator", "nn", "quantization", "rnn", "tensorboard", "text"]
+__all__ = ["cnn", "data", "estimator", "nn", "onnx", "quantization", "rnn", "tensorboard", "text"]
 
 
 def __getattr__(name: str) -> Any:

@@ -76,7 +76,7 @@ def program_of(
 
 
 def _struct(spec: InputSpec, scope: export.SymbolicScope) -> jax.ShapeDtypeStruct:
-    dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
+    dtype = jax.numpy.dtype(spec.dtype)  # 64 bits stay, as in a call
     if not spec.shape:
         return jax.ShapeDtypeStruct((), dtype)
     try:

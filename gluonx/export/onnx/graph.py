@@ -19,6 +19,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import GraphError, ShapeError
 
 __all__ = ["Graph", "Node", "Value", "common_dtype", "is_float", "is_static", "same_size"]
@@ -463,7 +464,9 @@ def _told(new: Shape, old: Shape) -> list[int] | None:
 def common_dtype(*values: Any) -> np.dtype:
     """Return the element type in which values and numbers meet."""
     plain = [v.dtype if isinstance(v, Value) else v for v in values]
+    wide = any(isinstance(v, np.dtype) and v in WIDE for v in plain)
     try:
-        return np.dtype(jnp.result_type(*plain))
+        with keeping_64_bits(wide):
+            return np.dtype(jnp.result_type(*plain))
     except TypeError as error:
         raise GraphError(f"no element type for {plain}") from error

@@ -27,11 +27,11 @@ _LIMIT = (1 << 31) - (1 << 22)  # what protobuf can hold, less room for the node
 _ALIGNED = 1 << 12  # so that a runtime can map the arrays
 _EXTERNAL = 1 << 10  # smaller arrays stay in the model
 
-_MISSING = "writing ONNX needs the package onnx: pip install 'gluonx[onnx]'"
+_MISSING = "{what} ONNX needs the package onnx: pip install 'gluonx[onnx]'"
 
 
-def need_onnx() -> ModuleType:
-    """Return the module ``onnx``.
+def need_onnx(what: str = "writing") -> ModuleType:
+    """Return the module ``onnx``; `what` is what it is needed for.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def need_onnx() -> ModuleType:
     try:
         import onnx
     except ImportError as error:
-        raise GluonxError(_MISSING) from error
+        raise GluonxError(_MISSING.format(what=what)) from error
     return onnx
 
 

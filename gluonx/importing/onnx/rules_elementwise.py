@@ -1,0 +1,270 @@
+"""Operators on single elements, casts, and activations. See `gluonx.importing.onnx.rules`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from gluonx import np as gnp
+from gluonx import npx
+from gluonx.errors import GraphError
+from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+
+__all__: list[str] = []
+
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
+    "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,
+    "Cosh": gnp.cosh, "Erf": npx.erf, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
+    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Relu": npx.relu, "Round": gnp.rint,
+    "Sigmoid": npx.sigmoid, "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh, "Softplus": npx.softrelu,
+    "Softsign": npx.softsign, "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
+}  # fmt: skip
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": gnp.add, "And": gnp.logical_and, "BitwiseAnd": gnp.bitwise_and, "BitwiseOr": gnp.bitwise_or,
+    "BitwiseXor": gnp.bitwise_xor, "Equal": gnp.equal, "Greater": gnp.greater, "GreaterOrEqual": gnp.greater_equal,
+    "Less": gnp.less, "LessOrEqual": gnp.less_equal, "Mul": gnp.multiply, "Or": gnp.logical_or, "Sub": gnp.subtract,
+    "Xor": gnp.logical_xor,
+}  # fmt: skip
+_FLOAT8 = tuple(np.dtype(getattr(ml_dtypes, f"float8_{n}")) for n in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"))
+
+
+def _one(function: Callable[[Any], Any]) -> Callable[[Call], Any]:
+    return lambda call: function(call[0])
+
+
+def _two(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
+    return lambda call: function(call[0], _aligned(call))
+
+
+def _aligned(call: Call) -> Any:
+    """Return the second input; before opset 7 an attribute says with which axis of the first its own begin."""
+    one, other, axis = call[0], call[1], call.attr("axis")
+    if call.opset >= 7 or axis is None:
+        return other
+    return gnp.reshape(other, (*other.shape, *[1] * (one.ndim - axis % one.ndim - other.ndim)))
+
+
+for _name, _function in _UNARY.items():
+    rule(_name)(_one(_function))
+for _name, _function in _BINARY.items():
+    rule(_name)(_two(_function))
+
+
+@rule("Identity")
+def _identity(call: Call) -> Any:
+    return call.raw(0)
+
+
+@rule("Div")
+def _div(call: Call) -> Any:
+    one, other = call[0], _aligned(call)
+    if one.dtype.kind not in "iu":
+        return gnp.divide(one, other)
+    if one.dtype.kind == "u":
+        return gnp.floor_divide(one, other)
+    quotient = gnp.floor_divide(one, other)  # rounds down, where ONNX rounds to zero
+    inexact = gnp.not_equal(gnp.multiply(quotient, other), one)
+    return gnp.where(gnp.logical_and(inexact, gnp.less(quotient, 0)), gnp.add(quotient, 1), quotient).astype(one.dtype)
+
+
+@rule("Mod")
+def _mod(call: Call) -> Any:
+    one, other = call[0], call[1]
+    if call.attr("fmod", 0):
+        return gnp.fmod(one, other)
+    return gnp.remainder(one, other)
+
+
+@rule("Pow")
+def _pow(call: Call) -> Any:
+    base, power = call[0], _aligned(call)
+    known = call.raw(1)
+    if isinstance(known, np.ndarray) and known.size == 1 and base.dtype.kind not in "iub":
+        if float(known.reshape(())) == 2.0 and known.ndim <= base.ndim:
+            return gnp.square(base)
+    if base.dtype.kind in "iu" and power.dtype.kind not in "iub":
+        wide = base.astype("float64" if base.dtype.itemsize > 4 else "float32")
+        return gnp.power(wide, power.astype(wide.dtype)).astype(base.dtype)
+    return gnp.power(base, power.astype(base.dtype)).astype(base.dtype)
+
+
+@rule("BitShift")
+def _bit_shift(call: Call) -> Any:
+    shift = gnp.left_shift if call.attr("direction") == "LEFT" else gnp.right_shift
+    return shift(call[0], call[1]).astype(call[0].dtype)
+
+
+@rule("IsInf")
+def _is_inf(call: Call) -> Any:
+    below, above = call.attr("detect_negative", 1), call.attr("detect_positive", 1)
+    x = call[0]
+    if below and above:
+        return gnp.isinf(x)
+    return gnp.isposinf(x) if above else gnp.isneginf(x) if below else gnp.zeros(x.shape, dtype="bool")
+
+
+def _chain(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
+    return lambda call: functools.reduce(function, call.all())
+
+
+rule("Max")(_chain(gnp.maximum))
+rule("Min")(_chain(gnp.minimum))
+rule("Sum")(_chain(gnp.add))
+
+
+@rule("Mean")
+def _mean(call: Call) -> Any:
+    return gnp.divide(functools.reduce(gnp.add, call.all()), call.count)
+
+
+@rule("Where")
+def _where(call: Call) -> Any:
+    return gnp.where(call[0], call[1], call[2])
+
+
+@rule("Clip", known=())
+def _clip(call: Call) -> Any:
+    x = call[0]
+    low, high = call[1], call[2]
+    if call.opset < 11:
+        low, high = call.attr("min"), call.attr("max")
+    if low is not None:
+        x = gnp.maximum(x, low)
+    return gnp.minimum(x, high) if high is not None else x
+
+
+# -- types ------------------------------------------------------------------------------------------------------------
+
+
+def _type_given(node: Node) -> str | None:
+    try:
+        element_type(node.attrs.get("to") or node.attrs.get("dtype") or 1)
+    except GraphError as error:
+        return str(error)
+    return None
+
+
+def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
+    """Return an array in another type; floats that an 8-bit float cannot hold become its largest."""
+    if dtype in _FLOAT8 and saturate:
+        top = float(ml_dtypes.finfo(dtype).max)
+        x = gnp.clip(x, -top, top)
+    return x.astype(dtype) if x.dtype != dtype else x
+
+
+@rule("Cast", check=_type_given)
+def _cast(call: Call) -> Any:
+    return cast(call[0], element_type(call.attr("to")), bool(call.attr("saturate", 1)))
+
+
+@rule("CastLike")
+def _cast_like(call: Call) -> Any:
+    return cast(call[0], call[1].dtype, bool(call.attr("saturate", 1)))
+
+
+# -- activations ------------------------------------------------------------------------------------------------------
+
+
+@rule("LeakyRelu")
+def _leaky_relu(call: Call) -> Any:
+    return npx.leaky_relu(call[0], act_type="leaky", slope=call.attr("alpha", 0.01))
+
+
+@rule("PRelu")
+def _prelu(call: Call) -> Any:
+    x, slope = call[0], call[1]
+    if call.opset < 7 and slope.ndim == 1 and x.ndim > 2:
+        slope = gnp.reshape(slope, (-1, *[1] * (x.ndim - 2)))
+    return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
+
+
+@rule("Elu")
+def _elu(call: Call) -> Any:
+    return npx.elu(call[0], alpha=call.attr("alpha", 1.0))
+
+
+@rule("Celu")
+def _celu(call: Call) -> Any:
+    alpha = call.attr("alpha", 1.0)
+    return gnp.multiply(npx.elu(gnp.divide(call[0], alpha)), alpha)
+
+
+@rule("Selu")
+def _selu(call: Call) -> Any:
+    alpha, gamma = call.attr("alpha", 1.67326319217681884765625), call.attr("gamma", 1.05070102214813232421875)
+    return gnp.multiply(npx.elu(call[0], alpha=alpha), gamma)
+
+
+@rule("ThresholdedRelu")
+def _thresholded_relu(call: Call) -> Any:
+    x = call[0]
+    return gnp.where(gnp.greater(x, call.attr("alpha", 1.0)), x, gnp.zeros_like(x))
+
+
+@rule("Shrink")
+def _shrink(call: Call) -> Any:
+    x, bias, bound = call[0], call.attr("bias", 0.0), call.attr("lambd", 0.5)
+    inner = gnp.where(gnp.greater(x, bound), gnp.subtract(x, bias), gnp.zeros_like(x))
+    return gnp.where(gnp.less(x, -bound), gnp.add(x, bias), inner).astype(x.dtype)
+
+
+@rule("HardSigmoid")
+def _hard_sigmoid(call: Call) -> Any:
+    return npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5))
+
+
+@rule("HardSwish")
+def _hard_swish(call: Call) -> Any:
+    return gnp.multiply(call[0], npx.hard_sigmoid(call[0], alpha=1 / 6, beta=0.5))
+
+
+@rule("Mish")
+def _mish(call: Call) -> Any:
+    return gnp.multiply(call[0], gnp.tanh(npx.softrelu(call[0])))
+
+
+@rule("Gelu")
+def _gelu(call: Call) -> Any:
+    return npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh")
+
+
+@rule("Swish")
+def _swish(call: Call) -> Any:
+    return npx.swish(call[0], beta=call.attr("alpha", 1.0))
+
+
+def _along(call: Call, function: Callable[..., Any]) -> Any:
+    """Apply a softmax along an axis; before opset 13, over all axes from that one on."""
+    x = call[0]
+    if call.opset >= 13:
+        return function(x, call.attr("axis", -1))
+    axis = call.attr("axis", 1) % max(x.ndim, 1)
+    if axis == x.ndim - 1:
+        return function(x, -1)
+    rows = math.prod(x.shape[axis:])
+    return function(x.reshape((-1, rows)), -1).reshape(tuple(x.shape))
+
+
+@rule("Softmax")
+def _softmax(call: Call) -> Any:
+    return _along(call, lambda x, axis: npx.softmax(x, axis=axis))
+
+
+@rule("LogSoftmax")
+def _log_softmax(call: Call) -> Any:
+    return _along(call, lambda x, axis: npx.log_softmax(x, axis=axis))
+
+
+@rule("Hardmax")
+def _hardmax(call: Call) -> Any:
+    def largest(x: Any, axis: int) -> Any:
+        picked = npx.one_hot(gnp.argmax(x, axis=axis), x.shape[axis], dtype=x.dtype)
+        return gnp.moveaxis(picked, -1, axis)
+
+    return _along(call, largest)

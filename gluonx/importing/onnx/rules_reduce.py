@@ -1,0 +1,95 @@
+"""Reductions. See `gluonx.importing.onnx.rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gluonx import np as gnp
+from gluonx import npx
+from gluonx.importing.onnx.rules import Call, rule
+from gluonx.importing.onnx.rules_shape import axes_of
+
+__all__: list[str] = []
+
+
+def _l1(x: Any, **how: Any) -> Any:
+    return gnp.sum(gnp.abs(x), **how)
+
+
+def _l2(x: Any, **how: Any) -> Any:
+    return gnp.sqrt(gnp.sum(gnp.square(x), **how))
+
+
+def _log_sum(x: Any, **how: Any) -> Any:
+    return gnp.log(gnp.sum(x, **how))
+
+
+def _sum_square(x: Any, **how: Any) -> Any:
+    return gnp.sum(gnp.square(x), **how)
+
+
+def _largest(x: Any, **how: Any) -> Any:
+    return gnp.max(x, **how) if x.size else _of_nothing(x, False, **how)
+
+
+def _smallest(x: Any, **how: Any) -> Any:
+    return gnp.min(x, **how) if x.size else _of_nothing(x, True, **how)
+
+
+def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
+    """Return the extremes of no elements: the ends of the type."""
+    shape = gnp.sum(x, axis=axis, keepdims=keepdims).shape
+    if x.dtype.kind == "f":
+        return gnp.full(shape, float("inf") if high else -float("inf"), dtype=x.dtype)
+    if x.dtype.kind == "b":
+        return gnp.full(shape, high, dtype=x.dtype)
+    info = gnp.iinfo(x.dtype)
+    return gnp.full(shape, int(info.max if high else info.min), dtype=x.dtype)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ReduceSum": gnp.sum, "ReduceMean": gnp.mean, "ReduceProd": gnp.prod, "ReduceMax": _largest,
+    "ReduceMin": _smallest, "ReduceL1": _l1, "ReduceL2": _l2, "ReduceLogSum": _log_sum,
+    "ReduceLogSumExp": npx.logsumexp, "ReduceSumSquare": _sum_square,
+}  # fmt: skip
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[[Call], Any]:
+    def compute(call: Call) -> Any:
+        x, axes = call[0], axes_of(call)
+        if not axes:
+            if call.attr("noop_with_empty_axes", 0):
+                axes = ()
+            else:
+                axes = tuple(range(x.ndim))
+        if axes == ():
+            found = x if function in (gnp.sum, gnp.mean, gnp.prod, _largest, _smallest) else None
+            return found if found is not None else function(gnp.expand_dims(x, -1), axis=(-1,), keepdims=False)
+        return function(x, axis=axes, keepdims=bool(call.attr("keepdims", 1))).astype(x.dtype)
+
+    return compute
+
+
+for _name, _function in _FUNCTIONS.items():
+    rule(_name, known=(1,))(_reduction(_function))
+
+
+@rule("ArgMax")
+def _argmax(call: Call) -> Any:
+    return _place(call, gnp.argmax)
+
+
+@rule("ArgMin")
+def _argmin(call: Call) -> Any:
+    return _place(call, gnp.argmin)
+
+
+def _place(call: Call, function: Any) -> Any:
+    x, axis = call[0], call.attr("axis", 0)
+    if call.attr("select_last_index", 0):
+        found = gnp.subtract(x.shape[axis] - 1, function(gnp.flip(x, axis), axis=axis))
+    else:
+        found = function(x, axis=axis)
+    found = found.astype("int64")
+    return gnp.expand_dims(found, axis) if call.attr("keepdims", 1) else found
