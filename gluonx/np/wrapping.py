@@ -74,27 +74,27 @@ class Param(NamedTuple):
     positional_only: bool = False
 
 
-def _role(name: str, function: str) -> str:
-    """Return the role of the parameter `name` in the function called `function`."""
+def _role(name: str, static: Sequence[str]) -> str:
+    """Return the role of the parameter `name` in a function of which the parameters `static` are no arrays."""
     if name == "out":
         return "out"
     if name in table.DROPPED:
         return "dropped"
-    if name in table.ARRAYS and name not in table.STATIC_IN.get(function, ()):
+    if name in table.ARRAYS and name not in static:
         return "array"
     return "sequence" if name in table.SEQUENCES else "static"
 
 
-def read(fn: Callable[..., Any], name: str = "") -> tuple[Param, ...]:
-    """Return the parameters of `fn`, the function called `name`, with their roles; ``**kwargs`` is left out."""
-    if name in table.CALLED:
-        return tuple([Param(p, _role(p, name), default) for p, default in table.CALLED[name].items()])
+def read(fn: Callable[..., Any], row: table.Row) -> tuple[Param, ...]:
+    """Return the parameters of `fn`, the function of this row, with their roles; ``**kwargs`` is left out."""
+    if row.params:
+        return tuple([Param(p, _role(p, row.static), default) for p, default in row.params.items()])
     rows: list[Param] = []
     for p in inspect.signature(fn).parameters.values():
         if p.kind is p.VAR_POSITIONAL:
             rows.append(Param(p.name, "star"))
         elif p.kind is not p.VAR_KEYWORD:
-            rows.append(Param(p.name, _role(p.name, name), p.default, p.kind is p.POSITIONAL_ONLY))
+            rows.append(Param(p.name, _role(p.name, row.static), p.default, p.kind is p.POSITIONAL_ONLY))
     return tuple(rows)
 
 

@@ -67,7 +67,7 @@ def iou(first: Array, second: Array) -> Array:
     return jnp.where(union > 0, common / jnp.where(union > 0, union, 1), 0)
 
 
-@register(level=5)
+@register(level=5, amp="widest")
 def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
     """Return the overlap (intersection over union) of each box of `lhs` with each of `rhs`; it has no gradient.
 
@@ -195,7 +195,7 @@ class _Rule(NamedTuple):
         return jnp.where(alive[kept][:, None], rows[order[kept]], -1)
 
 
-@register(level=5, moving=("overlap_thresh", "valid_thresh"))
+@register(level=5, moving=("overlap_thresh", "valid_thresh"), amp="widest")
 def box_nms(
     data: Array,
     *,
@@ -275,7 +275,7 @@ def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
     return jnp.concatenate([middle - half, middle + half], -1)
 
 
-@register(level=5, nout=2)
+@register(level=5, nout=2, amp="widest")
 def box_encode(
     samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
 ) -> tuple[Array, Array]:
@@ -312,7 +312,7 @@ def box_encode(
     return lax.stop_gradient(targets), lax.stop_gradient(has.astype(targets.dtype))
 
 
-@register(level=5, moving=("std0", "std1", "std2", "std3"))
+@register(level=5, moving=("std0", "std1", "std2", "std3"), amp="widest")
 def box_decode(
     data: Array,
     anchors: Array,

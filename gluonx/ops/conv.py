@@ -120,7 +120,7 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
     return y + channels(narrow(bias, y.dtype), y.ndim, axis)
 
 
-@register(level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False))
+@register(level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False), amp="low")
 def convolution(
     x: Array,
     weight: Array,
@@ -220,7 +220,7 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
     )
 
 
-@register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True))
+@register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True), amp="low")
 def deconvolution(
     x: Array,
     weight: Array,

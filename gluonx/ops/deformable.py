@@ -160,7 +160,7 @@ def _biased(plan: _Plan, y: Array, bias: Array | None, no_bias: bool) -> Array:
     return y + channels(narrow(bias, y.dtype), y.ndim, 1)
 
 
-@register(level=5, infer=_rule("deformable_convolution", modulated=False))
+@register(level=5, infer=_rule("deformable_convolution", modulated=False), amp="float32")
 def deformable_convolution(
     data: Array,
     offset: Array,
@@ -219,7 +219,7 @@ def deformable_convolution(
     return _biased(plan, _convolved(plan, columns, weight, made), bias, no_bias)
 
 
-@register(level=5, infer=_rule("modulated_deformable_convolution", modulated=True))
+@register(level=5, infer=_rule("modulated_deformable_convolution", modulated=True), amp="float32")
 def modulated_deformable_convolution(
     data: Array,
     offset: Array,

@@ -129,7 +129,7 @@ def _attend_by_hand(
     return jnp.einsum("bnts,bsnh->btnh", weights.astype(value.dtype), value)
 
 
-@register(level=6, random=_drops, mode=_heeds_mode)
+@register(level=6, random=_drops, mode=_heeds_mode, amp="low")
 def dot_product_attention(
     key: Array | None,
     query: Array,
@@ -193,7 +193,7 @@ def dot_product_attention(
     return _attend(query, keys, values, allowed, causal, scale, drop)
 
 
-@register(level=6, nout=4)
+@register(level=6, nout=4, amp="low")
 def cached_attention(
     query: Array,
     new_keys: Array,

@@ -111,7 +111,7 @@ def _rows(ind: Array) -> Array:
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
-@register(level=3)
+@register(level=3, amp="widest")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -121,7 +121,7 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3)
+@register(level=3, amp="widest")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))

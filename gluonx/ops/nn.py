@@ -57,7 +57,7 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     return [data, weight, *(filled(b, (units,), "fully_connected: bias", f"a layer of {units} units") for b in bias)]
 
 
-@register(level=1, aliases=("FullyConnected",), infer=_dense_shapes)
+@register(level=1, aliases=("FullyConnected",), infer=_dense_shapes, amp="low")
 def fully_connected(
     x: Array,
     weight: Array,
@@ -243,7 +243,7 @@ def _probabilities(
     return narrow(masked(scores, _length_mask(x, length, axis, name), axis), out)
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def softmax(
     x: Array,
     length: Array | None = None,
@@ -277,7 +277,7 @@ def softmax(
     return _probabilities(x, length, temperature, axis, dtype, "softmax", softmax_along, _masked_softmax)
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def log_softmax(
     x: Array,
     length: Array | None = None,
@@ -293,7 +293,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
     """Return the softmax of ``-x``."""
     return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
@@ -312,7 +312,7 @@ def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: s
     return narrow(compute(*aligned(scores, mask), axis_of(axis, x.ndim, name)), float_dtype(x))
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -323,7 +323,7 @@ def masked_softmax(
     return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -331,7 +331,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",), moving=("eps",))
+@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32")
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 
@@ -401,7 +401,7 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
     return jnp.take_along_axis(x, places, -1), places
 
 
-@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1)
+@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1, amp="float32")
 def topk(
     x: Array,
     *,

@@ -143,6 +143,7 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) 
     infer=vector_rule(),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
+    amp="float32",
 )
 def layer_norm(
     x: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
@@ -174,6 +175,7 @@ def layer_norm(
     infer=vector_rule(1),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
+    amp="float32",
 )
 def group_norm(
     x: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False
@@ -209,7 +211,7 @@ def group_norm(
     return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
-@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",))
+@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32")
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
     """Normalize each channel (axis 1) of each sample over its places."""
     if x.ndim < 2:
@@ -221,7 +223,7 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     return _affine(data, eps, scale, shift, float_dtype(x))
 
 
-@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",))
+@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32")
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
     axis = axis_of(axis, x.ndim, "rms_norm")
@@ -231,7 +233,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"))
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32")
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

@@ -103,7 +103,7 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
     return gradient
 
 
-@register(level=1, infer=_softmax_label, batched=("label",))
+@register(level=1, infer=_softmax_label, batched=("label",), amp="float32")
 def softmax_output(
     x: Array,
     label: Array,
@@ -179,7 +179,7 @@ def _regression(name: str, predict: Callable[[Array], Array], error: Callable[[A
         return _with_gradient(lambda x, label: predict(x), gradient)(x, label)
 
     regression.__name__, regression.__doc__ = name, doc
-    return register(name, level=1, infer=_label_like_data, batched=("label",))(regression)
+    return register(name, level=1, infer=_label_like_data, batched=("label",), amp="float32")(regression)
 
 
 linear_regression_output = _regression(
@@ -209,7 +209,7 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
     return [data, filled(label, data[:1], "svm_output: label", f"data of shape {data}")]
 
 
-@register(level=1, infer=_classes_label, batched=("label",))
+@register(level=1, infer=_classes_label, batched=("label",), amp="float32")
 def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:
@@ -226,7 +226,7 @@ def svm_output(
     return _with_gradient(lambda x, label: x, gradient)(x, label)
 
 
-@register(level=1)
+@register(level=1, amp="float32")
 def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null") -> Array:
     """Return the data, whose gradient is `grad_scale` whatever comes from above.
 

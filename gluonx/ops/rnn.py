@@ -244,6 +244,7 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     infer=_shapes,
     batched=("state", "state_cell"),
     nout=_outputs,
+    amp="low",
 )
 def rnn(
     key: Array | None,

@@ -284,7 +284,7 @@ def shape_array(x: Array) -> Array:
 # -- joining, splitting, repeating ---------------------------------------------------------------------------------
 
 
-@register("concatenate", level=1, aliases=("concat",))
+@register("concatenate", level=1, aliases=("concat",), amp="widest")
 def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None."""
     if axis is None:
@@ -305,7 +305,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
             )
 
 
-@register(level=1)
+@register(level=1, amp="widest")
 def stack(*arrays: Array, axis: int = 0) -> Array:
     """Return the arrays, all of one shape, side by side along a new axis."""
     if any(a.shape != arrays[0].shape for a in arrays):
@@ -488,7 +488,7 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(level=3)
+@register(level=3, amp="widest")
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
     return jnp.where(*aligned(condition.astype(bool), x, y))

@@ -187,7 +187,7 @@ def col2im(
 # -- correlation ------------------------------------------------------------------------------------------------------
 
 
-@register(level=5)
+@register(level=5, amp="widest")
 def correlation(
     x1: Array,
     x2: Array,
