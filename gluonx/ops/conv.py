@@ -120,7 +120,9 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
     return y + channels(narrow(bias, y.dtype), y.ndim, axis)
 
 
-@register(level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False), amp="low")
+@register(
+    level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False), amp="low", channels_last="layout"
+)
 def convolution(
     x: Array,
     weight: Array,

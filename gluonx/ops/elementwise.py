@@ -170,6 +170,7 @@ def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unp
         return compute(x)
 
     unary.__name__, unary.__doc__ = name, doc
+    record["channels_last"] = "each"
     register(name, **record)(unary)
 
 
@@ -206,7 +207,7 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **rec
         return compute(x1, x2)
 
     binary.__name__, binary.__doc__ = name, doc
-    record["infer"], record["batched"] = _partners, ("x1", "x2")
+    record["infer"], record["batched"], record["channels_last"] = _partners, ("x1", "x2"), "each"
     register(name, **record)(binary)
 
 
@@ -335,7 +336,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4)
+@register(level=4, channels_last="each")
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
@@ -348,20 +349,20 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"))
+@register(level=1, moving=("alpha", "beta"), channels_last="each")
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
     line = alpha * x + beta
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, moving=("alpha",))
+@register(level=1, moving=("alpha",), channels_last="each")
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1)
+@register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
     if approximate:
@@ -382,7 +383,7 @@ _ACTIVATIONS = {
 }
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)))
+@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
@@ -498,7 +499,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest")
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape."""
     return functools.reduce(jnp.add, same_dtype(*arrays))

@@ -162,7 +162,7 @@ def _over_patches(image: Array, weight: Array, geometry: Geometry, filling: int)
     return sums.reshape(*sums.shape[:-2], filters)
 
 
-@register(level=5)
+@register(level=5, channels_last="layout")
 def int8_convolution(
     data: Array,
     weight: Array,

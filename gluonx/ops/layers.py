@@ -14,7 +14,7 @@ from gluonx.ops.registry import register
 __all__ = ["pixel_shuffle", "swish"]
 
 
-@register(level=1, moving=("beta",))
+@register(level=1, moving=("beta",), channels_last="each")
 def swish(x: Array, *, beta: float = 1.0) -> Array:
     """``x * sigmoid(beta * x)``."""
     return x * jax.nn.sigmoid(beta * x)

@@ -159,7 +159,7 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     return attrs["p"] > 0 and attrs["mode"] != "always"
 
 
-@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode, moving=("p",))
+@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode, moving=("p",), channels_last="each")
 def dropout(
     key: Array | None,
     x: Array,

@@ -70,7 +70,14 @@ def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis:
 
 
 @register(
-    level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs, n_live=1, moving=("eps", "momentum")
+    level=1,
+    aliases=("BatchNorm",),
+    mode=True,
+    infer=vector_rule(),
+    nout=_outputs,
+    n_live=1,
+    moving=("eps", "momentum"),
+    channels_last="axis",
 )
 def batch_norm(
     x: Array,

@@ -210,7 +210,7 @@ def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
     return jnp.where(total == 0, 0, jnp.sign(total) * size)
 
 
-@register(level=2, aliases=("Pooling",))
+@register(level=2, aliases=("Pooling",), channels_last="layout")
 def pooling(
     x: Array,
     *,

@@ -99,6 +99,9 @@ class Record(TypedDict, total=False):
         Under mixed precision: in the type that comes in, in the low precision (products of matrices), in float32 (what
         needs range or precision), in the widest type among the inputs; or in float32 where the attribute of this name
         has one of these values.
+    channels_last : {'', 'each', 'axis', 'layout'}
+        How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
+        parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
     """
 
     level: int
@@ -112,6 +115,7 @@ class Record(TypedDict, total=False):
     moving: tuple[str, ...]
     wide: bool | Callable[[Mapping[str, Any]], bool]
     amp: str | tuple[str, tuple[Any, ...]]
+    channels_last: str
 
 
 class Op:
@@ -142,6 +146,7 @@ class Op:
     moving: tuple[str, ...] = ()
     wide: bool | Callable[[Mapping[str, Any]], bool] = False
     amp: str | tuple[str, tuple[Any, ...]] = ""
+    channels_last: str = ""
 
     def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:
         unknown = record.keys() - Record.__annotations__.keys()

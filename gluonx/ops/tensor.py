@@ -236,7 +236,7 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
         raise ShapeError(f"broadcast_like: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
 
-@register(level=3, aliases=("Cast",))
+@register(level=3, aliases=("Cast",), channels_last="each")
 def cast(x: Array, *, dtype: Any) -> Array:
     """Get the values in another element type. Floats are cut towards zero.
 
@@ -284,7 +284,7 @@ def shape_array(x: Array) -> Array:
 # -- joining, splitting, repeating ---------------------------------------------------------------------------------
 
 
-@register("concatenate", level=1, aliases=("concat",), amp="widest")
+@register("concatenate", level=1, aliases=("concat",), amp="widest", channels_last="axis")
 def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None."""
     if axis is None:
