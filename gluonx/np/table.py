@@ -1,5 +1,7 @@
 """The table behind ``gluonx.np``: which functions there are, in one line each, and how to read their parameters.
 
+Functions that are a core operator as it stands (``np.exp``) come from the operator's record; the rest stands here.
+
 Nothing is computed here. `gluonx.np.functions` turns every row into a function: the computation is the entry of the
 same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature tells the
 parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) if its name
@@ -12,6 +14,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from gluonx.ops.registry import OPS
 
 __all__ = ["ARRAYS", "BINARY", "DROPPED", "FFT", "GENERAL", "SEQUENCES", "SYNONYMS", "TAKEN", "UNARY", "Row"]
 
@@ -132,6 +136,8 @@ class Row(NamedTuple):
         One line that says what it computes.
     amp : str
         As of a core operator (`gluonx.ops.registry.Record`).
+    method : bool
+        Whether arrays have it as a method.
     wide : bool
         Whether it computes in 64-bit types whatever its inputs are: it gives positions or counts, which are int64.
     listed : bool
@@ -150,6 +156,7 @@ class Row(NamedTuple):
 
     summary: str
     amp: str = ""
+    method: bool = False
     wide: bool = False
     listed: bool = False
     own: bool = False
@@ -159,141 +166,61 @@ class Row(NamedTuple):
     shown: Mapping[str, str] = {}
 
 
+def _ufuncs(inputs: int) -> dict[str, Row]:
+    """Return the rows of the core operators that are functions of ``np`` as they stand, by each of their names."""
+    return {name: Row(op.doc) for name, op in OPS.items() if op.ufunc and len(op.inputs) == inputs}
+
+
 UNARY: dict[str, Row] = {
-    "abs": Row("The absolute value of each element."),
-    "absolute": Row("The absolute value of each element."),
-    "acos": Row("The angle in [0, pi] whose cosine is x."),
-    "acosh": Row("The number whose hyperbolic cosine is x."),
-    "arccos": Row("The angle in [0, pi] whose cosine is x."),
-    "arccosh": Row("The number whose hyperbolic cosine is x."),
-    "arcsin": Row("The angle in [-pi/2, pi/2] whose sine is x."),
-    "arcsinh": Row("The number whose hyperbolic sine is x."),
-    "arctan": Row("The angle in [-pi/2, pi/2] whose tangent is x."),
-    "arctanh": Row("The number whose hyperbolic tangent is x."),
-    "asin": Row("The angle in [-pi/2, pi/2] whose sine is x."),
-    "asinh": Row("The number whose hyperbolic sine is x."),
-    "atan": Row("The angle in [-pi/2, pi/2] whose tangent is x."),
-    "atanh": Row("The number whose hyperbolic tangent is x."),
+    **_ufuncs(1),
     "bitwise_count": Row("The number of bits set in the absolute value of each integer."),
-    "bitwise_invert": Row("Each bit inverted; logical not for booleans."),
-    "bitwise_not": Row("Each bit inverted; logical not for booleans."),
-    "cbrt": Row("The cube root of each element."),
-    "ceil": Row("The smallest whole number that is not below each element."),
     "conj": Row("The complex conjugate."),
     "conjugate": Row("The complex conjugate."),
-    "cos": Row("The cosine of angles in radians."),
-    "cosh": Row("The hyperbolic cosine."),
-    "deg2rad": Row("Degrees to radians."),
-    "degrees": Row("Radians to degrees."),
-    "exp": Row("e to the power of each element."),
-    "exp2": Row("2 to the power of each element."),
-    "expm1": Row("exp(x) - 1, exact also for x near zero."),
-    "fabs": Row("The absolute value, as a float."),
-    "fix": Row("Each element rounded towards zero."),
-    "floor": Row("The largest whole number that is not above each element."),
     "frexp": Row("Mantissa and exponent of two of each element."),
     "i0": Row("The modified Bessel function of the first kind, order zero.", amp="float32"),
     "imag": Row("The imaginary part."),
-    "invert": Row("Each bit inverted; logical not for booleans."),
     "iscomplex": Row("Where the imaginary part is not zero."),
-    "isfinite": Row("Where an element is neither infinite nor NaN."),
-    "isinf": Row("Where an element is infinite."),
-    "isnan": Row("Where an element is NaN."),
-    "isneginf": Row("Where an element is minus infinity."),
-    "isposinf": Row("Where an element is plus infinity."),
     "isreal": Row("Where the imaginary part is zero."),
-    "log": Row("The natural logarithm."),
-    "log10": Row("The logarithm to base ten."),
-    "log1p": Row("log(1 + x), exact also for x near zero."),
-    "log2": Row("The logarithm to base two."),
-    "logical_not": Row("Where an element is zero or False."),
     "modf": Row("Fractional and whole part of each element."),
-    "negative": Row("Each element with its sign changed."),
     "positive": Row("Each element as it is."),
-    "rad2deg": Row("Radians to degrees."),
-    "radians": Row("Degrees to radians."),
     "real": Row("The real part.", shown={"x": "val"}),
-    "reciprocal": Row("One divided by each element."),
-    "rint": Row("The nearest whole number, halves to the even one."),
-    "sign": Row("-1, 0 or 1 by the sign of each element."),
     "signbit": Row("Where the sign bit is set."),
-    "sin": Row("The sine of angles in radians."),
     "sinc": Row("sin(pi x) / (pi x), and 1 at zero."),
-    "sinh": Row("The hyperbolic sine."),
     "spacing": Row("The distance from each element to the next number away from zero."),
-    "sqrt": Row("The square root of each element."),
-    "square": Row("Each element times itself."),
-    "tan": Row("The tangent of angles in radians."),
-    "tanh": Row("The hyperbolic tangent."),
-    "trunc": Row("Each element rounded towards zero."),
 }
 
 BINARY: dict[str, Row] = {
-    "add": Row("The sum, elementwise."),
-    "arctan2": Row("The angle of the point (x2, x1) from the positive first axis."),
-    "atan2": Row("The angle of the point (x2, x1) from the positive first axis."),
-    "bitwise_and": Row("Bits set in both."),
-    "bitwise_left_shift": Row("The bits of x1, moved left by x2 places."),
-    "bitwise_or": Row("Bits set in either."),
-    "bitwise_right_shift": Row("The bits of x1, moved right by x2 places."),
-    "bitwise_xor": Row("Bits set in one but not in both."),
-    "copysign": Row("x1 with the sign of x2."),
-    "divide": Row("The quotient, as a float."),
+    **_ufuncs(2),
     "divmod": Row("Floor quotient and remainder, elementwise."),
-    "equal": Row("Where x1 == x2."),
     "float_power": Row("x1 to the power x2, computed in floats.", amp="float32"),
-    "floor_divide": Row("The quotient rounded down."),
-    "fmax": Row("The larger element; NaN only where both are."),
-    "fmin": Row("The smaller element; NaN only where both are."),
-    "fmod": Row("The remainder with the sign of x1."),
-    "gcd": Row("The greatest common divisor."),
-    "greater": Row("Where x1 > x2."),
-    "greater_equal": Row("Where x1 >= x2."),
     "heaviside": Row("0 for x1 < 0, x2 at zero, 1 above."),
-    "hypot": Row("The length of the vector (x1, x2)."),
-    "lcm": Row("The least common multiple."),
-    "ldexp": Row("x1 times two to the power x2."),
-    "left_shift": Row("The bits of x1, moved left by x2 places."),
-    "less": Row("Where x1 < x2."),
-    "less_equal": Row("Where x1 <= x2."),
-    "logaddexp": Row("log(exp(x1) + exp(x2)) without overflow."),
     "logaddexp2": Row("log2(2**x1 + 2**x2) without overflow.", amp="float32"),
-    "logical_and": Row("Where both are true."),
-    "logical_or": Row("Where at least one is true."),
-    "logical_xor": Row("Where just one is true."),
-    "maximum": Row("The larger element; NaN where either is."),
-    "minimum": Row("The smaller element; NaN where either is."),
-    "mod": Row("The remainder with the sign of x2."),
-    "multiply": Row("The product, elementwise."),
     "nextafter": Row("The next number after x1 in the direction of x2."),
-    "not_equal": Row("Where x1 != x2."),
-    "remainder": Row("The remainder with the sign of x2."),
-    "right_shift": Row("The bits of x1, moved right by x2 places."),
-    "subtract": Row("The difference, elementwise."),
-    "true_divide": Row("The quotient, as a float."),
 }
 
 GENERAL: dict[str, Row] = {
     # reductions
-    "all": Row("Whether all elements along an axis are true."),
+    "all": Row("Whether all elements along an axis are true.", method=True),
     "alltrue": Row("Whether all elements along an axis are true (an old name of `all`)."),
     "amax": Row("The largest element along an axis."),
     "amin": Row("The smallest element along an axis."),
-    "any": Row("Whether any element along an axis is true."),
+    "any": Row("Whether any element along an axis is true.", method=True),
     "argmax": Row(
         "The index of the largest element along an axis.",
         params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
+        method=True,
     ),
     "argmin": Row(
         "The index of the smallest element along an axis.",
         params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
+        method=True,
     ),
     "average": Row("The weighted mean along an axis.", amp="float32", also={"keep_dims": "keepdims"}),
     "count_nonzero": Row("How many elements along an axis are not zero.", wide=True),
-    "max": Row("The largest element along an axis."),
-    "mean": Row("The mean along an axis; of integers, as float32."),
+    "max": Row("The largest element along an axis.", method=True),
+    "mean": Row("The mean along an axis; of integers, as float32.", method=True),
     "median": Row("The middle value along an axis."),
-    "min": Row("The smallest element along an axis."),
+    "min": Row("The smallest element along an axis.", method=True),
     "nanargmax": Row("The index of the largest element that is not NaN.", wide=True),
     "nanargmin": Row("The index of the smallest element that is not NaN.", wide=True),
     "nancumprod": Row("The running product, NaN taken as one.", amp="float32"),
@@ -309,19 +236,19 @@ GENERAL: dict[str, Row] = {
     "nansum": Row("The sum of the elements that are not NaN.", amp="float32"),
     "nanvar": Row("The variance of the elements that are not NaN.", amp="float32"),
     "percentile": Row("The q-th percentile along an axis.", shown={"method": "interpolation"}),
-    "prod": Row("The product along an axis."),
+    "prod": Row("The product along an axis.", method=True),
     "product": Row("The product along an axis (an old name of `prod`).", amp="float32"),
     "ptp": Row("The largest minus the smallest element along an axis."),
     "quantile": Row("The q-quantile along an axis.", shown={"method": "interpolation"}),
     "sometrue": Row("Whether any element along an axis is true (an old name of `any`)."),
-    "std": Row("The standard deviation along an axis.", also={"ddof": "correction"}),
-    "sum": Row("The sum along an axis."),
+    "std": Row("The standard deviation along an axis.", also={"ddof": "correction"}, method=True),
+    "sum": Row("The sum along an axis.", method=True),
     "trapezoid": Row("The integral along an axis by the trapezoidal rule.", amp="float32"),
     "trapz": Row("The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).", amp="float32"),
-    "var": Row("The variance along an axis.", also={"ddof": "correction"}),
+    "var": Row("The variance along an axis.", also={"ddof": "correction"}, method=True),
     # running and differences
     "cumprod": Row("The running product along an axis."),
-    "cumsum": Row("The running sum along an axis."),
+    "cumsum": Row("The running sum along an axis.", method=True),
     "cumulative_prod": Row("The running product along an axis (array API).", amp="float32"),
     "cumulative_sum": Row("The running sum along an axis (array API).", amp="float32"),
     "diff": Row("The n-th difference along an axis."),
@@ -339,7 +266,7 @@ GENERAL: dict[str, Row] = {
     "interp": Row("Linear interpolation between the points (xp, fp)."),
     "isclose": Row("Where two arrays agree within a tolerance."),
     "nan_to_num": Row("NaN and infinities replaced by numbers."),
-    "round": Row("Rounded to a number of decimals.", shown={"a": "x"}),
+    "round": Row("Rounded to a number of decimals.", shown={"a": "x"}, method=True),
     "round_": Row("Rounded to a number of decimals (an old name of `round`).", shown={"a": "x"}),
     "where": Row(
         "Elements of x where the condition holds, of y elsewhere.",
@@ -353,34 +280,33 @@ GENERAL: dict[str, Row] = {
     "atleast_2d": Row("Arrays with at least two axes.", listed=True),
     "atleast_3d": Row("Arrays with at least three axes.", listed=True),
     "broadcast_arrays": Row("Arrays repeated to their common shape.", listed=True),
-    "broadcast_to": Row("An array repeated to a shape."),
+    "broadcast_to": Row("An array repeated to a shape.", method=True),
     "column_stack": Row("1-d arrays as the columns of a matrix.", amp="widest"),
     "concat": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
     "concatenate": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
     "copy": Row("A copy.", own=True),
-    "diag": Row("The diagonal of a matrix, or the matrix with a given diagonal.", shown={"v": "array"}),
+    "diag": Row("The diagonal of a matrix, or the matrix with a given diagonal.", shown={"v": "array"}, method=True),
     "diagflat": Row("The matrix with the flattened input on its diagonal.", shown={"v": "array"}),
-    "diagonal": Row("The diagonals of the last or given two axes."),
+    "diagonal": Row("The diagonals of the last or given two axes.", method=True),
     "dsplit": Row("Parts along the third axis.", listed=True),
     "dstack": Row("Arrays stacked along a third axis.", amp="widest", shown={"tup": "arrays"}),
-    "expand_dims": Row("An axis of length one put in."),
-    "flip": Row("The order of elements reversed along axes.", params={"m": _NEEDED, "axis": None, "out": None}),
+    "expand_dims": Row("An axis of length one put in.", method=True),
+    "flip": Row(
+        "The order of elements reversed along axes.", params={"m": _NEEDED, "axis": None, "out": None}, method=True
+    ),
     "fliplr": Row("The order of columns reversed."),
     "flipud": Row("The order of rows reversed."),
     "hsplit": Row("Parts along the second axis (the first of a 1-d array).", listed=True),
     "hstack": Row(
-        "Arrays joined along the second axis (the first of 1-d arrays).",
-        amp="widest",
-        also={"arrays": "tup"},
-        shown={"tup": "arrays"},
+        "Arrays joined along the second axis (the first of 1-d arrays).", amp="widest", shown={"tup": "arrays"}
     ),
     "matrix_transpose": Row("The last two axes exchanged."),
     "meshgrid": Row("Coordinate matrices from coordinate vectors.", listed=True),
     "moveaxis": Row("Axes moved to other places."),
-    "pad": Row("An array with a margin.", own=True),
+    "pad": Row("An array with a margin.", own=True, method=True),
     "permute_dims": Row("The axes in another order."),
-    "ravel": Row("All elements in one axis."),
-    "repeat": Row("Each element repeated.", params={"a": _NEEDED, "repeats": _NEEDED, "axis": None}),
+    "ravel": Row("All elements in one axis.", method=True),
+    "repeat": Row("Each element repeated.", params={"a": _NEEDED, "repeats": _NEEDED, "axis": None}, method=True),
     "reshape": Row(
         "The same elements in another shape; one length may be -1.",
         params={"a": _NEEDED, "newshape": _NEEDED, "order": "C", "out": None},
@@ -391,11 +317,11 @@ GENERAL: dict[str, Row] = {
     "rollaxis": Row("One axis moved to another place.", static=("start",)),
     "rot90": Row("A quarter turn in the plane of two axes."),
     "row_stack": Row("Arrays joined along the first axis (an old name of `vstack`).", shown={"tup": "arrays"}),
-    "split": Row("Equal parts along an axis, or parts between indices.", listed=True),
-    "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}),
+    "split": Row("Equal parts along an axis, or parts between indices.", listed=True, method=True),
+    "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}, method=True),
     "stack": Row("Arrays joined along a new axis."),
-    "swapaxes": Row("Two axes exchanged."),
-    "tile": Row("An array repeated as a tile."),
+    "swapaxes": Row("Two axes exchanged.", method=True),
+    "tile": Row("An array repeated as a tile.", method=True),
     "transpose": Row("The axes in another order; reversed by default."),
     "tril": Row("The lower triangle; zeros elsewhere."),
     "triu": Row("The upper triangle; zeros elsewhere."),
@@ -404,7 +330,7 @@ GENERAL: dict[str, Row] = {
     "vstack": Row("Arrays joined along the first axis.", amp="widest", shown={"tup": "arrays"}),
     # sorting and searching
     "argpartition": Row("The indices that put the kth smallest element in its place.", wide=True),
-    "argsort": Row("The indices that sort along an axis."),
+    "argsort": Row("The indices that sort along an axis.", method=True),
     "digitize": Row("The number of the bin that each element falls into.", wide=True, static=("right",)),
     "isin": Row("Where elements occur in another array."),
     "in1d": Row("Where elements of a flattened array occur in another (an old name of `isin`)."),
@@ -412,7 +338,7 @@ GENERAL: dict[str, Row] = {
     "msort": Row("Sorted along the first axis."),
     "partition": Row("The kth smallest element in its place, smaller ones before it."),
     "searchsorted": Row("Where values go into a sorted array.", wide=True),
-    "sort": Row("Sorted along an axis."),
+    "sort": Row("Sorted along an axis.", method=True),
     "sort_complex": Row("Sorted by real, then imaginary part."),
     # indexing
     "ix_": Row("Open mesh of indices."),
@@ -421,6 +347,7 @@ GENERAL: dict[str, Row] = {
     "take": Row(
         "Elements or slices at indices; indices out of range give NaN (integers: the least value).",
         params={"a": _NEEDED, "indices": _NEEDED, "axis": None, "mode": "raise", "out": None},
+        method=True,
     ),
     "take_along_axis": Row("Elements at indices along an axis."),
     "unpackbits": Row("The bits of each byte."),
@@ -431,14 +358,14 @@ GENERAL: dict[str, Row] = {
     "correlate": Row("The cross-correlation of two vectors."),
     "cov": Row("The covariance matrix."),
     "cross": Row("The vector product.", amp="widest"),
-    "dot": Row("The dot product: inner for vectors, matrix product for matrices."),
+    "dot": Row("The dot product: inner for vectors, matrix product for matrices.", method=True),
     "inner": Row("The sum of products over the last axes."),
     "kron": Row("The Kronecker product.", amp="widest"),
     "matmul": Row("The matrix product, leading axes broadcast."),
     "matvec": Row("The product of matrices and vectors."),
     "outer": Row("The product of all pairs."),
     "tensordot": Row("The sum of products over given axes."),
-    "trace": Row("The sum of a diagonal.", amp="float32"),
+    "trace": Row("The sum of a diagonal.", amp="float32", method=True),
     "vander": Row("The Vandermonde matrix."),
     "vdot": Row("The inner product of two flattened arrays, the first one conjugated."),
     "vecdot": Row("The inner product of vectors along an axis."),
@@ -447,11 +374,7 @@ GENERAL: dict[str, Row] = {
     "poly": Row("The coefficients of the polynomial with given roots."),
     "polyadd": Row("The sum of two polynomials."),
     "polyder": Row("The derivative of a polynomial.", shown={"order": "m"}),
-    "polyint": Row(
-        "The antiderivative of a polynomial.",
-        also={"m": "order", "k": "k_values"},
-        shown={"order": "m", "k_values": "k"},
-    ),
+    "polyint": Row("The antiderivative of a polynomial.", shown={"order": "m", "k_values": "k"}),
     "polymul": Row("The product of two polynomials."),
     "polysub": Row("The difference of two polynomials."),
     "polyval": Row("A polynomial's value at points.", amp="float32"),

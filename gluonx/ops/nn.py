@@ -243,7 +243,7 @@ def _probabilities(
     return narrow(masked(scores, _length_mask(x, length, axis, name), axis), out)
 
 
-@register(level=1, amp="float32")
+@register(level=1, amp="float32", methods=("softmax",))
 def softmax(
     x: Array,
     length: Array | None = None,
@@ -277,7 +277,7 @@ def softmax(
     return _probabilities(x, length, temperature, axis, dtype, "softmax", softmax_along, _masked_softmax)
 
 
-@register(level=1, amp="float32")
+@register(level=1, amp="float32", methods=("log_softmax",))
 def log_softmax(
     x: Array,
     length: Array | None = None,
@@ -293,7 +293,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1, amp="float32")
+@register(level=1, amp="float32", methods=("softmin",))
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
     """Return the softmax of ``-x``."""
     return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
@@ -347,7 +347,7 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     return narrow(y * lax.rsqrt(jnp.sum(y * y, axes, keepdims=True) + eps), float_dtype(x))
 
 
-@register(level=3, moving=("on_value", "off_value"))
+@register(level=3, moving=("on_value", "off_value"), methods=("one_hot",))
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
 ) -> Array:
@@ -361,7 +361,7 @@ def one_hot(
     return jnp.where(hit, jnp.asarray(on_value, dtype), jnp.asarray(off_value, dtype))
 
 
-@register(level=3, aliases=("choose_element_0index",))
+@register(level=3, aliases=("choose_element_0index",), methods=("pick",))
 def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", keepdims: bool = False) -> Array:
     """One element of each vector of `x` along `axis`.
 
@@ -401,7 +401,7 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
     return jnp.take_along_axis(x, places, -1), places
 
 
-@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1, amp="float32")
+@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1, amp="float32", methods=("topk",))
 def topk(
     x: Array,
     *,

@@ -235,7 +235,7 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     return _in_all(True, x, axis, keepdims)
 
 
-@register(level=4, amp="float32")
+@register(level=4, amp="float32", methods=("norm",))
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
     length = choose({1: _sum_norm, 2: _root_norm}, ord, "norm", "ord")  # type: ignore[arg-type]

@@ -99,6 +99,10 @@ class Record(TypedDict, total=False):
         Under mixed precision: in the type that comes in, in the low precision (products of matrices), in float32 (what
         needs range or precision), in the widest type among the inputs; or in float32 where the attribute of this name
         has one of these values.
+    ufunc : bool
+        Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
+    methods : tuple of str
+        Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
     channels_last : {'', 'each', 'axis', 'layout'}
         How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
         parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
@@ -115,6 +119,8 @@ class Record(TypedDict, total=False):
     moving: tuple[str, ...]
     wide: bool | Callable[[Mapping[str, Any]], bool]
     amp: str | tuple[str, tuple[Any, ...]]
+    ufunc: bool
+    methods: tuple[str, ...]
     channels_last: str
 
 
@@ -146,6 +152,8 @@ class Op:
     moving: tuple[str, ...] = ()
     wide: bool | Callable[[Mapping[str, Any]], bool] = False
     amp: str | tuple[str, tuple[Any, ...]] = ""
+    ufunc: bool = False
+    methods: tuple[str, ...] = ()
     channels_last: str = ""
 
     def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:

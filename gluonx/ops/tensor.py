@@ -149,7 +149,7 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
 
-@register(level=3)
+@register(level=3, methods=("reshape_like",))
 def reshape_like(
     x: Array,
     like: Array,
@@ -219,7 +219,7 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
 
-@register(level=4)
+@register(level=4, methods=("broadcast_like",))
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
     if (lhs_axes is None) != (rhs_axes is None):
@@ -245,13 +245,13 @@ def cast(x: Array, *, dtype: Any) -> Array:
     return converted(x, canonical(dtype))
 
 
-@register(level=3)
+@register(level=3, methods=("zeros_like",))
 def zeros_like(x: Array, *, dtype: Any = None) -> Array:
     """Zeros in the shape (and, unless told, the element type) of an array."""
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3)
+@register(level=3, methods=("ones_like",))
 def ones_like(x: Array, *, dtype: Any = None) -> Array:
     """Ones in the shape (and, unless told, the element type) of an array."""
     return jnp.ones_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
@@ -449,7 +449,7 @@ def stop_index(stop: int | None, n: int) -> int:
     return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
 
 
-@register("slice", level=3)
+@register("slice", level=3, methods=("slice",))
 def slice_(
     x: Array,
     *,
@@ -468,7 +468,7 @@ def slice_(
     return x[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step, strict=True))]
 
 
-@register(level=3)
+@register(level=3, methods=("slice_axis",))
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     """Return the part from `begin` to `end` along one axis."""
     axis = axis_of(axis, x.ndim, "slice_axis")
@@ -476,7 +476,7 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
 
 
-@register(level=3)
+@register(level=3, methods=("slice_like",))
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
     chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
