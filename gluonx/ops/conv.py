@@ -19,7 +19,7 @@ from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
 from gluonx.ops.cpu.convolution import convolve
 from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["convolution", "deconvolution", "layout_of"]
 
@@ -121,7 +121,15 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
 
 
 @register(
-    level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False), amp="low", channels_last="layout"
+    level=2,
+    aliases=("Convolution",),
+    infer=_infer("convolution", transposed=False),
+    amp="low",
+    channels_last="layout",
+    npx=Front(
+        order="x weight bias kernel stride dilate pad num_filter num_group "
+        "workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
+    ),
 )
 def convolution(
     x: Array,
@@ -222,7 +230,16 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
     )
 
 
-@register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True), amp="low")
+@register(
+    level=2,
+    aliases=("Deconvolution",),
+    infer=_infer("deconvolution", transposed=True),
+    amp="low",
+    npx=Front(
+        order="x weight bias kernel stride dilate pad adj target_shape num_filter "
+        "num_group workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
+    ),
+)
 def deconvolution(
     x: Array,
     weight: Array,

@@ -14,7 +14,7 @@ from jax import Array
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 
@@ -219,7 +219,15 @@ def deformable_convolution(
     return _biased(plan, _convolved(plan, columns, weight, made), bias, no_bias)
 
 
-@register(level=5, infer=_rule("modulated_deformable_convolution", modulated=True), amp="float32")
+@register(
+    level=5,
+    infer=_rule("modulated_deformable_convolution", modulated=True),
+    amp="float32",
+    npx=Front(
+        order="data offset mask weight bias kernel stride dilate pad num_filter "
+        "num_group num_deformable_group workspace no_bias im2col_step layout"
+    ),
+)
 def modulated_deformable_convolution(
     data: Array,
     offset: Array,

@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import Record, Shape, register
+from gluonx.ops.registry import Front, Record, Shape, register
 
 __all__ = [
     "absolute",
@@ -475,6 +475,7 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     infer=_prelu_shape,
     moving=("slope", "lower_bound", "upper_bound"),
     amp=("act_type", ("elu", "selu")),
+    npx=Front(order="x gamma act_type slope lower_bound upper_bound"),
 )
 def leaky_relu(
     key: Array | None,

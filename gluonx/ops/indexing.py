@@ -14,7 +14,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axis_of, choose
-from gluonx.ops.registry import register
+from gluonx.ops.registry import Front, register
 
 __all__ = [
     "from_end",
@@ -111,7 +111,7 @@ def _rows(ind: Array) -> Array:
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
-@register(level=3, amp="widest")
+@register(level=3, amp="widest", npx=Front(shown="a ind val"))
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -121,7 +121,7 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3, amp="widest")
+@register(level=3, amp="widest", npx=Front(shown="a ind val"))
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))
@@ -164,7 +164,12 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
-@register(level=6, aliases=("SequenceMask",), moving=("value",))
+@register(
+    level=6,
+    aliases=("SequenceMask",),
+    moving=("value",),
+    npx=Front(order="x sequence_length use_sequence_length value axis"),
+)
 def sequence_mask(
     x: Array,
     sequence_length: Array | None = None,

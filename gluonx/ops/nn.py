@@ -25,7 +25,7 @@ from gluonx.ops.common import (
 )
 from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = [
     "dropout",
@@ -57,7 +57,13 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     return [data, weight, *(filled(b, (units,), "fully_connected: bias", f"a layer of {units} units") for b in bias)]
 
 
-@register(level=1, aliases=("FullyConnected",), infer=_dense_shapes, amp="low")
+@register(
+    level=1,
+    aliases=("FullyConnected",),
+    infer=_dense_shapes,
+    amp="low",
+    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown="x"),
+)
 def fully_connected(
     x: Array,
     weight: Array,
@@ -120,7 +126,12 @@ def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> l
     return [data, filled(weight, wanted, "embedding: weight", reason)]
 
 
-@register(level=1, aliases=("Embedding",), infer=_embedding_shapes)
+@register(
+    level=1,
+    aliases=("Embedding",),
+    infer=_embedding_shapes,
+    npx=Front(order="x weight input_dim output_dim dtype sparse_grad=False", unset="dtype"),
+)
 def embedding(
     x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: Any = None
 ) -> Array:
@@ -159,7 +170,15 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     return attrs["p"] > 0 and attrs["mode"] != "always"
 
 
-@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode, moving=("p",), channels_last="each")
+@register(
+    level=1,
+    aliases=("Dropout",),
+    random=_drops,
+    mode=_heeds_mode,
+    moving=("p",),
+    channels_last="each",
+    npx=Front(order="x p mode axes cudnn_off=False", unset="axes"),
+)
 def dropout(
     key: Array | None,
     x: Array,
@@ -243,7 +262,7 @@ def _probabilities(
     return narrow(masked(scores, _length_mask(x, length, axis, name), axis), out)
 
 
-@register(level=1, amp="float32", methods=("softmax",))
+@register(level=1, amp="float32", methods=("softmax",), npx=Front(order="x length axis temperature use_length dtype"))
 def softmax(
     x: Array,
     length: Array | None = None,
@@ -277,7 +296,9 @@ def softmax(
     return _probabilities(x, length, temperature, axis, dtype, "softmax", softmax_along, _masked_softmax)
 
 
-@register(level=1, amp="float32", methods=("log_softmax",))
+@register(
+    level=1, amp="float32", methods=("log_softmax",), npx=Front(order="x axis length temperature use_length dtype")
+)
 def log_softmax(
     x: Array,
     length: Array | None = None,
@@ -312,7 +333,7 @@ def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: s
     return narrow(compute(*aligned(scores, mask), axis_of(axis, x.ndim, name)), float_dtype(x))
 
 
-@register(level=1, amp="float32")
+@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"))
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -323,7 +344,7 @@ def masked_softmax(
     return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
 
 
-@register(level=1, amp="float32")
+@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"))
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -347,7 +368,12 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     return narrow(y * lax.rsqrt(jnp.sum(y * y, axes, keepdims=True) + eps), float_dtype(x))
 
 
-@register(level=3, moving=("on_value", "off_value"), methods=("one_hot",))
+@register(
+    level=3,
+    moving=("on_value", "off_value"),
+    methods=("one_hot",),
+    npx=Front(order="indices depth on_value off_value dtype", shown="data", unset="dtype off_value on_value"),
+)
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
 ) -> Array:
@@ -401,7 +427,13 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
     return jnp.take_along_axis(x, places, -1), places
 
 
-@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1, amp="float32", methods=("topk",))
+@register(
+    level=3,
+    nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1,
+    amp="float32",
+    methods=("topk",),
+    npx=Front(order="x axis k ret_typ is_ascend dtype", unset="dtype"),
+)
 def topk(
     x: Array,
     *,

@@ -15,7 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
-from gluonx.ops.registry import register
+from gluonx.ops.registry import Front, register
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
@@ -151,6 +151,7 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) 
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
     amp="float32",
+    npx=Front(unset="axis eps output_mean_var"),
 )
 def layer_norm(
     x: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
@@ -183,6 +184,7 @@ def layer_norm(
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
     amp="float32",
+    npx=Front(order="x gamma beta num_groups eps=0.001 output_mean_var"),
 )
 def group_norm(
     x: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False

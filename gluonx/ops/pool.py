@@ -22,7 +22,7 @@ from gluonx.ops.conv import layout_of
 from gluonx.ops.elementwise import absolute, maximum
 from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["adaptive_avg_pooling", "pooling"]
 
@@ -210,7 +210,15 @@ def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
     return jnp.where(total == 0, 0, jnp.sign(total) * size)
 
 
-@register(level=2, aliases=("Pooling",), channels_last="layout")
+@register(
+    level=2,
+    aliases=("Pooling",),
+    channels_last="layout",
+    npx=Front(
+        order="x kernel stride pad pool_type pooling_convention global_pool "
+        "cudnn_off=False p_value count_include_pad layout"
+    ),
+)
 def pooling(
     x: Array,
     *,

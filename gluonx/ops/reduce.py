@@ -16,7 +16,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, places, wide
 from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
 from gluonx.ops.elementwise import absolute
-from gluonx.ops.registry import register
+from gluonx.ops.registry import Front, register
 
 __all__ = ["norm", "root"]
 
@@ -46,7 +46,13 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
         )
 
 
-@register(level=1, amp="widest")
+@register(
+    level=1,
+    amp="widest",
+    npx=Front(
+        order="x1 x2 transpose_a transpose_b forward_stype=default", shown="a b", also={"lhs": "x1", "rhs": "x2"}
+    ),
+)
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     """Return the matrix products of two stacks of matrices, each transposed if told so."""
     x1 = jnp.swapaxes(x1, -1, -2) if transpose_a else x1
@@ -235,7 +241,7 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     return _in_all(True, x, axis, keepdims)
 
 
-@register(level=4, amp="float32", methods=("norm",))
+@register(level=4, amp="float32", methods=("norm",), npx=Front(order="x ord axis out_dtype keepdims", unset="ord"))
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
     length = choose({1: _sum_norm, 2: _root_norm}, ord, "norm", "ord")  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import ml_dtypes
@@ -35,7 +35,21 @@ import numpy as np
 
 from gluonx.dtype import WIDE, keeping_64_bits
 
-__all__ = ["HINTS", "OPS", "STEADY", "BoundOp", "Factor", "Lifted", "Moved", "Op", "Record", "get", "Shape", "register"]
+__all__ = [
+    "HINTS",
+    "OPS",
+    "STEADY",
+    "BoundOp",
+    "Factor",
+    "Front",
+    "Lifted",
+    "Moved",
+    "Op",
+    "Record",
+    "get",
+    "Shape",
+    "register",
+]
 
 Shape = tuple[int, ...]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
@@ -64,6 +78,28 @@ _NAN = float("nan")
 _SCALARS = frozenset({int, float, bool, str, type(None), complex})
 _DTYPE_NAMES = frozenset({"dtype", "out_dtype", "index_dtype"})
 _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
+
+
+class Front(NamedTuple):
+    """How MXNet's ``npx`` function of an operator is called, where that is not as the operator is declared.
+
+    Attributes
+    ----------
+    order : str
+        The parameters in MXNet's order, by the operator's names; ``name=value`` is another default. Names that no
+        operator has (``workspace``) are taken and ignored. Of the operator's own name only, not of its aliases.
+    shown : str
+        MXNet's names of the arrays: the ones that signatures show, and that callers may use. Else ``x`` is ``data``.
+    also : dict of str to str
+        Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
+    unset : str
+        Static attributes whose None means "as by default", where the operator has another default.
+    """
+
+    order: str = ""
+    shown: str = ""
+    also: Mapping[str, str] = {}
+    unset: str = ""
 
 
 class Record(TypedDict, total=False):
@@ -103,6 +139,8 @@ class Record(TypedDict, total=False):
         Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
     methods : tuple of str
         Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
+    npx : Front
+        How ``npx``'s function of this name is called in MXNet.
     channels_last : {'', 'each', 'axis', 'layout'}
         How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
         parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
@@ -121,6 +159,7 @@ class Record(TypedDict, total=False):
     amp: str | tuple[str, tuple[Any, ...]]
     ufunc: bool
     methods: tuple[str, ...]
+    npx: Front
     channels_last: str
 
 
@@ -154,6 +193,7 @@ class Op:
     amp: str | tuple[str, tuple[Any, ...]] = ""
     ufunc: bool = False
     methods: tuple[str, ...] = ()
+    npx: Front = Front()
     channels_last: str = ""
 
     def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:

@@ -17,7 +17,7 @@ from jax import Array, lax
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axes_of, axis_of, converted, index_dtype
-from gluonx.ops.registry import register
+from gluonx.ops.registry import Front, register
 
 __all__ = ["cast", "cut", "new_shape", "reshape", "stop_index"]
 
@@ -126,7 +126,7 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
     return _Reader(tuple(old[::-1]), turned, told).read()[::-1]
 
 
-@register(level=1)
+@register(level=1, npx=Front(order="x newshape reverse order", shown="a", also={"shape": "newshape"}))
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
     """Return the same elements in another shape.
 
@@ -149,7 +149,7 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
 
-@register(level=3, methods=("reshape_like",))
+@register(level=3, methods=("reshape_like",), npx=Front(shown="lhs rhs"))
 def reshape_like(
     x: Array,
     like: Array,
@@ -219,7 +219,7 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
 
-@register(level=4, methods=("broadcast_like",))
+@register(level=4, methods=("broadcast_like",), npx=Front(shown="lhs rhs"))
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
     if (lhs_axes is None) != (rhs_axes is None):
@@ -264,7 +264,7 @@ def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype), x.shape)
 
 
-@register(level=3, moving=("start", "step"))
+@register(level=3, moving=("start", "step"), npx=Front(order="x start step repeat ctx axis"))
 def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
     """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
@@ -342,7 +342,12 @@ def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
     return tuple([lax.slice_in_dim(x, a, max(a, b), axis=axis) for a, b in zip(starts, stops, strict=True)])
 
 
-@register(level=3, aliases=("SliceChannel",), nout=lambda attrs: attrs["num_outputs"])
+@register(
+    level=3,
+    aliases=("SliceChannel",),
+    nout=lambda attrs: attrs["num_outputs"],
+    npx=Front(order="x num_outputs axis squeeze_axis"),
+)
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
     """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
     axis = axis_of(axis, x.ndim, "slice_channel")
@@ -374,7 +379,7 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
             raise ShapeError(f"pad: an axis of {n} has no {max(margin)} further elements to reflect, in {x.shape}.")
 
 
-@register(level=3, aliases=("Pad",))
+@register(level=3, aliases=("Pad",), npx=Front(order="x mode pad_width constant_value"))
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
     """Return the array with margins.
 
@@ -449,7 +454,7 @@ def stop_index(stop: int | None, n: int) -> int:
     return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
 
 
-@register("slice", level=3, methods=("slice",))
+@register("slice", level=3, methods=("slice",), npx=Front(unset="step"))
 def slice_(
     x: Array,
     *,
@@ -476,7 +481,7 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
 
 
-@register(level=3, methods=("slice_like",))
+@register(level=3, methods=("slice_like",), npx=Front(unset="axes"))
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
     chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
