@@ -100,11 +100,8 @@ def make(
     params = read(fn, row)
     name_in_registry = register_as or name
     core = None if row.own else _core_operator(name_in_registry, params)
-    general_op = (
-        None
-        if core is not None and _covers(core, params)
-        else operator(name_in_registry, fn, params, summary=row.summary, wide=row.wide, amp=row.amp)
-    )
+    covered = core is not None and _covers(core, params)
+    general_op = None if covered else operator(name_in_registry, fn, params, row)
     renamed = {**row.also, **{theirs: ours for ours, theirs in row.shown.items()}}
     called = f"{module.removeprefix('gluonx.')}.{name}"
     front = general(core, general_op, called, params, renamed=renamed, shown=row.shown, listed=row.listed)
@@ -148,7 +145,7 @@ def _ufunc(name: str, row: Row, names: Sequence[str], front: Callable[..., Any])
     params = [Param(n, "array", positional_only=True) for n in names]
     op = _core_operator(name, params)
     if op is None:
-        op = operator(name, _broadcasting(_pure(name)), params, summary=row.summary, level=4, amp=row.amp)
+        op = operator(name, _broadcasting(_pure(name)), params, row, level=4)
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     return document(front(op, name), name, row.summary, [*params, *keywords], shown=row.shown)
 

@@ -15,106 +15,28 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gluonx.ops.registry import OPS
+from gluonx.ops.registry import OPS, Precision
 
 __all__ = ["ARRAYS", "BINARY", "DROPPED", "FFT", "GENERAL", "SEQUENCES", "SYNONYMS", "TAKEN", "UNARY", "Row"]
 
-ARRAYS = frozenset(
-    [
-        "A",
-        "M",
-        "a",
-        "a1",
-        "a2",
-        "ar",
-        "ar1",
-        "ar2",
-        "arr",
-        "array",
-        "ary",
-        "aweights",
-        "b",
-        "bins",
-        "condition",
-        "discont",
-        "element",
-        "f",
-        "fill_value",
-        "filt",
-        "fp",
-        "fweights",
-        "indices",
-        "initial",
-        "k_values",
-        "left",
-        "m",
-        "mean",
-        "multi_index",
-        "nan",
-        "neginf",
-        "p",
-        "period",
-        "posinf",
-        "prepend",
-        "append",
-        "q",
-        "right",
-        "rtol",
-        "seq_of_zeros",
-        "shift",
-        "sorter",
-        "start",
-        "stop",
-        "test_elements",
-        "to_begin",
-        "to_end",
-        "u",
-        "v",
-        "val",
-        "values",
-        "w",
-        "weights",
-        "where",
-        "x",
-        "x1",
-        "x2",
-        "xp",
-        "y",
-        "z",
-        "a_min",
-        "a_max",
-        "atol",
-        "prototype",
-        "dx",
-        "constant_values",
-        "end_values",
-    ]
-)
+ARRAYS = frozenset([
+    "A", "M", "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "array", "ary", "aweights", "b", "bins", "condition",
+    "discont", "element", "f", "fill_value", "filt", "fp", "fweights", "indices", "initial", "k_values", "left",
+    "m", "mean", "multi_index", "nan", "neginf", "p", "period", "posinf", "prepend", "append", "q", "right",
+    "rtol", "seq_of_zeros", "shift", "sorter", "start", "stop", "test_elements", "to_begin", "to_end", "u", "v",
+    "val", "values", "w", "weights", "where", "x", "x1", "x2", "xp", "y", "z", "a_min", "a_max", "atol",
+    "prototype", "dx", "constant_values", "end_values",
+])  # fmt: skip
 """Parameter names that stand for arrays wherever they occur."""
 
 SEQUENCES = frozenset({"arrays", "seq", "tup", "keys"})
 """Parameter names that stand for a sequence of arrays."""
 
-DROPPED = frozenset(
-    [
-        "out",
-        "device",
-        "out_sharding",
-        "overwrite_input",
-        "promote_integers",
-        "copy",
-        "kind",
-        "order_of_sort",
-        "unique_indices",
-        "numpy_resid",
-        "indices_are_sorted",
-        "symmetrize_input",
-        "subset_by_index",
-        "total_repeat_length",
-        "assume_unique_indices",
-        "_dot_general",
-    ]
-)
+DROPPED = frozenset([
+    "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
+    "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",
+    "total_repeat_length", "assume_unique_indices", "_dot_general",
+])  # fmt: skip
 """Parameters of ``jax.numpy`` that mean nothing here (``out`` and ``device`` are dealt with by the wrapper)."""
 
 TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "kind", "max_calib_range",
@@ -152,10 +74,12 @@ class Row(NamedTuple):
         Further names of parameters.
     shown : dict of str to str
         MXNet's name of a parameter: the one that signatures show, and one more that callers may use.
+    stands_for : str
+        The function of NumPy that it is, where that has another name.
     """
 
     summary: str
-    amp: str = ""
+    amp: Precision = ""
     method: bool = False
     wide: bool = False
     listed: bool = False
@@ -164,6 +88,7 @@ class Row(NamedTuple):
     static: tuple[str, ...] = ()
     also: Mapping[str, str] = {}
     shown: Mapping[str, str] = {}
+    stands_for: str = ""
 
 
 def _ufuncs(inputs: int) -> dict[str, Row]:
@@ -201,7 +126,7 @@ BINARY: dict[str, Row] = {
 GENERAL: dict[str, Row] = {
     # reductions
     "all": Row("Whether all elements along an axis are true.", method=True),
-    "alltrue": Row("Whether all elements along an axis are true (an old name of `all`)."),
+    "alltrue": Row("Whether all elements along an axis are true (an old name of `all`).", stands_for="`numpy.all`"),
     "amax": Row("The largest element along an axis."),
     "amin": Row("The smallest element along an axis."),
     "any": Row("Whether any element along an axis is true.", method=True),
@@ -237,14 +162,18 @@ GENERAL: dict[str, Row] = {
     "nanvar": Row("The variance of the elements that are not NaN.", amp="float32"),
     "percentile": Row("The q-th percentile along an axis.", shown={"method": "interpolation"}),
     "prod": Row("The product along an axis.", method=True),
-    "product": Row("The product along an axis (an old name of `prod`).", amp="float32"),
+    "product": Row("The product along an axis (an old name of `prod`).", amp="float32", stands_for="`numpy.prod`"),
     "ptp": Row("The largest minus the smallest element along an axis."),
     "quantile": Row("The q-quantile along an axis.", shown={"method": "interpolation"}),
-    "sometrue": Row("Whether any element along an axis is true (an old name of `any`)."),
+    "sometrue": Row("Whether any element along an axis is true (an old name of `any`).", stands_for="`numpy.any`"),
     "std": Row("The standard deviation along an axis.", also={"ddof": "correction"}, method=True),
     "sum": Row("The sum along an axis.", method=True),
     "trapezoid": Row("The integral along an axis by the trapezoidal rule.", amp="float32"),
-    "trapz": Row("The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).", amp="float32"),
+    "trapz": Row(
+        "The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
+        amp="float32",
+        stands_for="`numpy.trapezoid`",
+    ),
     "var": Row("The variance along an axis.", also={"ddof": "correction"}, method=True),
     # running and differences
     "cumprod": Row("The running product along an axis."),
@@ -267,7 +196,9 @@ GENERAL: dict[str, Row] = {
     "isclose": Row("Where two arrays agree within a tolerance."),
     "nan_to_num": Row("NaN and infinities replaced by numbers."),
     "round": Row("Rounded to a number of decimals.", shown={"a": "x"}, method=True),
-    "round_": Row("Rounded to a number of decimals (an old name of `round`).", shown={"a": "x"}),
+    "round_": Row(
+        "Rounded to a number of decimals (an old name of `round`).", shown={"a": "x"}, stands_for="`numpy.round`"
+    ),
     "where": Row(
         "Elements of x where the condition holds, of y elsewhere.",
         params={"condition": _NEEDED, "x": _NEEDED, "y": _NEEDED},
@@ -316,7 +247,11 @@ GENERAL: dict[str, Row] = {
     "roll": Row("Elements moved round along an axis."),
     "rollaxis": Row("One axis moved to another place.", static=("start",)),
     "rot90": Row("A quarter turn in the plane of two axes."),
-    "row_stack": Row("Arrays joined along the first axis (an old name of `vstack`).", shown={"tup": "arrays"}),
+    "row_stack": Row(
+        "Arrays joined along the first axis (an old name of `vstack`).",
+        shown={"tup": "arrays"},
+        stands_for="`numpy.vstack`",
+    ),
     "split": Row("Equal parts along an axis, or parts between indices.", listed=True, method=True),
     "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}, method=True),
     "stack": Row("Arrays joined along a new axis."),
@@ -333,9 +268,11 @@ GENERAL: dict[str, Row] = {
     "argsort": Row("The indices that sort along an axis.", method=True),
     "digitize": Row("The number of the bin that each element falls into.", wide=True, static=("right",)),
     "isin": Row("Where elements occur in another array."),
-    "in1d": Row("Where elements of a flattened array occur in another (an old name of `isin`)."),
+    "in1d": Row(
+        "Where elements of a flattened array occur in another (an old name of `isin`).", stands_for="`numpy.isin`"
+    ),
     "lexsort": Row("The indices that sort by several keys, the last one first.", wide=True),
-    "msort": Row("Sorted along the first axis."),
+    "msort": Row("Sorted along the first axis.", stands_for="`numpy.sort`"),
     "partition": Row("The kth smallest element in its place, smaller ones before it."),
     "searchsorted": Row("Where values go into a sorted array.", wide=True),
     "sort": Row("Sorted along an axis.", method=True),

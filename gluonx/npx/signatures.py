@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
+from gluonx.ops.registry import HINTS
+
 __all__ = ["IGNORED"]
 
-IGNORED = frozenset(
-    [
-        "cudnn_off",
-        "cudnn_tune",
-        "ctx",
-        "device",
-        "forward_stype",
-        "key",
-        "layout_",
-        "max_calib_range",
-        "min_calib_range",
-        "name",
-        "ndev",
-        "sparse_grad",
-        "workspace",
-    ]
-)
+IGNORED = (HINTS - {"num_args"}) | {"ctx", "device", "key", "layout_", "name", "ndev"}
 """Parameters of MXNet that mean nothing on XLA."""

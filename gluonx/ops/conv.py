@@ -130,6 +130,8 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
         order="x weight bias kernel stride dilate pad num_filter num_group "
         "workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
     ),
+    shape="(n, num_filter, o...), o = (w + 2 pad - dilate (kernel - 1) - 1) // stride + 1",
+    stands_for="`stablehlo.convolution`",
 )
 def convolution(
     x: Array,
@@ -239,6 +241,8 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
         order="x weight bias kernel stride dilate pad adj target_shape num_filter "
         "num_group workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
     ),
+    shape="(n, num_filter, o...), o = stride (w - 1) + dilate (kernel - 1) + 1 - 2 pad + adj",
+    stands_for="`stablehlo.convolution`",
 )
 def deconvolution(
     x: Array,

@@ -227,6 +227,8 @@ def deformable_convolution(
         order="data offset mask weight bias kernel stride dilate pad num_filter "
         "num_group num_deformable_group workspace no_bias im2col_step layout"
     ),
+    shape="(n, num_filter, o...), as `convolution`",
+    gradient="through `data`, `offset`, `mask`, `weight`, `bias`",
 )
 def modulated_deformable_convolution(
     data: Array,

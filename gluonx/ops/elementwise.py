@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import Front, Record, Shape, register
+from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Record, Shape, register
 
 __all__ = [
     "absolute",
@@ -145,6 +145,8 @@ def _power(x: Array, y: Array) -> Array:
 
 
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
+    """Return the function on integers too: they become float32, 8-bit ones and booleans float16 with `small`."""
+
     def run(x: Array) -> Array:
         if jnp.issubdtype(x.dtype, jnp.inexact):
             return compute(x)
@@ -153,14 +155,8 @@ def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Arra
     return run
 
 
-def _single(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return the function on integers too, which become float32."""
-    return _in_floats(compute, small=False)
-
-
-def _small(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return the function on integers too, which become float32, 8-bit ones and booleans float16 as in NumPy."""
-    return _in_floats(compute, small=True)
+_single = functools.partial(_in_floats, small=False)
+_small = functools.partial(_in_floats, small=True)
 
 
 def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unpack[Record]) -> None:
@@ -212,8 +208,10 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **rec
 
 
 # fmt: off
-_unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",))
-_unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",))
+_unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
+    gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0")
+_unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
+    stands_for="`stablehlo.logistic`")
 _unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
     methods=("log_sigmoid",))
 _unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",))
@@ -228,15 +226,19 @@ _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True,
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",))
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1)
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
-    aliases=("abs", "fabs"), methods=("abs",))
-_unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",))
-_unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",))
-_unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",))
-_unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"))
+    aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0")
+_unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT)
+_unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
+    gradient=FLAT)
+_unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
+    gradient=FLAT)
+_unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
+    gradient=FLAT)
 _unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
-    ufunc=True, methods=("rint",))
+    ufunc=True, methods=("rint",), gradient=FLAT)
 _unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",))
-_unary("rsqrt", lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", amp="float32", methods=("rsqrt",))
+_unary("rsqrt", lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", amp="float32", methods=("rsqrt",),
+    stands_for="`stablehlo.rsqrt`")
 _unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", methods=("rcbrt",))
 _unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
     methods=("reciprocal",))
@@ -266,24 +268,29 @@ _unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x
     amp="float32", methods=("arctanh",))
 _unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",))
 _unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliases=("deg2rad",), methods=("radians",))
-_unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.")
+_unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.",
+    stands_for="`chlo.erf`, `erf_inv`")
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
-    amp="float32")
+    amp="float32", stands_for="`chlo.erf`, `erf_inv`")
 _unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32")
-_unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32")
-_unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", amp="float32")
-_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True)
+_unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
+    stands_for="`chlo.lgamma`")
+_unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", amp="float32",
+    stands_for="`chlo.digamma`")
+_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True, gradient=NONE)
 _unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
-    aliases=("invert", "bitwise_invert"))
-_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True)
-_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True)
-_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True)
-_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True)
-_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True)
-_unary("copy", lambda x: x, "The same values.", aliases=("identity",))
-_unary("stop_gradient", lax.stop_gradient, "The same values, through which no gradient flows.", aliases=("BlockGrad",))
-_unary("round_ste", _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.")
-_unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.")
+    aliases=("invert", "bitwise_invert"), gradient=NONE)
+_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True, gradient=NONE)
+_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True, gradient=NONE)
+_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE)
+_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True, gradient=NONE)
+_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True, gradient=NONE)
+_unary("copy", lambda x: x, "The same values.", aliases=("identity",), stands_for="the identity")
+_unary("stop_gradient", lax.stop_gradient, "The same values, through which no gradient flows.", aliases=("BlockGrad",),
+    gradient=NONE, stands_for="the identity")
+_unary("round_ste", _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.",
+    gradient="as if it were the identity")
+_unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest")
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest")
 _binary("multiply", _multiply, "The product, elementwise.", ufunc=True, level=1, amp="widest")
@@ -291,14 +298,14 @@ _binary("true_divide", _divide, "The quotient, as a float also for integers.", u
     amp="widest")
 _binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32")
 _binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
-    level=4)
+    level=4, gradient=FLAT)
 _binary("mod", jnp.remainder, "The remainder with the sign of x2.", ufunc=True, level=4, aliases=("remainder",),
     amp="widest")
 _binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, level=4, amp="widest")
 _binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest")
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest")
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
 _binary("fmax", _fmax, "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True,
     level=4, amp="widest")
 _binary("fmin", _fmin, "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.",
@@ -306,33 +313,33 @@ _binary("fmin", _fmin, "The smaller element; NaN only where both are. The gradie
 _binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
     aliases=("atan2",))
 _binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest")
-_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest")
+_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`")
 _binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32")
 _binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32")
-_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4)
-_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4)
-_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest")
-_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest")
-_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest")
-_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest")
-_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest")
-_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest")
-_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest")
-_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest")
-_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest")
-_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4)
-_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4)
-_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4)
+_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE)
+_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE)
+_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE)
+_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4, gradient=NONE)
+_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4, gradient=NONE)
 _binary("left_shift", jnp.left_shift, "The bits of x1, moved left by x2 places.", ufunc=True, level=4,
-    aliases=("bitwise_left_shift",))
+    aliases=("bitwise_left_shift",), gradient=NONE)
 _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 places.", ufunc=True, level=4,
-    aliases=("bitwise_right_shift",))
+    aliases=("bitwise_right_shift",), gradient=NONE)
 # fmt: on
 
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4, amp="float32")
+@register(level=4, amp="float32", shape=SAME)
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
     if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -342,7 +349,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",))
+@register(level=3, aliases=("round",), shape=SAME, gradient=FLAT)
 def around(x: Array, *, decimals: int = 0) -> Array:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
@@ -356,7 +363,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4, channels_last="each")
+@register(level=4, channels_last="each", shape=BROADCAST)
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
@@ -369,20 +376,20 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"), channels_last="each")
+@register(level=1, moving=("alpha", "beta"), channels_last="each", shape=SAME)
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
     line = alpha * x + beta
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, moving=("alpha",), channels_last="each")
+@register(level=1, moving=("alpha",), channels_last="each", shape=SAME)
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1, channels_last="each")
+@register(level=1, channels_last="each", shape=SAME)
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
     if approximate:
@@ -403,7 +410,7 @@ _ACTIVATIONS = {
 }
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")
+@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each", shape=SAME)
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
@@ -476,6 +483,7 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     moving=("slope", "lower_bound", "upper_bound"),
     amp=("act_type", ("elu", "selu")),
     npx=Front(order="x gamma act_type slope lower_bound upper_bound"),
+    shape=SAME,
 )
 def leaky_relu(
     key: Array | None,
@@ -511,7 +519,7 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",), amp="float32")
+@register(level=1, moving=("scalar",), amp="float32", shape=SAME)
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2
@@ -520,7 +528,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME)
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape."""
     return functools.reduce(jnp.add, same_dtype(*arrays))

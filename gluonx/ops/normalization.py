@@ -15,7 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
-from gluonx.ops.registry import Front, register
+from gluonx.ops.registry import SAME, Front, register
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
@@ -78,6 +78,9 @@ def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis:
     n_live=1,
     moving=("eps", "momentum"),
     channels_last="axis",
+    shape="as the first input; then, if asked, mean and deviation",
+    gradient="through `x`, `gamma`, `beta`; of the first output only",
+    stands_for="`stablehlo.batch_norm_training`, `batch_norm_inference`",
 )
 def batch_norm(
     x: Array,
@@ -152,6 +155,7 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) 
     moving=("eps",),
     amp="float32",
     npx=Front(unset="axis eps output_mean_var"),
+    shape="as the first input; then, if asked, mean and deviation",
 )
 def layer_norm(
     x: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
@@ -185,6 +189,7 @@ def layer_norm(
     moving=("eps",),
     amp="float32",
     npx=Front(order="x gamma beta num_groups eps=0.001 output_mean_var"),
+    shape="as the first input; then, if asked, mean and deviation",
 )
 def group_norm(
     x: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False
@@ -220,7 +225,7 @@ def group_norm(
     return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
-@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32")
+@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
     """Normalize each channel (axis 1) of each sample over its places."""
     if x.ndim < 2:
@@ -232,7 +237,7 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     return _affine(data, eps, scale, shift, float_dtype(x))
 
 
-@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32")
+@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32", shape=SAME)
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
     axis = axis_of(axis, x.ndim, "rms_norm")
@@ -242,7 +247,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32")
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME)
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

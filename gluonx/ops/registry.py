@@ -27,7 +27,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import jax
 import ml_dtypes
@@ -36,8 +36,13 @@ import numpy as np
 from gluonx.dtype import WIDE, keeping_64_bits
 
 __all__ = [
+    "BROADCAST",
+    "FLAT",
     "HINTS",
+    "NONE",
     "OPS",
+    "REDUCED",
+    "SAME",
     "STEADY",
     "BoundOp",
     "Factor",
@@ -45,13 +50,16 @@ __all__ = [
     "Lifted",
     "Moved",
     "Op",
+    "Precision",
     "Record",
-    "get",
     "Shape",
+    "get",
     "register",
 ]
 
 Shape = tuple[int, ...]
+Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
+Layout = Literal["", "each", "axis", "layout"]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
 OPS: dict[str, Op] = {}
@@ -70,6 +78,12 @@ HINTS = frozenset(
     }
 )
 """Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
+
+SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
+"""What records say most often of the shape of a result."""
+
+NONE, FLAT = "none: the result is no smooth function", "zero"
+"""What records say of the gradient of an operator that has none, and of a step function."""
 
 STEADY = 2
 """So many values of a moving attribute are constants of their programs; further ones are operands of one program."""
@@ -144,6 +158,10 @@ class Record(TypedDict, total=False):
     channels_last : {'', 'each', 'axis', 'layout'}
         How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
         parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
+    shape, gradient, stands_for : str
+        For ``docs/core_ops.md``: the shape of the result, what is particular about the gradient (at kinks above all),
+        and the operation of NumPy or StableHLO that it is. Where nothing is said, ``tools/core_ops.py`` tells by rule:
+        elementwise operators, names that NumPy has, docstrings that say the shape of what they return.
     """
 
     level: int
@@ -156,11 +174,14 @@ class Record(TypedDict, total=False):
     n_live: int | None
     moving: tuple[str, ...]
     wide: bool | Callable[[Mapping[str, Any]], bool]
-    amp: str | tuple[str, tuple[Any, ...]]
+    amp: Precision
     ufunc: bool
     methods: tuple[str, ...]
     npx: Front
-    channels_last: str
+    channels_last: Layout
+    shape: str
+    gradient: str
+    stands_for: str
 
 
 class Op:
@@ -190,11 +211,14 @@ class Op:
     n_live: int | None = None
     moving: tuple[str, ...] = ()
     wide: bool | Callable[[Mapping[str, Any]], bool] = False
-    amp: str | tuple[str, tuple[Any, ...]] = ""
+    amp: Precision = ""
     ufunc: bool = False
     methods: tuple[str, ...] = ()
     npx: Front = Front()
-    channels_last: str = ""
+    channels_last: Layout = ""
+    shape: str = ""
+    gradient: str = ""
+    stands_for: str = ""
 
     def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:
         unknown = record.keys() - Record.__annotations__.keys()
