@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Record, Shape, register
+from gluonx.ops.registry import FLAT, NONE, SAME, Front, Record, Shape, register
 
 __all__ = [
     "absolute",
@@ -339,7 +339,7 @@ _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 place
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4, amp="float32", shape=SAME)
+@register(level=4, amp="float32")
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
     if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -349,7 +349,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",), shape=SAME, gradient=FLAT)
+@register(level=3, aliases=("round",), gradient=FLAT)
 def around(x: Array, *, decimals: int = 0) -> Array:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
@@ -363,7 +363,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4, channels_last="each", shape=BROADCAST)
+@register(level=4, channels_last="each")
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
@@ -376,20 +376,20 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"), channels_last="each", shape=SAME)
+@register(level=1, moving=("alpha", "beta"), channels_last="each")
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
     line = alpha * x + beta
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, moving=("alpha",), channels_last="each", shape=SAME)
+@register(level=1, moving=("alpha",), channels_last="each")
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1, channels_last="each", shape=SAME)
+@register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
     if approximate:
@@ -410,7 +410,7 @@ _ACTIVATIONS = {
 }
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each", shape=SAME)
+@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
@@ -519,7 +519,7 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",), amp="float32", shape=SAME)
+@register(level=1, moving=("scalar",), amp="float32")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2
@@ -528,7 +528,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME)
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape."""
     return functools.reduce(jnp.add, same_dtype(*arrays))

@@ -345,7 +345,7 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     return a[drawn]
 
 
-@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME, stands_for="`numpy.random.permutation`")
+@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME)
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     """Return the slices of `x` along an axis in random order."""
     return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))

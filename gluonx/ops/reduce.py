@@ -250,7 +250,6 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     npx=Front(order="x ord axis out_dtype keepdims", unset="ord"),
     shape=REDUCED,
     gradient="through `x`, 0 where it is 0",
-    stands_for="`numpy.linalg.norm`",
 )
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""

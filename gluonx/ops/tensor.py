@@ -326,7 +326,6 @@ def shape_array(x: Array) -> Array:
     amp="widest",
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
-    stands_for="`numpy.concatenate`",
 )
 def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None."""
