@@ -383,6 +383,12 @@ def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
+@register(level=1, channels_last="each", gradient="through `x`, 0 at -3 and 1 at 3")
+def hard_swish(x: Array) -> Array:
+    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on."""
+    return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
+
+
 @register(level=1, moving=("alpha",), channels_last="each")
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
