@@ -90,9 +90,8 @@ def core_name(name: str) -> str:
         guess = _MXNET.get(guess, guess)
         if guess in OPS:
             return _plain(OPS[guess])
-        of_matrices = OPS.get(f"linalg_{guess}")
-        if of_matrices is not None and of_matrices.amp:
-            return of_matrices.name
+        if f"linalg_{guess}" in OPS:
+            return f"linalg_{guess}"
     near = difflib.get_close_matches(name, OPS, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     raise ValueError(f"amp: there is no operator '{name}'{hint}")

@@ -193,10 +193,11 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fill(namespace: dict[str, Any]) -> list[str]:
-    """Put every function of the table into `namespace`; a name that this ``jax.numpy`` lacks is left out."""
+    """Put the table's functions into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
-        made.update({n: _ufunc(n, row, names, front) for n, row in rows.items() if n in RULES or hasattr(jnp, n)})
+        there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
+        made.update({n: _ufunc(n, rows[n], names, front) for n in there})
     for name, row in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), row)
