@@ -184,6 +184,9 @@ class Record(TypedDict, total=False):
     stands_for: str
 
 
+_FIELDS = frozenset(Record.__annotations__)
+
+
 class Op:
     """One core operator: a pure function on arrays, with what the rest of gluonx must know about it.
 
@@ -221,12 +224,10 @@ class Op:
     stands_for: str = ""
 
     def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:
-        unknown = record.keys() - Record.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"operator {name}: a record has no field {_quoted(sorted(unknown))}")
+        if not _FIELDS.issuperset(record):
+            raise TypeError(f"operator {name}: a record has no field {_quoted(sorted(record.keys() - _FIELDS))}")
         self.fn, self.name, self.doc = fn, name, inspect.getdoc(fn) or ""
-        for field, value in record.items():
-            setattr(self, field, value)
+        vars(self).update(record)
         # help(), doctest and tracebacks look through an Op to its function.
         self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
         self._read_signature()
