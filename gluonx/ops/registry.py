@@ -36,26 +36,9 @@ import numpy as np
 from gluonx.dtype import WIDE, keeping_64_bits
 
 __all__ = [
-    "BROADCAST",
-    "FLAT",
-    "HINTS",
-    "NONE",
-    "OPS",
-    "REDUCED",
-    "SAME",
-    "STEADY",
-    "BoundOp",
-    "Factor",
-    "Front",
-    "Lifted",
-    "Moved",
-    "Op",
-    "Precision",
-    "Record",
-    "Shape",
-    "get",
-    "register",
-]
+    "BROADCAST", "FLAT", "HINTS", "NONE", "OPS", "REDUCED", "SAME", "STEADY", "BoundOp", "Factor", "Front",
+    "Lifted", "Moved", "Op", "Precision", "Record", "Shape", "get", "register",
+]  # fmt: skip
 
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
@@ -65,18 +48,10 @@ InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]
 OPS: dict[str, Op] = {}
 """Every core operator by its name and by each of its aliases."""
 
-HINTS = frozenset(
-    {
-        "cudnn_off",
-        "cudnn_tune",
-        "forward_stype",
-        "max_calib_range",
-        "min_calib_range",
-        "num_args",
-        "sparse_grad",
-        "workspace",
-    }
-)
+HINTS = frozenset({
+    "cudnn_off", "cudnn_tune", "forward_stype", "max_calib_range", "min_calib_range", "num_args", "sparse_grad",
+    "workspace",
+})  # fmt: skip
 """Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
 
 SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"

@@ -40,17 +40,8 @@ _ARITHMETIC = {
 }
 
 _METHODS = (
-    *METHODS,
-    "astype",
-    "broadcast_to",
-    "expand_dims",
-    "flatten",
-    "reshape",
-    "split",
-    "squeeze",
-    "tile",
-    "transpose",
-)
+    *METHODS, "astype", "broadcast_to", "expand_dims", "flatten", "reshape", "split", "squeeze", "tile", "transpose",
+)  # fmt: skip
 _CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
 _OF_ARRAYS = frozenset(["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"])
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
