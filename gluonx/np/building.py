@@ -101,6 +101,7 @@ def make(
     name_in_registry = register_as or name
     core = None if row.own else _core_operator(name_in_registry, params)
     covered = core is not None and _covers(core, params)
+    assert not covered or not (row.amp or row.wide or row.stands_for), f"{name}: the operator's record says that"
     general_op = None if covered else operator(name_in_registry, fn, params, row)
     renamed = {**row.also, **{theirs: ours for ours, theirs in row.shown.items()}}
     called = f"{module.removeprefix('gluonx.')}.{name}"
