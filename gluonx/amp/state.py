@@ -33,11 +33,11 @@ def policy_for(
         If a name is no operator, or stands in two lists that were given.
     """
     target = lists.target_of(target_dtype)
-    lows = lists.LOW if low is None else lists.core_names(low, "target_dtype_ops")
+    lows = lists.list_lp16_ops(target) if low is None else lists.core_names(low, "target_dtype_ops")
     singles = lists.list_fp32_ops(target) if single is None else lists.core_names(single, "fp32_ops")
     rows = {
         lists.core_name(name): (attribute, tuple(values))
-        for name, attribute, values in (lists.CONDITIONAL if conditional is None else conditional)
+        for name, attribute, values in (lists.list_conditional_fp32_ops(target) if conditional is None else conditional)
     }
     given = [names for names, own in ((lows, low), (singles, single), (rows, conditional)) if own is not None]
     twice = {n for i, names in enumerate(given) for n in names for other in given[i + 1 :] if n in other}

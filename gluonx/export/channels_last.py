@@ -18,13 +18,6 @@ from gluonx.host import to_jax
 
 __all__ = ["ChannelsLast"]
 
-_CONVOLUTIONS = frozenset(["convolution", "int8_convolution"])
-_SPATIAL = _CONVOLUTIONS | {"pooling"}
-_WORDS = """
-    absolute activation add add_n cast clip copy dropout elu exp gelu hard_sigmoid log log_sigmoid maximum minimum mish
-    multiply negative power relu selu sigmoid silu softrelu softsign sqrt square subtract swish tanh true_divide
-"""
-_BY_ELEMENT = frozenset(_WORDS.split())
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
@@ -65,21 +58,23 @@ class ChannelsLast(Trace):
 
     def _on_twins(self, op: Any, args: Any) -> Any:
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
-        name, attrs = op.op.name, dict(op.attrs)
-        image = getattr(values[0], "ndim", 0) == 4 if values else False
-        if not image:
+        way, attrs = op.op.channels_last, dict(op.attrs)
+        if not way or getattr(values[0], "ndim", 0) != 4:
             return None
-        if name in _SPATIAL and attrs["layout"] in (None, "NCHW"):
+        if way == "layout":
+            if attrs["layout"] not in (None, "NCHW"):
+                return None
             given = [self._twin(values[0]), *values[1:]]
-            if name in _CONVOLUTIONS:
-                given[1] = jnp.transpose(given[1], (0, 2, 3, 1))
+            if "weight" in op.op.inputs:
+                given[1] = jnp.transpose(given[1], _LAST)
             return strong(op.op.bind(**{**attrs, "layout": "NHWC"}))(*given)
-        if id(values[0]) not in self.twins:
+        images = [id(v) in self.twins for v in values]
+        if not images[0]:
             return None
-        if name == "batch_norm" and attrs["axis"] in (1, -3) and attrs["training"] is not True and op.nout == 1:
-            return strong(op.op.bind(**{**attrs, "axis": 3}))(self.twins[id(values[0])], *values[1:])
-        if name == "concatenate" and attrs["axis"] in (1, -3) and all(id(v) in self.twins for v in values):
-            return strong(op.op.bind(axis=3))(*[self.twins[id(v)] for v in values])
-        if name in _BY_ELEMENT and all(id(v) in self.twins or getattr(v, "ndim", 0) == 0 for v in values):
-            return strong(op)(*[self.twins.get(id(v), v) for v in values])
-        return None
+        twins = [self.twins.get(id(v), v) for v in values]
+        if way == "axis":
+            fits = attrs["axis"] in (1, -3) and (all(images) or not op.op.variadic)
+            if fits and attrs.get("training") is not True and op.nout == 1:
+                return strong(op.op.bind(**{**attrs, "axis": 3}))(*twins)
+            return None
+        return strong(op)(*twins) if all(i or getattr(v, "ndim", 0) == 0 for i, v in zip(images, values)) else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
-from gluonx.np.rules import OWN, RENAMED, RULES, SHOWN
+from gluonx.np.rules import RULES
+from gluonx.np.table import Row
 from gluonx.np.wrapping import Param, binary, operator, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import OPS, Op
@@ -23,13 +24,17 @@ __all__ = ["document", "fill", "make"]
 
 
 def document(
-    front: Callable[..., Any], name: str, summary: str, params: Sequence[Param], module: str = "gluonx.np"
+    front: Callable[..., Any],
+    name: str,
+    summary: str,
+    params: Sequence[Param],
+    module: str = "gluonx.np",
+    shown: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     """Give a front its name, its signature and its page of documentation."""
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
     front.__doc__ = _page(name, summary, params, module)
-    shown = SHOWN.get(f"{module.removeprefix('gluonx.')}.{name}", {})
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
     kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
@@ -79,46 +84,35 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
 
 
 def make(
-    name: str,
-    fn: Callable[..., Any],
-    summary: str,
-    *,
-    listed: bool = False,
-    module: str = "gluonx.np",
-    register_as: str = "",
-    wide: bool = False,
+    name: str, fn: Callable[..., Any], row: Row, *, module: str = "gluonx.np", register_as: str = ""
 ) -> Callable[..., Any]:
     """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
 
-    With `wide` it computes in 64-bit types whatever its inputs are, as what gives positions does.
     Where the core operators hold one of this name with these arrays and statics, that one computes, not `fn`.
 
     Examples
     --------
     >>> from gluonx import np
-    >>> twice = make("twice", lambda x: 2 * x, "Twice the input.")
+    >>> twice = make("twice", lambda x: 2 * x, Row("Twice the input."))
     >>> twice(np.array([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    params = read(fn, name)
+    params = read(fn, row)
     name_in_registry = register_as or name
-    core = _core_operator(name_in_registry, params)
-    general_op = (
-        None
-        if core is not None and _covers(core, params)
-        else operator(name_in_registry, fn, params, summary=summary, wide=wide or name in table.PLACES)
-    )
+    core = None if row.own else _core_operator(name_in_registry, params)
+    covered = core is not None and _covers(core, params)
+    assert not covered or not (row.amp or row.wide or row.stands_for), f"{name}: the operator's record says that"
+    general_op = None if covered else operator(name_in_registry, fn, params, row)
+    renamed = {**row.also, **{theirs: ours for ours, theirs in row.shown.items()}}
     called = f"{module.removeprefix('gluonx.')}.{name}"
-    shown = SHOWN.get(called, {})
-    renamed = {**RENAMED.get(name, {}), **{theirs: ours for ours, theirs in shown.items()}}
-    front = general(core, general_op, called, params, renamed=renamed, shown=shown, listed=listed)
-    return document(front, name, summary, params, module)
+    front = general(core, general_op, called, params, renamed=renamed, shown=row.shown, listed=row.listed)
+    return document(front, name, row.summary, params, module, row.shown)
 
 
 def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
     """Get the operator of this name in `gluonx.ops`, if its arrays are the first of ours and it needs no more."""
     op = OPS.get(name)
-    if op is None or op.random or op.mode or name in OWN:
+    if op is None or op.random or op.mode:
         return None
     collects = any(p.role in ("sequence", "star") for p in params)
     further = [p for p in params if p.role == "array"][len(op.inputs) :]
@@ -148,12 +142,13 @@ def _pure(name: str) -> Callable[..., Any]:
     return RULES[name] if name in RULES else getattr(jnp, name)
 
 
-def _ufunc(name: str, summary: str, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
+def _ufunc(name: str, row: Row, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
     params = [Param(n, "array", positional_only=True) for n in names]
     op = _core_operator(name, params)
     if op is None:
-        op = operator(name, _broadcasting(_pure(name)), params, summary=summary, level=4)
-    return document(front(op, name), name, summary, [*params, Param("out", "out", None), *_UFUNC_KEYWORDS])
+        op = operator(name, _broadcasting(_pure(name)), params, row, level=4)
+    keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
+    return document(front(op, name), name, row.summary, [*params, *keywords], shown=row.shown)
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,13 +194,14 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fill(namespace: dict[str, Any]) -> list[str]:
-    """Put every function of the table into `namespace`; a name that this ``jax.numpy`` lacks is left out."""
+    """Put the table's functions into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
-        made.update({n: _ufunc(n, text, names, front) for n, text in rows.items() if n in RULES or hasattr(jnp, n)})
-    for name, text in table.GENERAL.items():
+        there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
+        made.update({n: _ufunc(n, rows[n], names, front) for n in there})
+    for name, row in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
-            made[name] = make(name, _pure(name), text, listed=name in table.LISTS)
+            made[name] = make(name, _pure(name), row)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
     made["roll"] = _by_places(made["roll"])
     namespace.update(made)

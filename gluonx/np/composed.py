@@ -288,17 +288,17 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 # -- comparisons that answer with a bool ------------------------------------------------------------------------------
 
 
-@core("all_close")
+@core("all_close", stands_for="`numpy.allclose`")
 def _all_close(a: Array, b: Array, rtol: Array, atol: Array, *, equal_nan: bool = False) -> Array:
     return jnp.allclose(a, b, rtol, atol, equal_nan)
 
 
-@core("all_equal")
+@core("all_equal", stands_for="`numpy.array_equal`")
 def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
     return jnp.array_equal(a, b, equal_nan)
 
 
-@core("all_equivalent")
+@core("all_equivalent", stands_for="`numpy.array_equiv`")
 def _all_equivalent(a: Array, b: Array) -> Array:
     return jnp.array_equiv(*aligned(a, b))
 

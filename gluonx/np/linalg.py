@@ -18,42 +18,45 @@ from gluonx.arguments import named
 from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
+from gluonx.np.table import Row
 from gluonx.ops.elementwise import absolute
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
 LinAlgError = onp.linalg.LinAlgError
 
-_SUMMARIES = {
-    "cholesky": "The triangular factor of a positive definite matrix.",
-    "cond": "The condition number.",
-    "cross": "The vector product of 3-vectors along an axis.",
-    "det": "The determinant.",
-    "diagonal": "The diagonal of the last two axes.",
-    "eigh": "Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.",
-    "eigvalsh": "The eigenvalues of a symmetric or Hermitian matrix, ascending.",
-    "inv": "The inverse.",
-    "lstsq": "The least-squares solution of a linear system: solution, residuals, rank, singular values.",
-    "matmul": "The matrix product.",
-    "matrix_norm": "A norm of the matrices in two axes.",
-    "matrix_power": "A square matrix to a whole power.",
-    "matrix_rank": "The number of singular values above a tolerance.",
-    "matrix_transpose": "The last two axes exchanged.",
-    "multi_dot": "The product of several matrices in the cheapest order.",
-    "norm": "A vector or matrix norm.",
-    "outer": "The product of all pairs of two vectors.",
-    "pinv": "The Moore-Penrose inverse.",
-    "qr": "The factors of an orthogonal and a triangular matrix.",
-    "slogdet": "Sign and logarithm of the absolute value of the determinant.",
-    "solve": "The solution of a linear system.",
-    "svd": "The singular value decomposition, in its reduced form.",
-    "svdvals": "The singular values, descending.",
-    "tensordot": "The sum of products over given axes.",
-    "tensorinv": "The inverse for `tensordot`.",
-    "tensorsolve": "The solution of a linear system of tensors.",
-    "trace": "The sum of the diagonal of the last two axes.",
-    "vecdot": "The inner product of vectors along an axis.",
-    "vector_norm": "A norm of the vectors in given axes.",
+_ROWS = {
+    "cholesky": Row("The triangular factor of a positive definite matrix.", amp="float32"),
+    "cond": Row("The condition number.", amp="float32", static=("p",)),
+    "cross": Row("The vector product of 3-vectors along an axis."),
+    "det": Row("The determinant.", amp="float32"),
+    "diagonal": Row("The diagonal of the last two axes."),
+    "eigh": Row("Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.", amp="float32"),
+    "eigvalsh": Row("The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
+    "inv": Row("The inverse.", amp="float32"),
+    "lstsq": Row(
+        "The least-squares solution of a linear system: solution, residuals, rank, singular values.", amp="float32"
+    ),
+    "matmul": Row("The matrix product.", amp="low"),
+    "matrix_norm": Row("A norm of the matrices in two axes.", amp="float32"),
+    "matrix_power": Row("A square matrix to a whole power.", amp="float32"),
+    "matrix_rank": Row("The number of singular values above a tolerance.", amp="float32", wide=True),
+    "matrix_transpose": Row("The last two axes exchanged.", shown={"x": "a"}),
+    "multi_dot": Row("The product of several matrices in the cheapest order.", amp="low"),
+    "norm": Row("A vector or matrix norm.", amp="float32"),
+    "outer": Row("The product of all pairs of two vectors.", shown={"x1": "a", "x2": "b"}),
+    "pinv": Row("The Moore-Penrose inverse.", amp="float32"),
+    "qr": Row("The factors of an orthogonal and a triangular matrix.", amp="float32"),
+    "slogdet": Row("Sign and logarithm of the absolute value of the determinant.", amp="float32"),
+    "solve": Row("The solution of a linear system.", amp="float32"),
+    "svd": Row("The singular value decomposition, in its reduced form.", amp="float32"),
+    "svdvals": Row("The singular values, descending.", amp="float32", shown={"x": "a"}),
+    "tensordot": Row("The sum of products over given axes.", shown={"x1": "a", "x2": "b"}),
+    "tensorinv": Row("The inverse for `tensordot`.", amp="float32"),
+    "tensorsolve": Row("The solution of a linear system of tensors.", amp="float32"),
+    "trace": Row("The sum of the diagonal of the last two axes.", amp="float32"),
+    "vecdot": Row("The inner product of vectors along an axis."),
+    "vector_norm": Row("A norm of the vectors in given axes.", amp="float32"),
 }
 
 
@@ -170,16 +173,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 
-for _name, _summary in _SUMMARIES.items():
+for _name, _row in _ROWS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
-    globals()[_name] = make(
-        _name,
-        _fn,
-        _summary,
-        module="gluonx.np.linalg",
-        register_as=f"linalg_{_name}",
-        wide=_name == "matrix_rank",
-    )
+    globals()[_name] = make(_name, _fn, _row, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
 
@@ -205,4 +201,4 @@ def _real(found: Any, wide: bool) -> onp.ndarray:
 
 
 named(globals(), ["eig", "eigvals"], "np.linalg")
-del _name, _fn, _summary
+del _name, _fn, _row

@@ -1,7 +1,7 @@
 """ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
 
-A method is a row here: ``x.sum(axis=0)`` is ``np.sum(x, axis=0)``. Only those with another signature than their
-function are written out.
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, records of operators and rows of `np.table`
+say. Only those with another signature than their function are written out.
 """
 
 from __future__ import annotations
@@ -12,97 +12,10 @@ from typing import Any
 from gluonx import np, npx
 from gluonx._frames import shorten
 from gluonx.np.handle import ndarray
+from gluonx.np.table import GENERAL
+from gluonx.ops.registry import OPS
 
 __all__ = ["NAMES", "array_function", "array_ufunc"]
-
-_FROM_NP = [
-    "abs",
-    "all",
-    "any",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctanh",
-    "argmax",
-    "argmin",
-    "argsort",
-    "broadcast_to",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "cumsum",
-    "degrees",
-    "diag",
-    "diagonal",
-    "dot",
-    "exp",
-    "expand_dims",
-    "expm1",
-    "fix",
-    "flip",
-    "floor",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "ones_like",
-    "pad",
-    "prod",
-    "radians",
-    "ravel",
-    "reciprocal",
-    "repeat",
-    "rint",
-    "round",
-    "sign",
-    "sin",
-    "sinh",
-    "sort",
-    "split",
-    "sqrt",
-    "square",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "tan",
-    "tanh",
-    "tile",
-    "trace",
-    "trunc",
-    "var",
-    "zeros_like",
-]
-_FROM_NPX = [
-    "broadcast_like",
-    "log_sigmoid",
-    "log_softmax",
-    "mish",
-    "norm",
-    "one_hot",
-    "pick",
-    "rcbrt",
-    "relu",
-    "reshape_like",
-    "rsqrt",
-    "sigmoid",
-    "slice",
-    "slice_axis",
-    "slice_like",
-    "softmax",
-    "softmin",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "topk",
-]
 
 
 def _method(name: str, function: Any) -> Any:
@@ -237,13 +150,17 @@ _OWN = {
     "slice_assign": _slice_assign,
     "slice_assign_scalar": _slice_assign_scalar,
 }
-NAMES = frozenset([*_FROM_NP, *_FROM_NPX, *_OWN, "mT", "drop_grad"])
+_FUNCTIONS = frozenset([
+    *[name for op in OPS.values() for name in op.methods],
+    *[name for name, row in GENERAL.items() if row.method],
+    *["nonzero", "to_dlpack_for_read", "to_dlpack_for_write"],
+])  # fmt: skip
+NAMES = _FUNCTIONS | {*_OWN, "mT", "drop_grad"}
 
 
 def _install() -> None:
-    for home, names in ((np, _FROM_NP), (npx, _FROM_NPX)):
-        for name in names:
-            setattr(ndarray, name, _method(name, getattr(home, name)))
+    for name in _FUNCTIONS:
+        setattr(ndarray, name, _method(name, getattr(np, name, None) or getattr(npx, name)))
     for name, function in _OWN.items():
         setattr(ndarray, name, function)
     ndarray.mT = property(lambda self: np.swapaxes(self, -1, -2), doc="The array with its last two axes swapped.")  # type: ignore[attr-defined]

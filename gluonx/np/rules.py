@@ -22,61 +22,7 @@ from gluonx.ops.indexing import from_end
 from gluonx.ops.reduce import in_double, is_long, max_, min_, root
 from gluonx.ops.tensor import cut
 
-__all__ = ["OWN", "RENAMED", "RULES", "SHOWN", "histogram", "histogram_edges", "whole"]
-
-RENAMED: dict[str, dict[str, str]] = {
-    "clip": {"min": "a_min", "max": "a_max"},
-    "reshape": {"shape": "newshape"},
-    "unravel_index": {"dims": "shape"},
-    "percentile": {"interpolation": "method"},
-    "quantile": {"interpolation": "method"},
-    "nanpercentile": {"interpolation": "method"},
-    "nanquantile": {"interpolation": "method"},
-    "polyder": {"m": "order"},
-    "polyint": {"m": "order", "k": "k_values"},
-    "average": {"keep_dims": "keepdims"},
-    "concatenate": {"seq": "arrays"},
-    "concat": {"seq": "arrays"},
-    "vstack": {"arrays": "tup"},
-    "hstack": {"arrays": "tup"},
-    "dstack": {"arrays": "tup"},
-    "row_stack": {"arrays": "tup"},
-    "std": {"ddof": "correction"},
-    "var": {"ddof": "correction"},
-    "where": {"cond": "condition"},
-}
-"""Further names of parameters, a function."""
-
-
-_STACKED = {"tup": "arrays"}
-
-SHOWN: dict[str, dict[str, str]] = {
-    "np.around": {"a": "x"},
-    "np.concat": {"arrays": "seq"},
-    "np.concatenate": {"arrays": "seq"},
-    "np.diag": {"v": "array"},
-    "np.diagflat": {"v": "array"},
-    "np.dstack": _STACKED,
-    "np.hstack": _STACKED,
-    "np.percentile": {"method": "interpolation"},
-    "np.polyder": {"order": "m"},
-    "np.polyint": {"order": "m", "k_values": "k"},
-    "np.quantile": {"method": "interpolation"},
-    "np.real": {"x": "val"},
-    "np.round": {"a": "x"},
-    "np.round_": {"a": "x"},
-    "np.row_stack": _STACKED,
-    "np.vstack": _STACKED,
-    "np.linalg.matrix_transpose": {"x": "a"},
-    "np.linalg.outer": {"x1": "a", "x2": "b"},
-    "np.linalg.svdvals": {"x": "a"},
-    "np.linalg.tensordot": {"x1": "a", "x2": "b"},
-}
-"""MXNet's name of a parameter: the one that signatures show, and one more that callers may use."""
-
-
-OWN = frozenset({"copy", "pad"})
-"""Names that core operators have too, with another meaning."""
+__all__ = ["RULES", "histogram", "histogram_edges", "whole"]
 
 
 def whole(x: Any) -> Array:

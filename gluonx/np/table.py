@@ -1,5 +1,7 @@
 """The table behind ``gluonx.np``: which functions there are, in one line each, and how to read their parameters.
 
+Functions that are a core operator as it stands (``np.exp``) come from the operator's record; the rest stands here.
+
 Nothing is computed here. `gluonx.np.functions` turns every row into a function: the computation is the entry of the
 same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature tells the
 parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) if its name
@@ -10,147 +12,31 @@ shape, an axis, a flag).
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-__all__ = [
-    "ARRAYS",
-    "BINARY",
-    "CALLED",
-    "DROPPED",
-    "FFT",
-    "GENERAL",
-    "LISTS",
-    "SEQUENCES",
-    "STATIC_IN",
-    "SYNONYMS",
-    "TAKEN",
-    "UNARY",
-]
+from gluonx.ops.registry import OPS, Precision
 
-ARRAYS = frozenset(
-    [
-        "A",
-        "M",
-        "a",
-        "a1",
-        "a2",
-        "ar",
-        "ar1",
-        "ar2",
-        "arr",
-        "array",
-        "ary",
-        "aweights",
-        "b",
-        "bins",
-        "condition",
-        "discont",
-        "element",
-        "f",
-        "fill_value",
-        "filt",
-        "fp",
-        "fweights",
-        "indices",
-        "initial",
-        "k_values",
-        "left",
-        "m",
-        "mean",
-        "multi_index",
-        "nan",
-        "neginf",
-        "p",
-        "period",
-        "posinf",
-        "prepend",
-        "append",
-        "q",
-        "right",
-        "rtol",
-        "seq_of_zeros",
-        "shift",
-        "sorter",
-        "start",
-        "stop",
-        "test_elements",
-        "to_begin",
-        "to_end",
-        "u",
-        "v",
-        "val",
-        "values",
-        "w",
-        "weights",
-        "where",
-        "x",
-        "x1",
-        "x2",
-        "xp",
-        "y",
-        "z",
-        "a_min",
-        "a_max",
-        "atol",
-        "prototype",
-        "dx",
-        "constant_values",
-        "end_values",
-    ]
-)
+__all__ = ["ARRAYS", "BINARY", "DROPPED", "FFT", "GENERAL", "SEQUENCES", "SYNONYMS", "TAKEN", "UNARY", "Row"]
+
+ARRAYS = frozenset([
+    "A", "M", "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "array", "ary", "aweights", "b", "bins", "condition",
+    "discont", "element", "f", "fill_value", "filt", "fp", "fweights", "indices", "initial", "k_values", "left",
+    "m", "mean", "multi_index", "nan", "neginf", "p", "period", "posinf", "prepend", "append", "q", "right",
+    "rtol", "seq_of_zeros", "shift", "sorter", "start", "stop", "test_elements", "to_begin", "to_end", "u", "v",
+    "val", "values", "w", "weights", "where", "x", "x1", "x2", "xp", "y", "z", "a_min", "a_max", "atol",
+    "prototype", "dx", "constant_values", "end_values",
+])  # fmt: skip
 """Parameter names that stand for arrays wherever they occur."""
-
-STATIC_IN: dict[str, frozenset[str]] = {
-    "cond": frozenset({"p"}),
-    "digitize": frozenset({"right"}),
-    "rollaxis": frozenset({"start"}),
-}
-"""Parameters that stand in `ARRAYS` and are static in these functions."""
-
-PLACES = frozenset({
-    "argpartition", "count_nonzero", "digitize", "histogram", "lexsort", "nanargmax", "nanargmin", "ravel_multi_index",
-    "searchsorted", "tril_indices", "triu_indices", "unravel_index",
-})  # fmt: skip
-"""Functions that give positions or counts, which are int64 whatever the inputs are."""
-
-_NEEDED = inspect.Parameter.empty
-
-CALLED: dict[str, dict[str, Any]] = {
-    "argmax": {"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
-    "argmin": {"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
-    "clip": {"a": _NEEDED, "a_min": None, "a_max": None, "out": None},
-    "flip": {"m": _NEEDED, "axis": None, "out": None},
-    "repeat": {"a": _NEEDED, "repeats": _NEEDED, "axis": None},
-    "reshape": {"a": _NEEDED, "newshape": _NEEDED, "order": "C", "out": None},
-    "squeeze": {"a": _NEEDED, "axis": None, "out": None},
-    "take": {"a": _NEEDED, "indices": _NEEDED, "axis": None, "mode": "raise", "out": None},
-    "where": {"condition": _NEEDED, "x": _NEEDED, "y": _NEEDED},
-}
-"""Parameters and defaults of functions that a core operator computes and MXNet calls otherwise than ``jax.numpy``."""
 
 SEQUENCES = frozenset({"arrays", "seq", "tup", "keys"})
 """Parameter names that stand for a sequence of arrays."""
 
-DROPPED = frozenset(
-    [
-        "out",
-        "device",
-        "out_sharding",
-        "overwrite_input",
-        "promote_integers",
-        "copy",
-        "kind",
-        "order_of_sort",
-        "unique_indices",
-        "numpy_resid",
-        "indices_are_sorted",
-        "symmetrize_input",
-        "subset_by_index",
-        "total_repeat_length",
-        "assume_unique_indices",
-        "_dot_general",
-    ]
-)
+DROPPED = frozenset([
+    "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
+    "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",
+    "total_repeat_length", "assume_unique_indices", "_dot_general",
+])  # fmt: skip
 """Parameters of ``jax.numpy`` that mean nothing here (``out`` and ``device`` are dealt with by the wrapper)."""
 
 TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "kind", "max_calib_range",
@@ -160,306 +46,292 @@ TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "k
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
 """Names that callers may give to the first parameter: NumPy, JAX and MXNet do not agree."""
 
-LISTS = frozenset(
-    [
-        "array_split",
-        "atleast_1d",
-        "atleast_2d",
-        "atleast_3d",
-        "broadcast_arrays",
-        "dsplit",
-        "gradient",
-        "hsplit",
-        "meshgrid",
-        "split",
-        "vsplit",
-    ]
-)
-"""Functions whose several results come as a list, as in NumPy; the others give a tuple."""
+_NEEDED: Any = inspect.Parameter.empty
 
-UNARY: dict[str, str] = {
-    "abs": "The absolute value of each element.",
-    "absolute": "The absolute value of each element.",
-    "acos": "The angle in [0, pi] whose cosine is x.",
-    "acosh": "The number whose hyperbolic cosine is x.",
-    "arccos": "The angle in [0, pi] whose cosine is x.",
-    "arccosh": "The number whose hyperbolic cosine is x.",
-    "arcsin": "The angle in [-pi/2, pi/2] whose sine is x.",
-    "arcsinh": "The number whose hyperbolic sine is x.",
-    "arctan": "The angle in [-pi/2, pi/2] whose tangent is x.",
-    "arctanh": "The number whose hyperbolic tangent is x.",
-    "asin": "The angle in [-pi/2, pi/2] whose sine is x.",
-    "asinh": "The number whose hyperbolic sine is x.",
-    "atan": "The angle in [-pi/2, pi/2] whose tangent is x.",
-    "atanh": "The number whose hyperbolic tangent is x.",
-    "bitwise_count": "The number of bits set in the absolute value of each integer.",
-    "bitwise_invert": "Each bit inverted; logical not for booleans.",
-    "bitwise_not": "Each bit inverted; logical not for booleans.",
-    "cbrt": "The cube root of each element.",
-    "ceil": "The smallest whole number that is not below each element.",
-    "conj": "The complex conjugate.",
-    "conjugate": "The complex conjugate.",
-    "cos": "The cosine of angles in radians.",
-    "cosh": "The hyperbolic cosine.",
-    "deg2rad": "Degrees to radians.",
-    "degrees": "Radians to degrees.",
-    "exp": "e to the power of each element.",
-    "exp2": "2 to the power of each element.",
-    "expm1": "exp(x) - 1, exact also for x near zero.",
-    "fabs": "The absolute value, as a float.",
-    "fix": "Each element rounded towards zero.",
-    "floor": "The largest whole number that is not above each element.",
-    "frexp": "Mantissa and exponent of two of each element.",
-    "i0": "The modified Bessel function of the first kind, order zero.",
-    "imag": "The imaginary part.",
-    "invert": "Each bit inverted; logical not for booleans.",
-    "iscomplex": "Where the imaginary part is not zero.",
-    "isfinite": "Where an element is neither infinite nor NaN.",
-    "isinf": "Where an element is infinite.",
-    "isnan": "Where an element is NaN.",
-    "isneginf": "Where an element is minus infinity.",
-    "isposinf": "Where an element is plus infinity.",
-    "isreal": "Where the imaginary part is zero.",
-    "log": "The natural logarithm.",
-    "log10": "The logarithm to base ten.",
-    "log1p": "log(1 + x), exact also for x near zero.",
-    "log2": "The logarithm to base two.",
-    "logical_not": "Where an element is zero or False.",
-    "modf": "Fractional and whole part of each element.",
-    "negative": "Each element with its sign changed.",
-    "positive": "Each element as it is.",
-    "rad2deg": "Radians to degrees.",
-    "radians": "Degrees to radians.",
-    "real": "The real part.",
-    "reciprocal": "One divided by each element.",
-    "rint": "The nearest whole number, halves to the even one.",
-    "sign": "-1, 0 or 1 by the sign of each element.",
-    "signbit": "Where the sign bit is set.",
-    "sin": "The sine of angles in radians.",
-    "sinc": "sin(pi x) / (pi x), and 1 at zero.",
-    "sinh": "The hyperbolic sine.",
-    "spacing": "The distance from each element to the next number away from zero.",
-    "sqrt": "The square root of each element.",
-    "square": "Each element times itself.",
-    "tan": "The tangent of angles in radians.",
-    "tanh": "The hyperbolic tangent.",
-    "trunc": "Each element rounded towards zero.",
+
+class Row(NamedTuple):
+    """What is said of one function: its summary, and what cannot be read off its signature.
+
+    Attributes
+    ----------
+    summary : str
+        One line that says what it computes.
+    amp : str
+        As of a core operator (`gluonx.ops.registry.Record`).
+    method : bool
+        Whether arrays have it as a method.
+    wide : bool
+        Whether it computes in 64-bit types whatever its inputs are: it gives positions or counts, which are int64.
+    listed : bool
+        Whether several results come as a list, as in NumPy; else they are a tuple.
+    own : bool
+        Whether the core operator of this name means something else.
+    params : dict of str to Any
+        Parameters and defaults, where a core operator computes and MXNet calls it otherwise than ``jax.numpy``.
+    static : tuple of str
+        Parameters that stand in `ARRAYS` and are static here.
+    also : dict of str to str
+        Further names of parameters.
+    shown : dict of str to str
+        MXNet's name of a parameter: the one that signatures show, and one more that callers may use.
+    stands_for : str
+        The function of NumPy that it is, where that has another name.
+    """
+
+    summary: str
+    amp: Precision = ""
+    method: bool = False
+    wide: bool = False
+    listed: bool = False
+    own: bool = False
+    params: Mapping[str, Any] = {}
+    static: tuple[str, ...] = ()
+    also: Mapping[str, str] = {}
+    shown: Mapping[str, str] = {}
+    stands_for: str = ""
+
+
+def _ufuncs(inputs: int) -> dict[str, Row]:
+    """Return the rows of the core operators that are functions of ``np`` as they stand, by each of their names."""
+    return {name: Row(op.doc) for name, op in OPS.items() if op.ufunc and len(op.inputs) == inputs}
+
+
+UNARY: dict[str, Row] = {
+    **_ufuncs(1),
+    "bitwise_count": Row("The number of bits set in the absolute value of each integer."),
+    "conj": Row("The complex conjugate."),
+    "conjugate": Row("The complex conjugate."),
+    "frexp": Row("Mantissa and exponent of two of each element."),
+    "i0": Row("The modified Bessel function of the first kind, order zero.", amp="float32"),
+    "imag": Row("The imaginary part."),
+    "iscomplex": Row("Where the imaginary part is not zero."),
+    "isreal": Row("Where the imaginary part is zero."),
+    "modf": Row("Fractional and whole part of each element."),
+    "positive": Row("Each element as it is."),
+    "real": Row("The real part.", shown={"x": "val"}),
+    "signbit": Row("Where the sign bit is set."),
+    "sinc": Row("sin(pi x) / (pi x), and 1 at zero."),
+    "spacing": Row("The distance from each element to the next number away from zero."),
 }
 
-BINARY: dict[str, str] = {
-    "add": "The sum, elementwise.",
-    "arctan2": "The angle of the point (x2, x1) from the positive first axis.",
-    "atan2": "The angle of the point (x2, x1) from the positive first axis.",
-    "bitwise_and": "Bits set in both.",
-    "bitwise_left_shift": "The bits of x1, moved left by x2 places.",
-    "bitwise_or": "Bits set in either.",
-    "bitwise_right_shift": "The bits of x1, moved right by x2 places.",
-    "bitwise_xor": "Bits set in one but not in both.",
-    "copysign": "x1 with the sign of x2.",
-    "divide": "The quotient, as a float.",
-    "divmod": "Floor quotient and remainder, elementwise.",
-    "equal": "Where x1 == x2.",
-    "float_power": "x1 to the power x2, computed in floats.",
-    "floor_divide": "The quotient rounded down.",
-    "fmax": "The larger element; NaN only where both are.",
-    "fmin": "The smaller element; NaN only where both are.",
-    "fmod": "The remainder with the sign of x1.",
-    "gcd": "The greatest common divisor.",
-    "greater": "Where x1 > x2.",
-    "greater_equal": "Where x1 >= x2.",
-    "heaviside": "0 for x1 < 0, x2 at zero, 1 above.",
-    "hypot": "The length of the vector (x1, x2).",
-    "lcm": "The least common multiple.",
-    "ldexp": "x1 times two to the power x2.",
-    "left_shift": "The bits of x1, moved left by x2 places.",
-    "less": "Where x1 < x2.",
-    "less_equal": "Where x1 <= x2.",
-    "logaddexp": "log(exp(x1) + exp(x2)) without overflow.",
-    "logaddexp2": "log2(2**x1 + 2**x2) without overflow.",
-    "logical_and": "Where both are true.",
-    "logical_or": "Where at least one is true.",
-    "logical_xor": "Where just one is true.",
-    "maximum": "The larger element; NaN where either is.",
-    "minimum": "The smaller element; NaN where either is.",
-    "mod": "The remainder with the sign of x2.",
-    "multiply": "The product, elementwise.",
-    "nextafter": "The next number after x1 in the direction of x2.",
-    "not_equal": "Where x1 != x2.",
-    "remainder": "The remainder with the sign of x2.",
-    "right_shift": "The bits of x1, moved right by x2 places.",
-    "subtract": "The difference, elementwise.",
-    "true_divide": "The quotient, as a float.",
+BINARY: dict[str, Row] = {
+    **_ufuncs(2),
+    "divmod": Row("Floor quotient and remainder, elementwise."),
+    "float_power": Row("x1 to the power x2, computed in floats.", amp="float32"),
+    "heaviside": Row("0 for x1 < 0, x2 at zero, 1 above."),
+    "logaddexp2": Row("log2(2**x1 + 2**x2) without overflow.", amp="float32"),
+    "nextafter": Row("The next number after x1 in the direction of x2."),
 }
 
-GENERAL: dict[str, str] = {
+GENERAL: dict[str, Row] = {
     # reductions
-    "all": "Whether all elements along an axis are true.",
-    "alltrue": "Whether all elements along an axis are true (an old name of `all`).",
-    "amax": "The largest element along an axis.",
-    "amin": "The smallest element along an axis.",
-    "any": "Whether any element along an axis is true.",
-    "argmax": "The index of the largest element along an axis.",
-    "argmin": "The index of the smallest element along an axis.",
-    "average": "The weighted mean along an axis.",
-    "count_nonzero": "How many elements along an axis are not zero.",
-    "max": "The largest element along an axis.",
-    "mean": "The mean along an axis; of integers, as float32.",
-    "median": "The middle value along an axis.",
-    "min": "The smallest element along an axis.",
-    "nanargmax": "The index of the largest element that is not NaN.",
-    "nanargmin": "The index of the smallest element that is not NaN.",
-    "nancumprod": "The running product, NaN taken as one.",
-    "nancumsum": "The running sum, NaN taken as zero.",
-    "nanmax": "The largest element that is not NaN.",
-    "nanmean": "The mean of the elements that are not NaN.",
-    "nanmedian": "The middle value of the elements that are not NaN.",
-    "nanmin": "The smallest element that is not NaN.",
-    "nanpercentile": "A percentile of the elements that are not NaN.",
-    "nanprod": "The product of the elements that are not NaN.",
-    "nanquantile": "A quantile of the elements that are not NaN.",
-    "nanstd": "The standard deviation of the elements that are not NaN.",
-    "nansum": "The sum of the elements that are not NaN.",
-    "nanvar": "The variance of the elements that are not NaN.",
-    "percentile": "The q-th percentile along an axis.",
-    "prod": "The product along an axis.",
-    "product": "The product along an axis (an old name of `prod`).",
-    "ptp": "The largest minus the smallest element along an axis.",
-    "quantile": "The q-quantile along an axis.",
-    "sometrue": "Whether any element along an axis is true (an old name of `any`).",
-    "std": "The standard deviation along an axis.",
-    "sum": "The sum along an axis.",
-    "trapezoid": "The integral along an axis by the trapezoidal rule.",
-    "trapz": "The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
-    "var": "The variance along an axis.",
+    "all": Row("Whether all elements along an axis are true.", method=True),
+    "alltrue": Row("Whether all elements along an axis are true (an old name of `all`).", stands_for="`numpy.all`"),
+    "amax": Row("The largest element along an axis."),
+    "amin": Row("The smallest element along an axis."),
+    "any": Row("Whether any element along an axis is true.", method=True),
+    "argmax": Row(
+        "The index of the largest element along an axis.",
+        params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
+        method=True,
+    ),
+    "argmin": Row(
+        "The index of the smallest element along an axis.",
+        params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
+        method=True,
+    ),
+    "average": Row("The weighted mean along an axis.", amp="float32", also={"keep_dims": "keepdims"}),
+    "count_nonzero": Row("How many elements along an axis are not zero.", wide=True),
+    "max": Row("The largest element along an axis.", method=True),
+    "mean": Row("The mean along an axis; of integers, as float32.", method=True),
+    "median": Row("The middle value along an axis."),
+    "min": Row("The smallest element along an axis.", method=True),
+    "nanargmax": Row("The index of the largest element that is not NaN.", wide=True),
+    "nanargmin": Row("The index of the smallest element that is not NaN.", wide=True),
+    "nancumprod": Row("The running product, NaN taken as one.", amp="float32"),
+    "nancumsum": Row("The running sum, NaN taken as zero.", amp="float32"),
+    "nanmax": Row("The largest element that is not NaN."),
+    "nanmean": Row("The mean of the elements that are not NaN.", amp="float32"),
+    "nanmedian": Row("The middle value of the elements that are not NaN."),
+    "nanmin": Row("The smallest element that is not NaN."),
+    "nanpercentile": Row("A percentile of the elements that are not NaN.", also={"interpolation": "method"}),
+    "nanprod": Row("The product of the elements that are not NaN.", amp="float32"),
+    "nanquantile": Row("A quantile of the elements that are not NaN.", also={"interpolation": "method"}),
+    "nanstd": Row("The standard deviation of the elements that are not NaN.", amp="float32"),
+    "nansum": Row("The sum of the elements that are not NaN.", amp="float32"),
+    "nanvar": Row("The variance of the elements that are not NaN.", amp="float32"),
+    "percentile": Row("The q-th percentile along an axis.", shown={"method": "interpolation"}),
+    "prod": Row("The product along an axis.", method=True),
+    "product": Row("The product along an axis (an old name of `prod`).", amp="float32", stands_for="`numpy.prod`"),
+    "ptp": Row("The largest minus the smallest element along an axis."),
+    "quantile": Row("The q-quantile along an axis.", shown={"method": "interpolation"}),
+    "sometrue": Row("Whether any element along an axis is true (an old name of `any`).", stands_for="`numpy.any`"),
+    "std": Row("The standard deviation along an axis.", also={"ddof": "correction"}, method=True),
+    "sum": Row("The sum along an axis.", method=True),
+    "trapezoid": Row("The integral along an axis by the trapezoidal rule.", amp="float32"),
+    "trapz": Row(
+        "The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
+        amp="float32",
+        stands_for="`numpy.trapezoid`",
+    ),
+    "var": Row("The variance along an axis.", also={"ddof": "correction"}, method=True),
     # running and differences
-    "cumprod": "The running product along an axis.",
-    "cumsum": "The running sum along an axis.",
-    "cumulative_prod": "The running product along an axis (array API).",
-    "cumulative_sum": "The running sum along an axis (array API).",
-    "diff": "The n-th difference along an axis.",
-    "ediff1d": "The differences of neighbours in the flattened array.",
-    "gradient": "Central differences along each axis.",
-    "unwrap": "Angles freed from jumps larger than half a period.",
+    "cumprod": Row("The running product along an axis."),
+    "cumsum": Row("The running sum along an axis.", method=True),
+    "cumulative_prod": Row("The running product along an axis (array API).", amp="float32"),
+    "cumulative_sum": Row("The running sum along an axis (array API).", amp="float32"),
+    "diff": Row("The n-th difference along an axis."),
+    "ediff1d": Row("The differences of neighbours in the flattened array.", amp="widest"),
+    "gradient": Row("Central differences along each axis.", listed=True),
+    "unwrap": Row("Angles freed from jumps larger than half a period."),
     # elementwise with further parameters
-    "angle": "The angle of complex numbers.",
-    "around": "Rounded to a number of decimals.",
-    "clip": "Each element kept between two limits, either of which may be None.",
-    "interp": "Linear interpolation between the points (xp, fp).",
-    "isclose": "Where two arrays agree within a tolerance.",
-    "nan_to_num": "NaN and infinities replaced by numbers.",
-    "round": "Rounded to a number of decimals.",
-    "round_": "Rounded to a number of decimals (an old name of `round`).",
-    "where": "Elements of x where the condition holds, of y elsewhere.",
+    "angle": Row("The angle of complex numbers."),
+    "around": Row("Rounded to a number of decimals.", shown={"a": "x"}),
+    "clip": Row(
+        "Each element kept between two limits, either of which may be None.",
+        params={"a": _NEEDED, "a_min": None, "a_max": None, "out": None},
+        also={"min": "a_min", "max": "a_max"},
+    ),
+    "interp": Row("Linear interpolation between the points (xp, fp)."),
+    "isclose": Row("Where two arrays agree within a tolerance."),
+    "nan_to_num": Row("NaN and infinities replaced by numbers."),
+    "round": Row("Rounded to a number of decimals.", shown={"a": "x"}, method=True),
+    "round_": Row(
+        "Rounded to a number of decimals (an old name of `round`).", shown={"a": "x"}, stands_for="`numpy.round`"
+    ),
+    "where": Row(
+        "Elements of x where the condition holds, of y elsewhere.",
+        params={"condition": _NEEDED, "x": _NEEDED, "y": _NEEDED},
+        also={"cond": "condition"},
+    ),
     # shape
-    "append": "Values put behind an array.",
-    "array_split": "Parts of nearly equal length along an axis.",
-    "atleast_1d": "Arrays with at least one axis.",
-    "atleast_2d": "Arrays with at least two axes.",
-    "atleast_3d": "Arrays with at least three axes.",
-    "broadcast_arrays": "Arrays repeated to their common shape.",
-    "broadcast_to": "An array repeated to a shape.",
-    "column_stack": "1-d arrays as the columns of a matrix.",
-    "concat": "Arrays joined along an axis.",
-    "concatenate": "Arrays joined along an axis.",
-    "copy": "A copy.",
-    "diag": "The diagonal of a matrix, or the matrix with a given diagonal.",
-    "diagflat": "The matrix with the flattened input on its diagonal.",
-    "diagonal": "The diagonals of the last or given two axes.",
-    "dsplit": "Parts along the third axis.",
-    "dstack": "Arrays stacked along a third axis.",
-    "expand_dims": "An axis of length one put in.",
-    "flip": "The order of elements reversed along axes.",
-    "fliplr": "The order of columns reversed.",
-    "flipud": "The order of rows reversed.",
-    "hsplit": "Parts along the second axis (the first of a 1-d array).",
-    "hstack": "Arrays joined along the second axis (the first of 1-d arrays).",
-    "matrix_transpose": "The last two axes exchanged.",
-    "meshgrid": "Coordinate matrices from coordinate vectors.",
-    "moveaxis": "Axes moved to other places.",
-    "pad": "An array with a margin.",
-    "permute_dims": "The axes in another order.",
-    "ravel": "All elements in one axis.",
-    "repeat": "Each element repeated.",
-    "reshape": "The same elements in another shape; one length may be -1.",
-    "resize": "Another shape, filled by repeating the elements.",
-    "roll": "Elements moved round along an axis.",
-    "rollaxis": "One axis moved to another place.",
-    "rot90": "A quarter turn in the plane of two axes.",
-    "row_stack": "Arrays joined along the first axis (an old name of `vstack`).",
-    "split": "Equal parts along an axis, or parts between indices.",
-    "squeeze": "Axes of length one taken out.",
-    "stack": "Arrays joined along a new axis.",
-    "swapaxes": "Two axes exchanged.",
-    "tile": "An array repeated as a tile.",
-    "transpose": "The axes in another order; reversed by default.",
-    "tril": "The lower triangle; zeros elsewhere.",
-    "triu": "The upper triangle; zeros elsewhere.",
-    "unstack": "The slices along an axis as a tuple.",
-    "vsplit": "Parts along the first axis.",
-    "vstack": "Arrays joined along the first axis.",
+    "append": Row("Values put behind an array.", amp="widest"),
+    "array_split": Row("Parts of nearly equal length along an axis.", listed=True),
+    "atleast_1d": Row("Arrays with at least one axis.", listed=True),
+    "atleast_2d": Row("Arrays with at least two axes.", listed=True),
+    "atleast_3d": Row("Arrays with at least three axes.", listed=True),
+    "broadcast_arrays": Row("Arrays repeated to their common shape.", listed=True),
+    "broadcast_to": Row("An array repeated to a shape.", method=True),
+    "column_stack": Row("1-d arrays as the columns of a matrix.", amp="widest"),
+    "concat": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
+    "concatenate": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
+    "copy": Row("A copy.", own=True),
+    "diag": Row("The diagonal of a matrix, or the matrix with a given diagonal.", shown={"v": "array"}, method=True),
+    "diagflat": Row("The matrix with the flattened input on its diagonal.", shown={"v": "array"}),
+    "diagonal": Row("The diagonals of the last or given two axes.", method=True),
+    "dsplit": Row("Parts along the third axis.", listed=True),
+    "dstack": Row("Arrays stacked along a third axis.", amp="widest", shown={"tup": "arrays"}),
+    "expand_dims": Row("An axis of length one put in.", method=True),
+    "flip": Row(
+        "The order of elements reversed along axes.", params={"m": _NEEDED, "axis": None, "out": None}, method=True
+    ),
+    "fliplr": Row("The order of columns reversed."),
+    "flipud": Row("The order of rows reversed."),
+    "hsplit": Row("Parts along the second axis (the first of a 1-d array).", listed=True),
+    "hstack": Row(
+        "Arrays joined along the second axis (the first of 1-d arrays).", amp="widest", shown={"tup": "arrays"}
+    ),
+    "matrix_transpose": Row("The last two axes exchanged."),
+    "meshgrid": Row("Coordinate matrices from coordinate vectors.", listed=True),
+    "moveaxis": Row("Axes moved to other places."),
+    "pad": Row("An array with a margin.", own=True, method=True),
+    "permute_dims": Row("The axes in another order."),
+    "ravel": Row("All elements in one axis.", method=True),
+    "repeat": Row("Each element repeated.", params={"a": _NEEDED, "repeats": _NEEDED, "axis": None}, method=True),
+    "reshape": Row(
+        "The same elements in another shape; one length may be -1.",
+        params={"a": _NEEDED, "newshape": _NEEDED, "order": "C", "out": None},
+        also={"shape": "newshape"},
+    ),
+    "resize": Row("Another shape, filled by repeating the elements."),
+    "roll": Row("Elements moved round along an axis."),
+    "rollaxis": Row("One axis moved to another place.", static=("start",)),
+    "rot90": Row("A quarter turn in the plane of two axes."),
+    "row_stack": Row(
+        "Arrays joined along the first axis (an old name of `vstack`).",
+        shown={"tup": "arrays"},
+        stands_for="`numpy.vstack`",
+    ),
+    "split": Row("Equal parts along an axis, or parts between indices.", listed=True, method=True),
+    "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}, method=True),
+    "stack": Row("Arrays joined along a new axis."),
+    "swapaxes": Row("Two axes exchanged.", method=True),
+    "tile": Row("An array repeated as a tile.", method=True),
+    "transpose": Row("The axes in another order; reversed by default."),
+    "tril": Row("The lower triangle; zeros elsewhere."),
+    "triu": Row("The upper triangle; zeros elsewhere."),
+    "unstack": Row("The slices along an axis as a tuple."),
+    "vsplit": Row("Parts along the first axis.", listed=True),
+    "vstack": Row("Arrays joined along the first axis.", amp="widest", shown={"tup": "arrays"}),
     # sorting and searching
-    "argpartition": "The indices that put the kth smallest element in its place.",
-    "argsort": "The indices that sort along an axis.",
-    "digitize": "The number of the bin that each element falls into.",
-    "isin": "Where elements occur in another array.",
-    "in1d": "Where elements of a flattened array occur in another (an old name of `isin`).",
-    "lexsort": "The indices that sort by several keys, the last one first.",
-    "msort": "Sorted along the first axis.",
-    "partition": "The kth smallest element in its place, smaller ones before it.",
-    "searchsorted": "Where values go into a sorted array.",
-    "sort": "Sorted along an axis.",
-    "sort_complex": "Sorted by real, then imaginary part.",
+    "argpartition": Row("The indices that put the kth smallest element in its place.", wide=True),
+    "argsort": Row("The indices that sort along an axis.", method=True),
+    "digitize": Row("The number of the bin that each element falls into.", wide=True, static=("right",)),
+    "isin": Row("Where elements occur in another array."),
+    "in1d": Row(
+        "Where elements of a flattened array occur in another (an old name of `isin`).", stands_for="`numpy.isin`"
+    ),
+    "lexsort": Row("The indices that sort by several keys, the last one first.", wide=True),
+    "msort": Row("Sorted along the first axis.", stands_for="`numpy.sort`"),
+    "partition": Row("The kth smallest element in its place, smaller ones before it."),
+    "searchsorted": Row("Where values go into a sorted array.", wide=True),
+    "sort": Row("Sorted along an axis.", method=True),
+    "sort_complex": Row("Sorted by real, then imaginary part."),
     # indexing
-    "ix_": "Open mesh of indices.",
-    "packbits": "Eight booleans in each byte.",
-    "ravel_multi_index": "Flat indices from index tuples.",
-    "take": "Elements or slices at indices; indices out of range give NaN (integers: the least value).",
-    "take_along_axis": "Elements at indices along an axis.",
-    "unpackbits": "The bits of each byte.",
-    "unravel_index": "Index tuples from flat indices.",
+    "ix_": Row("Open mesh of indices."),
+    "packbits": Row("Eight booleans in each byte."),
+    "ravel_multi_index": Row("Flat indices from index tuples.", wide=True),
+    "take": Row(
+        "Elements or slices at indices; indices out of range give NaN (integers: the least value).",
+        params={"a": _NEEDED, "indices": _NEEDED, "axis": None, "mode": "raise", "out": None},
+        method=True,
+    ),
+    "take_along_axis": Row("Elements at indices along an axis."),
+    "unpackbits": Row("The bits of each byte."),
+    "unravel_index": Row("Index tuples from flat indices.", wide=True, also={"dims": "shape"}),
     # linear algebra
-    "convolve": "The discrete convolution of two vectors.",
-    "corrcoef": "Correlation coefficients.",
-    "correlate": "The cross-correlation of two vectors.",
-    "cov": "The covariance matrix.",
-    "cross": "The vector product.",
-    "dot": "The dot product: inner for vectors, matrix product for matrices.",
-    "inner": "The sum of products over the last axes.",
-    "kron": "The Kronecker product.",
-    "matmul": "The matrix product, leading axes broadcast.",
-    "matvec": "The product of matrices and vectors.",
-    "outer": "The product of all pairs.",
-    "tensordot": "The sum of products over given axes.",
-    "trace": "The sum of a diagonal.",
-    "vander": "The Vandermonde matrix.",
-    "vdot": "The inner product of two flattened arrays, the first one conjugated.",
-    "vecdot": "The inner product of vectors along an axis.",
-    "vecmat": "The product of vectors and matrices.",
+    "convolve": Row("The discrete convolution of two vectors."),
+    "corrcoef": Row("Correlation coefficients."),
+    "correlate": Row("The cross-correlation of two vectors."),
+    "cov": Row("The covariance matrix."),
+    "cross": Row("The vector product.", amp="widest"),
+    "dot": Row("The dot product: inner for vectors, matrix product for matrices.", method=True),
+    "inner": Row("The sum of products over the last axes."),
+    "kron": Row("The Kronecker product.", amp="widest"),
+    "matmul": Row("The matrix product, leading axes broadcast."),
+    "matvec": Row("The product of matrices and vectors."),
+    "outer": Row("The product of all pairs."),
+    "tensordot": Row("The sum of products over given axes."),
+    "trace": Row("The sum of a diagonal.", amp="float32", method=True),
+    "vander": Row("The Vandermonde matrix."),
+    "vdot": Row("The inner product of two flattened arrays, the first one conjugated."),
+    "vecdot": Row("The inner product of vectors along an axis."),
+    "vecmat": Row("The product of vectors and matrices."),
     # polynomials
-    "poly": "The coefficients of the polynomial with given roots.",
-    "polyadd": "The sum of two polynomials.",
-    "polyder": "The derivative of a polynomial.",
-    "polyint": "The antiderivative of a polynomial.",
-    "polymul": "The product of two polynomials.",
-    "polysub": "The difference of two polynomials.",
-    "polyval": "A polynomial's value at points.",
+    "poly": Row("The coefficients of the polynomial with given roots."),
+    "polyadd": Row("The sum of two polynomials."),
+    "polyder": Row("The derivative of a polynomial.", shown={"order": "m"}),
+    "polyint": Row("The antiderivative of a polynomial.", shown={"order": "m", "k_values": "k"}),
+    "polymul": Row("The product of two polynomials."),
+    "polysub": Row("The difference of two polynomials."),
+    "polyval": Row("A polynomial's value at points.", amp="float32"),
 }
 
-FFT: dict[str, str] = {
-    "fft": "The discrete Fourier transform along an axis.",
-    "fft2": "The discrete Fourier transform over two axes.",
-    "fftn": "The discrete Fourier transform over several axes.",
-    "fftshift": "The zero frequency moved to the middle.",
-    "hfft": "The transform of a signal whose spectrum is real.",
-    "ifft": "The inverse of `fft`.",
-    "ifft2": "The inverse of `fft2`.",
-    "ifftn": "The inverse of `fftn`.",
-    "ifftshift": "The inverse of `fftshift`.",
-    "ihfft": "The inverse of `hfft`.",
-    "irfft": "The inverse of `rfft`.",
-    "irfft2": "The inverse of `rfft2`.",
-    "irfftn": "The inverse of `rfftn`.",
-    "rfft": "The discrete Fourier transform of real input.",
-    "rfft2": "The discrete Fourier transform of real input over two axes.",
-    "rfftn": "The discrete Fourier transform of real input over several axes.",
+FFT: dict[str, Row] = {
+    "fft": Row("The discrete Fourier transform along an axis.", amp="float32"),
+    "fft2": Row("The discrete Fourier transform over two axes.", amp="float32"),
+    "fftn": Row("The discrete Fourier transform over several axes.", amp="float32"),
+    "fftshift": Row("The zero frequency moved to the middle."),
+    "hfft": Row("The transform of a signal whose spectrum is real.", amp="float32"),
+    "ifft": Row("The inverse of `fft`.", amp="float32"),
+    "ifft2": Row("The inverse of `fft2`.", amp="float32"),
+    "ifftn": Row("The inverse of `fftn`.", amp="float32"),
+    "ifftshift": Row("The inverse of `fftshift`."),
+    "ihfft": Row("The inverse of `hfft`.", amp="float32"),
+    "irfft": Row("The inverse of `rfft`.", amp="float32"),
+    "irfft2": Row("The inverse of `rfft2`.", amp="float32"),
+    "irfftn": Row("The inverse of `rfftn`.", amp="float32"),
+    "rfft": Row("The discrete Fourier transform of real input.", amp="float32"),
+    "rfft2": Row("The discrete Fourier transform of real input over two axes.", amp="float32"),
+    "rfftn": Row("The discrete Fourier transform of real input over several axes.", amp="float32"),
 }

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jax
 import numpy as onp
@@ -30,7 +30,7 @@ from gluonx.errors import ShapeError
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
-from gluonx.ops.registry import OPS, BoundOp, Op, register
+from gluonx.ops.registry import OPS, BoundOp, Op, Record, register
 
 __all__ = [
     "DTYPES",
@@ -74,33 +74,31 @@ class Param(NamedTuple):
     positional_only: bool = False
 
 
-def _role(name: str, function: str) -> str:
-    """Return the role of the parameter `name` in the function called `function`."""
+def _role(name: str, static: Sequence[str]) -> str:
+    """Return the role of the parameter `name` in a function of which the parameters `static` are no arrays."""
     if name == "out":
         return "out"
     if name in table.DROPPED:
         return "dropped"
-    if name in table.ARRAYS and name not in table.STATIC_IN.get(function, ()):
+    if name in table.ARRAYS and name not in static:
         return "array"
     return "sequence" if name in table.SEQUENCES else "static"
 
 
-def read(fn: Callable[..., Any], name: str = "") -> tuple[Param, ...]:
-    """Return the parameters of `fn`, the function called `name`, with their roles; ``**kwargs`` is left out."""
-    if name in table.CALLED:
-        return tuple([Param(p, _role(p, name), default) for p, default in table.CALLED[name].items()])
+def read(fn: Callable[..., Any], row: table.Row) -> tuple[Param, ...]:
+    """Return the parameters of `fn`, the function of this row, with their roles; ``**kwargs`` is left out."""
+    if row.params:
+        return tuple([Param(p, _role(p, row.static), default) for p, default in row.params.items()])
     rows: list[Param] = []
     for p in inspect.signature(fn).parameters.values():
         if p.kind is p.VAR_POSITIONAL:
             rows.append(Param(p.name, "star"))
         elif p.kind is not p.VAR_KEYWORD:
-            rows.append(Param(p.name, _role(p.name, name), p.default, p.kind is p.POSITIONAL_ONLY))
+            rows.append(Param(p.name, _role(p.name, row.static), p.default, p.kind is p.POSITIONAL_ONLY))
     return tuple(rows)
 
 
-def operator(
-    name: str, fn: Callable[..., Any], params: Sequence[Param], *, summary: str = "", level: int = 3, **traits: Any
-) -> Op:
+def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], row: table.Row, *, level: int = 3) -> Op:
     """Register `fn` as the core operator `name` and return it.
 
     Parameters
@@ -111,22 +109,20 @@ def operator(
         A pure function on JAX arrays.
     params : sequence of Param
         What `read` said of it.
-    summary : str
-        One line that says what it computes.
+    row : Row
+        What the table says of it.
     level : int
         The operator level, see `gluonx.ops.registry`.
-    **traits
-        Handed to `gluonx.ops.registry.register`.
     """
     adapter = _adapter(fn, params)
     adapter.__name__ = adapter.__qualname__ = name
-    adapter.__doc__ = summary
-    return core(name, level=level, **traits)(adapter)
+    adapter.__doc__ = row.summary
+    return core(name, level=level, wide=row.wide, amp=row.amp, stands_for=row.stands_for)(adapter)
 
 
-def core(name: str, *, level: int = 3, **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+def core(name: str, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:
     """`gluonx.ops.registry.register` for an operator of ``gluonx.np``: a name that is taken gets ``np.`` before it."""
-    return register(name if name not in OPS else f"np.{name}", level=level, **traits)
+    return register(name if name not in OPS else f"np.{name}", **record)
 
 
 def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., Any]:

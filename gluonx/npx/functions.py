@@ -1,7 +1,7 @@
 """``npx`` functions from core operators: every operator can be called as a function on ndarrays by each of its names.
 
-The signature is the operator's (arrays, then statics, in the order of declaration) or, where MXNet has another, the
-row of `gluonx.npx.signatures`. A function is made when it is first looked up.
+The signature is the operator's (arrays, then statics, in the order of declaration) or, where MXNet has another, what
+the record's ``npx`` says (`gluonx.ops.registry.Front`). A function is made when it is first looked up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gluonx._frames import shorten
 from gluonx.np.building import document
 from gluonx.np.calling import general
 from gluonx.np.wrapping import Param
-from gluonx.npx.signatures import IGNORED, NONE_IS_DEFAULT, ORDER, RENAMED, SHOWN
+from gluonx.npx.signatures import IGNORED
 from gluonx.ops.registry import OPS, Op
 
 __all__ = ["make_function", "parameters_of"]
@@ -40,10 +40,10 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     Raises
     ------
     KeyError
-        If a row of `gluonx.npx.signatures` names a parameter that the operator does not have.
+        If the record's ``npx`` names a parameter that the operator does not have.
     """
     declared = _declared(op)
-    order = ORDER.get(name, "").split() or list(declared)
+    order = _order(op, name) or list(declared)
     rows: list[Param] = []
     for word in order:
         key, _, default = word.partition("=")
@@ -58,11 +58,15 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     return tuple(rows)
 
 
-def shown_as(op: Op, name: str) -> dict[str, str]:
-    """Return MXNet's names of the arrays of the function `name`, where the operator has other names for them."""
-    named = SHOWN.get(name, SHOWN.get(op.name))
-    if named is not None:
-        return dict(zip(op.inputs, named.split(), strict=False))
+def _order(op: Op, name: str) -> list[str]:
+    """Return the words of the record's order; names in CamelCase are of MXNet 1 and take the operator's own."""
+    return op.npx.order.split() if name == op.name else []
+
+
+def shown_as(op: Op) -> dict[str, str]:
+    """Return MXNet's names of an operator's arrays, where it has other names for them."""
+    if op.npx.shown:
+        return dict(zip(op.inputs, op.npx.shown.split(), strict=False))
     return {"x": "data"} if op.inputs[:1] == ("x",) else {}
 
 
@@ -89,21 +93,21 @@ def make_function(name: str) -> Callable[..., Any]:
     if op is None:
         raise AttributeError(f"gluonx.npx has no function '{name}'")
     params = parameters_of(op, name)
-    shown = shown_as(op, name)
-    renamed = {**_renamed(op, name, params), **{theirs: ours for ours, theirs in shown.items()}}
+    shown = shown_as(op)
+    renamed = {**_renamed(op, params), **{theirs: ours for ours, theirs in shown.items()}}
     front = general(op, None, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
-    if op.name in NONE_IS_DEFAULT:
-        front = _without_none(front, params, NONE_IS_DEFAULT[op.name])
+    if op.npx.unset:
+        front = _without_none(front, params, frozenset(op.npx.unset.split()))
     summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."
-    ordered = {word.partition("=")[0] for word in ORDER.get(name, "").split()}
+    ordered = {word.partition("=")[0] for word in _order(op, name)}
     told = [p for p in params if p.role != "dropped" or p.name in ordered]
     return document(front, name, summary, [p._replace(name=shown.get(p.name, p.name)) for p in told], "gluonx.npx")
 
 
-def _renamed(op: Op, name: str, params: tuple[Param, ...]) -> Mapping[str, str]:
+def _renamed(op: Op, params: tuple[Param, ...]) -> Mapping[str, str]:
     first = params[0].name
     common = {key: first for key in ("data", "x", "a") if key not in {p.name for p in params}}
-    return {**common, **RENAMED.get(op.name, {}), **RENAMED.get(name, {})}
+    return {**common, **op.npx.also}
 
 
 def _without_none(front: Callable[..., Any], params: tuple[Param, ...], optional: frozenset[str]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, SAME, register
 
 __all__ = [
     "interleaved_matmul_encdec_qk",
@@ -58,7 +58,7 @@ def _attended(name: str, value: Array, attention: Array, batch: int) -> Array:
     return out.reshape(out.shape[0], batch, -1)
 
 
-@register(level=6)
+@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> Array:
     """Return the scores of self attention, ``q @ k.T / sqrt(width)`` for each head.
 
@@ -87,7 +87,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> 
     return _scores(query, key)
 
 
-@register(level=6)
+@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int) -> Array:
     """Return the values of self attention, summed with the weights `attention`.
 
@@ -106,7 +106,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Arr
     return _attended(name, value, attention, queries_keys_values.shape[1])
 
 
-@register(level=6)
+@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: int) -> Array:
     """Return the scores of a decoder's attention to an encoder, ``q @ k.T / sqrt(width)`` for each head.
 
@@ -132,7 +132,7 @@ def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: i
     return _scores(query, key)
 
 
-@register(level=6)
+@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, heads: int) -> Array:
     """Return the values of a decoder's attention to an encoder, summed with the weights `attention`.
 
@@ -190,7 +190,7 @@ def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
     return jnp.moveaxis(lax.map(jax.checkpoint(fn), jnp.arange(width)), 0, -1)
 
 
-@register(level=6)
+@register(level=6, amp="float32")
 def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
     """Return the products of each query with the keys of the window around it.
 
@@ -233,7 +233,7 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
     return _each_step(products, _width(w, symmetric))
 
 
-@register(level=6)
+@register(level=6, amp="float32", shape=SAME, gradient=NONE)
 def sldwin_atten_mask_like(score: Array, dilation: Array, valid_length: Array, *, w: int, symmetric: bool) -> Array:
     """One where a score of `sldwin_atten_score` is of two valid places, else zero; it has no gradient.
 
@@ -273,7 +273,7 @@ def _check_scores(name: str, score: Array, w: int, symmetric: bool) -> None:
         )
 
 
-@register(level=6)
+@register(level=6, amp="float32")
 def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
     """Return the sum of the values in the window around each query, weighted by `score`.
 

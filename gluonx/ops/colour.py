@@ -18,7 +18,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import wide
 from gluonx.ops.image import need_image
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, register
 
 __all__ = ["EIGENVALUES", "EIGENVECTORS", "changed", "lit"]
 
@@ -105,7 +105,7 @@ def _drawn(key: Array, low: Array | float, high: Array | float) -> Array:
     return start + (stop - start) * jax.random.uniform(key)
 
 
-@register("image.random_brightness", level=5, random=True)
+@register("image.random_brightness", level=5, random=True, shape=SAME)
 def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image times a random factor between `min_factor` and `max_factor`.
 
@@ -127,25 +127,25 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
     return changed("brightness", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_contrast", level=5, random=True)
+@register("image.random_contrast", level=5, random=True, shape=SAME)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Give an image mixed with its mean brightness; a random factor between the two given is the image's own share."""
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_saturation", level=5, random=True)
+@register("image.random_saturation", level=5, random=True, shape=SAME)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image mixed with its gray copy; a random factor between the two given is the image's own share."""
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_hue", level=5, random=True)
+@register("image.random_hue", level=5, random=True, shape=SAME)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`."""
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_color_jitter", level=5, random=True)
+@register("image.random_color_jitter", level=5, random=True, shape=SAME)
 def random_color_jitter(
     key: Array, data: Array, *, brightness: float, contrast: float, saturation: float, hue: float
 ) -> Array:
@@ -194,7 +194,7 @@ def lit(name: str, data: Any, alpha: Any) -> Any:
     return _kept(wide(data) + shift[None, None], data.dtype)
 
 
-@register("image.adjust_lighting", level=5)
+@register("image.adjust_lighting", level=5, shape=SAME)
 def adjust_lighting(data: Array, alpha: Array) -> Array:
     """Return an image with its light changed along the principal components of ImageNet's colours.
 
@@ -213,7 +213,7 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     return lit("adjust_lighting", data, jnp.asarray(alpha))
 
 
-@register("image.random_lighting", level=5, random=True)
+@register("image.random_lighting", level=5, random=True, shape=SAME)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
     """`adjust_lighting` by normal random numbers of standard deviation `alpha_std`, 0.05 by default."""
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)

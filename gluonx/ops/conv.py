@@ -19,7 +19,7 @@ from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
 from gluonx.ops.cpu.convolution import convolve
 from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["convolution", "deconvolution", "layout_of"]
 
@@ -120,7 +120,19 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
     return y + channels(narrow(bias, y.dtype), y.ndim, axis)
 
 
-@register(level=2, aliases=("Convolution",), infer=_infer("convolution", transposed=False))
+@register(
+    level=2,
+    aliases=("Convolution",),
+    infer=_infer("convolution", transposed=False),
+    amp="low",
+    channels_last="layout",
+    npx=Front(
+        order="x weight bias kernel stride dilate pad num_filter num_group "
+        "workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
+    ),
+    shape="(n, num_filter, o...), o = (w + 2 pad - dilate (kernel - 1) - 1) // stride + 1",
+    stands_for="`stablehlo.convolution`",
+)
 def convolution(
     x: Array,
     weight: Array,
@@ -220,7 +232,18 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
     )
 
 
-@register(level=2, aliases=("Deconvolution",), infer=_infer("deconvolution", transposed=True))
+@register(
+    level=2,
+    aliases=("Deconvolution",),
+    infer=_infer("deconvolution", transposed=True),
+    amp="low",
+    npx=Front(
+        order="x weight bias kernel stride dilate pad adj target_shape num_filter "
+        "num_group workspace=1024 no_bias cudnn_tune cudnn_off=False layout"
+    ),
+    shape="(n, num_filter, o...), o = stride (w - 1) + dilate (kernel - 1) + 1 - 2 pad + adj",
+    stands_for="`stablehlo.convolution`",
+)
 def deconvolution(
     x: Array,
     weight: Array,

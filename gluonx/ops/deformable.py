@@ -14,7 +14,7 @@ from jax import Array
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 
@@ -160,7 +160,7 @@ def _biased(plan: _Plan, y: Array, bias: Array | None, no_bias: bool) -> Array:
     return y + channels(narrow(bias, y.dtype), y.ndim, 1)
 
 
-@register(level=5, infer=_rule("deformable_convolution", modulated=False))
+@register(level=5, infer=_rule("deformable_convolution", modulated=False), amp="float32")
 def deformable_convolution(
     data: Array,
     offset: Array,
@@ -219,7 +219,17 @@ def deformable_convolution(
     return _biased(plan, _convolved(plan, columns, weight, made), bias, no_bias)
 
 
-@register(level=5, infer=_rule("modulated_deformable_convolution", modulated=True))
+@register(
+    level=5,
+    infer=_rule("modulated_deformable_convolution", modulated=True),
+    amp="float32",
+    npx=Front(
+        order="data offset mask weight bias kernel stride dilate pad num_filter "
+        "num_group num_deformable_group workspace no_bias im2col_step layout"
+    ),
+    shape="(n, num_filter, o...), as `convolution`",
+    gradient="through `data`, `offset`, `mask`, `weight`, `bias`",
+)
 def modulated_deformable_convolution(
     data: Array,
     offset: Array,

@@ -129,7 +129,7 @@ def _attend_by_hand(
     return jnp.einsum("bnts,bsnh->btnh", weights.astype(value.dtype), value)
 
 
-@register(level=6, random=_drops, mode=_heeds_mode)
+@register(level=6, random=_drops, mode=_heeds_mode, amp="low")
 def dot_product_attention(
     key: Array | None,
     query: Array,
@@ -193,7 +193,9 @@ def dot_product_attention(
     return _attend(query, keys, values, allowed, causal, scale, drop)
 
 
-@register(level=6, nout=4)
+@register(
+    level=6, nout=4, amp="low", shape="(batch, queries, heads, width), then the keys and values with the new ones"
+)
 def cached_attention(
     query: Array,
     new_keys: Array,
@@ -244,7 +246,7 @@ def cached_attention(
     return out, keys, values, position + query.shape[1]
 
 
-@register(level=6, nout=lambda attrs: attrs["parts"])
+@register(level=6, nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`")
 def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     """Return the heads of a projection, or of several that lie one behind the other.
 
@@ -271,7 +273,7 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     return found if parts > 1 else found[0]
 
 
-@register(level=6)
+@register(level=6, shape="(..., heads * width)", stands_for="`stablehlo.reshape`")
 def merge_heads(x: Array) -> Array:
     """All heads of one token side by side: (..., heads, width) becomes (..., heads * width)."""
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])

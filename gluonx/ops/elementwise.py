@@ -1,6 +1,6 @@
 """Element-wise mathematics: one result for each element, or for each pair of elements after broadcasting.
 
-Most of these are one line over `jax.numpy`, so they stand in tables. Gradients at kinks are MXNet's: ``maximum`` gives
+Most of these are one line over `jax.numpy`, so they stand in rows. Gradients at kinks are MXNet's: ``maximum`` gives
 a tie to its first argument, ``clip`` passes the gradient on its bounds, ``relu`` stops it at 0.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import FLAT, NONE, SAME, Front, Record, Shape, register
 
 __all__ = [
     "absolute",
@@ -86,69 +86,6 @@ def _straight_through(compute: Callable[[Array], Array]) -> Callable[[Array], Ar
     return step
 
 
-# name: (level, function, meaning, aliases)
-_UNARY: dict[str, tuple[int, Callable[[Array], Array], str, tuple[str, ...]]] = {
-    "relu": (1, _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", ()),
-    "sigmoid": (1, jax.nn.sigmoid, "``1 / (1 + exp(-x))``.", ()),
-    "log_sigmoid": (1, jax.nn.log_sigmoid, "The logarithm of the sigmoid, without overflow.", ()),
-    "softrelu": (1, jax.nn.softplus, "``log(1 + exp(x))``, without overflow.", ("softplus",)),
-    "softsign": (1, jax.nn.soft_sign, "``x / (1 + |x|)``.", ()),
-    "tanh": (1, jnp.tanh, "Hyperbolic tangent.", ()),
-    "mish": (1, _mish, "``x tanh(log(1 + exp(x)))``.", ()),
-    "silu": (1, jax.nn.silu, "``x sigmoid(x)``.", ()),
-    "selu": (1, jax.nn.selu, "The scaled exponential linear unit of self-normalizing networks.", ()),
-    "exp": (1, jnp.exp, "Exponential.", ()),
-    "log": (1, jnp.log, "Natural logarithm.", ()),
-    "sqrt": (1, jnp.sqrt, "Square root.", ()),
-    "square": (1, jnp.square, "``x * x``.", ()),
-    "negative": (1, jnp.negative, "``-x``.", ()),
-    "absolute": (1, _absolute, "Absolute value, with gradient 0 at 0.", ("abs", "fabs")),
-    "sign": (3, jnp.sign, "-1, 0 or 1.", ()),
-    "floor": (3, jnp.floor, "The largest integer not above.", ()),
-    "ceil": (3, jnp.ceil, "The smallest integer not below.", ()),
-    "trunc": (3, jnp.trunc, "The nearest integer towards zero.", ("fix",)),
-    "rint": (3, jnp.rint, "The nearest integer, halves to even (MXNet sends halves down).", ()),
-    "cbrt": (3, jnp.cbrt, "Cube root.", ()),
-    "rsqrt": (3, lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", ()),
-    "rcbrt": (3, lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", ()),
-    "reciprocal": (3, lambda x: 1 / x, "``1 / x``.", ()),
-    "expm1": (3, jnp.expm1, "``exp(x) - 1``, exact near 0.", ()),
-    "exp2": (3, jnp.exp2, "``2 ** x``.", ()),
-    "log1p": (3, jnp.log1p, "``log(1 + x)``, exact near 0.", ()),
-    "log2": (3, jnp.log2, "Logarithm to base 2.", ()),
-    "log10": (3, jnp.log10, "Logarithm to base 10.", ()),
-    "sin": (3, jnp.sin, "Sine.", ()),
-    "cos": (3, jnp.cos, "Cosine.", ()),
-    "tan": (3, jnp.tan, "Tangent.", ()),
-    "arcsin": (3, jnp.arcsin, "Inverse sine.", ("asin",)),
-    "arccos": (3, jnp.arccos, "Inverse cosine.", ("acos",)),
-    "arctan": (3, jnp.arctan, "Inverse tangent.", ("atan",)),
-    "sinh": (3, jnp.sinh, "Hyperbolic sine.", ()),
-    "cosh": (3, jnp.cosh, "Hyperbolic cosine.", ()),
-    "arcsinh": (3, jnp.arcsinh, "Inverse hyperbolic sine.", ("asinh",)),
-    "arccosh": (3, jnp.arccosh, "Inverse hyperbolic cosine.", ("acosh",)),
-    "arctanh": (3, jnp.arctanh, "Inverse hyperbolic tangent.", ("atanh",)),
-    "degrees": (3, jnp.degrees, "Radians in degrees.", ("rad2deg",)),
-    "radians": (3, jnp.radians, "Degrees in radians.", ("deg2rad",)),
-    "erf": (3, lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.", ()),
-    "erfinv": (3, lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.", ()),
-    "gamma": (3, lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", ()),
-    "gammaln": (3, lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", ()),
-    "digamma": (3, lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", ()),
-    "logical_not": (3, jnp.logical_not, "Whether an element is zero.", ()),
-    "bitwise_not": (3, jnp.bitwise_not, "All bits flipped.", ("invert", "bitwise_invert")),
-    "isnan": (3, jnp.isnan, "Whether an element is not a number.", ()),
-    "isinf": (3, jnp.isinf, "Whether an element is infinite.", ()),
-    "isfinite": (3, jnp.isfinite, "Whether an element is neither infinite nor not a number.", ()),
-    "isposinf": (3, jnp.isposinf, "Whether an element is positive infinity.", ()),
-    "isneginf": (3, jnp.isneginf, "Whether an element is negative infinity.", ()),
-    "copy": (3, lambda x: x, "The same values.", ("identity",)),
-    "stop_gradient": (3, lax.stop_gradient, "The same values, through which no gradient flows.", ("BlockGrad",)),
-    "round_ste": (3, _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.", ()),
-    "sign_ste": (3, _straight_through(jnp.sign), "The sign, with gradient 1.", ()),
-}
-
-
 def _maximum(x: Array, y: Array) -> Array:
     return jnp.where((x >= y) | (x != x), x, y)
 
@@ -207,54 +144,8 @@ def _power(x: Array, y: Array) -> Array:
     return jnp.where(y < 0, inverse, whole).astype(whole.dtype)
 
 
-_BINARY: dict[str, tuple[int, Callable[[Array, Array], Array], str, tuple[str, ...]]] = {
-    "add": (1, jnp.add, "``x1 + x2``.", ()),
-    "subtract": (1, jnp.subtract, "``x1 - x2``.", ()),
-    "multiply": (1, _multiply, "``x1 * x2``.", ()),
-    "true_divide": (1, _divide, "``x1 / x2``, a float also for integers.", ("divide",)),
-    "power": (4, _power, "``x1 ** x2``; of integers, cut off to one.", ("pow",)),
-    "floor_divide": (4, _floor_divide, "``floor(x1 / x2)``; 0 where an integer is divided by 0.", ()),
-    "mod": (4, jnp.remainder, "The remainder, with the sign of the divisor.", ("remainder",)),
-    "fmod": (4, jnp.fmod, "The remainder, with the sign of the dividend.", ()),
-    "maximum": (4, _maximum, "The larger; the gradient of a tie goes to ``x1``.", ()),
-    "minimum": (4, _minimum, "The smaller; the gradient of a tie goes to ``x1``.", ()),
-    "fmax": (4, _fmax, "The larger; a number before one that is not. The gradient of a tie goes to ``x1``.", ()),
-    "fmin": (4, _fmin, "The smaller; a number before one that is not. The gradient of a tie goes to ``x1``.", ()),
-    "arctan2": (4, jnp.arctan2, "The angle of the point ``(x2, x1)``.", ("atan2",)),
-    "hypot": (4, jnp.hypot, "``sqrt(x1**2 + x2**2)``, without overflow.", ()),
-    "copysign": (4, jnp.copysign, "The magnitude of ``x1`` with the sign of ``x2``.", ()),
-    "logaddexp": (4, jnp.logaddexp, "``log(exp(x1) + exp(x2))``, without overflow.", ()),
-    "ldexp": (4, lambda x, y: x * jnp.exp2(y), "``x1 * 2**x2``.", ()),
-    "gcd": (4, jnp.gcd, "Greatest common divisor.", ()),
-    "lcm": (4, jnp.lcm, "Least common multiple.", ()),
-    "equal": (4, jnp.equal, "Whether ``x1 == x2``.", ()),
-    "not_equal": (4, jnp.not_equal, "Whether ``x1 != x2``.", ()),
-    "greater": (4, jnp.greater, "Whether ``x1 > x2``.", ()),
-    "greater_equal": (4, jnp.greater_equal, "Whether ``x1 >= x2``.", ()),
-    "less": (4, jnp.less, "Whether ``x1 < x2``.", ()),
-    "less_equal": (4, jnp.less_equal, "Whether ``x1 <= x2``.", ()),
-    "logical_and": (4, jnp.logical_and, "Whether both are non-zero.", ()),
-    "logical_or": (4, jnp.logical_or, "Whether one of the two is non-zero.", ()),
-    "logical_xor": (4, jnp.logical_xor, "Whether exactly one of the two is non-zero.", ()),
-    "bitwise_and": (4, jnp.bitwise_and, "The bits that both have.", ()),
-    "bitwise_or": (4, jnp.bitwise_or, "The bits that one of the two has.", ()),
-    "bitwise_xor": (4, jnp.bitwise_xor, "The bits that exactly one of the two has.", ()),
-    "left_shift": (4, jnp.left_shift, "The bits moved up by ``x2``.", ("bitwise_left_shift",)),
-    "right_shift": (4, jnp.right_shift, "The bits moved down by ``x2``.", ("bitwise_right_shift",)),
-}
-
-
-_SMALL_FLOATS = frozenset({
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "degrees", "exp", "exp2",
-    "expm1", "log", "log10", "log1p", "log2", "radians", "rint", "sin", "sinh", "sqrt", "tan", "tanh",
-})  # fmt: skip
-"""Functions that take 8-bit integers and booleans to float16, in MXNet as in NumPy."""
-
-_FLOATS = frozenset(["log_sigmoid", "mish", "reciprocal", "selu", "sigmoid", "silu", "softrelu", "softsign"])
-
-
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
-    """Return the function on integers too: they become float32, 8-bit ones float16 with `small`."""
+    """Return the function on integers too: they become float32, 8-bit ones and booleans float16 with `small`."""
 
     def run(x: Array) -> Array:
         if jnp.issubdtype(x.dtype, jnp.inexact):
@@ -264,17 +155,19 @@ def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Arra
     return run
 
 
-def _register_unary(
-    name: str, level: int, compute: Callable[[Array], Array], doc: str, aliases: tuple[str, ...]
-) -> None:
-    if name in _SMALL_FLOATS or name in _FLOATS:
-        compute = _in_floats(compute, name in _SMALL_FLOATS)
+_single = functools.partial(_in_floats, small=False)
+_small = functools.partial(_in_floats, small=True)
+
+
+def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unpack[Record]) -> None:
+    """Register a function of each element."""
 
     def unary(x: Array) -> Array:
         return compute(x)
 
     unary.__name__, unary.__doc__ = name, doc
-    register(name, level=level, aliases=aliases)(unary)
+    record["channels_last"] = "each"
+    register(name, **record)(unary)
 
 
 def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
@@ -301,27 +194,152 @@ def _paired(x1: Array, x2: Array) -> tuple[Array, Array]:
     return spread(x1, shape), spread(x2, shape)
 
 
-def _register_binary(
-    name: str, level: int, compute: Callable[[Array, Array], Array], doc: str, aliases: tuple[str, ...]
-) -> None:
+def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **record: Unpack[Record]) -> None:
+    """Register a function of each pair of elements."""
+
     def binary(x1: Array, x2: Array) -> Array:
         if x1.shape != x2.shape:
             x1, x2 = _paired(x1, x2)
         return compute(x1, x2)
 
     binary.__name__, binary.__doc__ = name, doc
-    register(name, level=level, aliases=aliases, infer=_partners, batched=("x1", "x2"))(binary)
+    record["infer"], record["batched"], record["channels_last"] = _partners, ("x1", "x2"), "each"
+    register(name, **record)(binary)
 
 
-for _name, _row in _UNARY.items():
-    _register_unary(_name, *_row)
-for _name, _row in _BINARY.items():
-    _register_binary(_name, *_row)
+# fmt: off
+_unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
+    gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0")
+_unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
+    stands_for="`stablehlo.logistic`")
+_unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
+    methods=("log_sigmoid",))
+_unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",))
+_unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1)
+_unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",))
+_unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",))
+_unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1)
+_unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1)
+_unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",))
+_unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",))
+_unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",))
+_unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",))
+_unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1)
+_unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
+    aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0")
+_unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT)
+_unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
+    gradient=FLAT)
+_unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
+    gradient=FLAT)
+_unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
+    gradient=FLAT)
+_unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
+    ufunc=True, methods=("rint",), gradient=FLAT)
+_unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",))
+_unary("rsqrt", lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", amp="float32", methods=("rsqrt",),
+    stands_for="`stablehlo.rsqrt`")
+_unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", methods=("rcbrt",))
+_unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
+    methods=("reciprocal",))
+_unary("expm1", _small(jnp.expm1), "exp(x) - 1, exact also for x near zero.", ufunc=True, amp="float32",
+    methods=("expm1",))
+_unary("exp2", _small(jnp.exp2), "2 to the power of each element.", ufunc=True, amp="float32")
+_unary("log1p", _small(jnp.log1p), "log(1 + x), exact also for x near zero.", ufunc=True, amp="float32",
+    methods=("log1p",))
+_unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="float32", methods=("log2",))
+_unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",))
+_unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",))
+_unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",))
+_unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",))
+_unary("arcsin", _small(jnp.arcsin), "The angle in [-pi/2, pi/2] whose sine is x.", ufunc=True, aliases=("asin",),
+    amp="float32", methods=("arcsin",))
+_unary("arccos", _small(jnp.arccos), "The angle in [0, pi] whose cosine is x.", ufunc=True, aliases=("acos",),
+    amp="float32", methods=("arccos",))
+_unary("arctan", _small(jnp.arctan), "The angle in [-pi/2, pi/2] whose tangent is x.", ufunc=True, aliases=("atan",),
+    methods=("arctan",))
+_unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",))
+_unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",))
+_unary("arcsinh", _small(jnp.arcsinh), "The number whose hyperbolic sine is x.", ufunc=True, aliases=("asinh",),
+    methods=("arcsinh",))
+_unary("arccosh", _small(jnp.arccosh), "The number whose hyperbolic cosine is x.", ufunc=True, aliases=("acosh",),
+    methods=("arccosh",))
+_unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x.", ufunc=True, aliases=("atanh",),
+    amp="float32", methods=("arctanh",))
+_unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",))
+_unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliases=("deg2rad",), methods=("radians",))
+_unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.",
+    stands_for="`chlo.erf`, `erf_inv`")
+_unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
+    amp="float32", stands_for="`chlo.erf`, `erf_inv`")
+_unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32")
+_unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
+    stands_for="`chlo.lgamma`")
+_unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", amp="float32",
+    stands_for="`chlo.digamma`")
+_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True, gradient=NONE)
+_unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
+    aliases=("invert", "bitwise_invert"), gradient=NONE)
+_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True, gradient=NONE)
+_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True, gradient=NONE)
+_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE)
+_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True, gradient=NONE)
+_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True, gradient=NONE)
+_unary("copy", lambda x: x, "The same values.", aliases=("identity",), stands_for="the identity")
+_unary("stop_gradient", lax.stop_gradient, "The same values, through which no gradient flows.", aliases=("BlockGrad",),
+    gradient=NONE, stands_for="the identity")
+_unary("round_ste", _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.",
+    gradient="as if it were the identity")
+_unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity")
+_binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest")
+_binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest")
+_binary("multiply", _multiply, "The product, elementwise.", ufunc=True, level=1, amp="widest")
+_binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
+    amp="widest")
+_binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32")
+_binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
+    level=4, gradient=FLAT)
+_binary("mod", jnp.remainder, "The remainder with the sign of x2.", ufunc=True, level=4, aliases=("remainder",),
+    amp="widest")
+_binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, level=4, amp="widest")
+_binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
+_binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
+_binary("fmax", _fmax, "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True,
+    level=4, amp="widest")
+_binary("fmin", _fmin, "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.",
+    ufunc=True, level=4, amp="widest")
+_binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
+    aliases=("atan2",))
+_binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest")
+_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`")
+_binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32")
+_binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32")
+_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE)
+_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE)
+_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE)
+_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4, gradient=NONE)
+_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4, gradient=NONE)
+_binary("left_shift", jnp.left_shift, "The bits of x1, moved left by x2 places.", ufunc=True, level=4,
+    aliases=("bitwise_left_shift",), gradient=NONE)
+_binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 places.", ufunc=True, level=4,
+    aliases=("bitwise_right_shift",), gradient=NONE)
+# fmt: on
 
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4)
+@register(level=4, amp="float32")
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
     if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -331,7 +349,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",))
+@register(level=3, aliases=("round",), gradient=FLAT)
 def around(x: Array, *, decimals: int = 0) -> Array:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
@@ -345,7 +363,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4)
+@register(level=4, channels_last="each")
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
@@ -358,20 +376,26 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"))
+@register(level=1, moving=("alpha", "beta"), channels_last="each")
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
     line = alpha * x + beta
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, moving=("alpha",))
+@register(level=1, channels_last="each", gradient="through `x`, 0 at -3 and 1 at 3")
+def hard_swish(x: Array) -> Array:
+    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on."""
+    return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
+
+
+@register(level=1, moving=("alpha",), channels_last="each")
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1)
+@register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
     if approximate:
@@ -381,11 +405,18 @@ def gelu(x: Array, *, approximate: bool = False) -> Array:
 
 
 _ACTIVATIONS = {
-    n: _UNARY[n][1] for n in ("log_sigmoid", "mish", "relu", "sigmoid", "softrelu", "softsign", "tanh", "silu")
+    "log_sigmoid": jax.nn.log_sigmoid,
+    "mish": _mish,
+    "relu": _relu,
+    "sigmoid": jax.nn.sigmoid,
+    "softrelu": jax.nn.softplus,
+    "softsign": jax.nn.soft_sign,
+    "tanh": jnp.tanh,
+    "silu": jax.nn.silu,
 }
 
 
-@register(level=1, aliases=("Activation",))
+@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
@@ -456,6 +487,9 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     mode=_is_rrelu,
     infer=_prelu_shape,
     moving=("slope", "lower_bound", "upper_bound"),
+    amp=("act_type", ("elu", "selu")),
+    npx=Front(order="x gamma act_type slope lower_bound upper_bound"),
+    shape=SAME,
 )
 def leaky_relu(
     key: Array | None,
@@ -491,7 +525,7 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",))
+@register(level=1, moving=("scalar",), amp="float32")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
     border = 1.0 / scalar**2
@@ -500,7 +534,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",))
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape."""
     return functools.reduce(jnp.add, same_dtype(*arrays))

@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops import resample
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, register
 
 __all__ = ["crop_size", "need_image", "sized"]
 
@@ -85,7 +85,7 @@ def _per_channel(name: str, what: str, value: float | Sequence[float], data: Arr
     )
 
 
-@register("image.normalize", level=5)
+@register("image.normalize", level=5, shape=SAME)
 def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> Array:
     """Compute ``(data - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
@@ -123,7 +123,7 @@ def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, w
     return (height * short // width, short) if height > width else (short, width * short // height)
 
 
-@register("image.resize", level=5)
+@register("image.resize", level=5, shape="`data` with `size`")
 def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, interp: int = 1) -> Array:
     """Return an image, or a batch, in another size.
 
@@ -178,7 +178,13 @@ def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array
     return lax.dynamic_slice(data, starts, (*data.shape[:-3], height, width, data.shape[-1]))
 
 
-@register("image.crop", level=5)
+@register(
+    "image.crop",
+    level=5,
+    shape="`data` with `height` and `width`",
+    gradient="through `data`",
+    stands_for="`stablehlo.dynamic_slice`",
+)
 def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     """Return the rectangle of an image, or of each image of a batch, whose left upper corner is at (x, y).
 
@@ -224,7 +230,13 @@ def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
     return jnp.clip((part * room).astype(jnp.int32), 0, room)
 
 
-@register("image.random_crop", level=5, random=True)
+@register(
+    "image.random_crop",
+    level=5,
+    random=True,
+    shape="`data` with `height` and `width`",
+    stands_for="`stablehlo.dynamic_slice`",
+)
 def random_crop(
     key: Array,
     data: Array,
@@ -277,7 +289,7 @@ def _window(
     return top, left, high, broad
 
 
-@register("image.random_resized_crop", level=5, random=True)
+@register("image.random_resized_crop", level=5, random=True, shape="`data` with `height` and `width`")
 def random_resized_crop(
     key: Array,
     data: Array,
@@ -335,14 +347,14 @@ def random_resized_crop(
 # -- flips ----------------------------------------------------------------------------------------------------------
 
 
-@register("image.flip_left_right", level=5)
+@register("image.flip_left_right", level=5, shape=SAME, stands_for="`numpy.flip`")
 def flip_left_right(data: Array) -> Array:
     """Return an image, (height, width, channels), with left and right exchanged."""
     need_image("image.flip_left_right", data)
     return jnp.flip(data, 1)
 
 
-@register("image.flip_top_bottom", level=5)
+@register("image.flip_top_bottom", level=5, shape=SAME, stands_for="`numpy.flip`")
 def flip_top_bottom(data: Array) -> Array:
     """Return an image, (height, width, channels), with top and bottom exchanged."""
     need_image("image.flip_top_bottom", data)
@@ -354,14 +366,14 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
     return jnp.where(jax.random.uniform(key) < chance, jnp.flip(data, axis), data)
 
 
-@register("image.random_flip_left_right", level=5, random=True)
+@register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
     """Exchange left and right of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
-@register("image.random_flip_top_bottom", level=5, random=True)
+@register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
     """Exchange top and bottom of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
     need_image("image.random_flip_top_bottom", data)

@@ -14,7 +14,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axis_of, choose
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, Front, register
 
 __all__ = [
     "from_end",
@@ -40,7 +40,7 @@ def from_end(indices: Array, size: int) -> Array:
     return jnp.where(indices < 0, indices + size, indices)
 
 
-@register(level=3)
+@register(level=3, shape="`x` with the axes of `indices` in place of `axis`", stands_for="`stablehlo.gather`")
 def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
     """Return the elements of `x` at `indices` along an axis (None: of the flattened array).
 
@@ -64,7 +64,7 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     return jnp.take(x, indices, axis, mode=how)
 
 
-@register(level=3)
+@register(level=3, shape="as `indices`")
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1) -> Array:
     """For each vector along an axis its elements at `indices`."""
     indices = from_end(_whole(indices), x.size if axis is None else x.shape[axis])
@@ -77,7 +77,7 @@ def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     return tuple(_whole(indices))
 
 
-@register(level=3)
+@register(level=3, shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]", stands_for="`stablehlo.gather`")
 def gather_nd(x: Array, indices: Array) -> Array:
     """Return the elements of `x` whose coordinates stand in the columns of `indices`.
 
@@ -93,7 +93,7 @@ def gather_nd(x: Array, indices: Array) -> Array:
     return x.at[_places("gather_nd", x, indices)].get(mode="clip")
 
 
-@register(level=3)
+@register(level=3, shape="`shape`", stands_for="`stablehlo.scatter`")
 def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
     """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`)."""
     target = jnp.zeros(tuple(shape), x.dtype)
@@ -111,7 +111,7 @@ def _rows(ind: Array) -> Array:
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
-@register(level=3)
+@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -121,14 +121,14 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3)
+@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))
     return x.at[places].set(_spread(x, places, val))
 
 
-@register(level=3)
+@register(level=3, shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
     """Return the array with the rows of `new` put at `index`."""
     return x.at[_whole(index)].set(new)
@@ -164,7 +164,14 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
-@register(level=6, aliases=("SequenceMask",), moving=("value",))
+@register(
+    level=6,
+    aliases=("SequenceMask",),
+    moving=("value",),
+    npx=Front(order="x sequence_length use_sequence_length value axis"),
+    shape=SAME,
+    stands_for="`stablehlo.select`",
+)
 def sequence_mask(
     x: Array,
     sequence_length: Array | None = None,
@@ -190,7 +197,7 @@ def sequence_mask(
     return jnp.where(inside, x, jnp.asarray(value, x.dtype))
 
 
-@register(level=6, aliases=("SequenceLast",))
+@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time")
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
@@ -202,7 +209,7 @@ def sequence_last(
     return jnp.take_along_axis(x, last, time).squeeze(time)
 
 
-@register(level=6, aliases=("SequenceReverse",))
+@register(level=6, aliases=("SequenceReverse",), shape=SAME)
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:

@@ -26,7 +26,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, per_axis
 from gluonx.ops.conv import layout_of
 from gluonx.ops.geometry import Geometry, windows
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, register
 
 __all__: list[str] = []
 
@@ -77,7 +77,7 @@ def _real(sums: Array, scale: Array, bias: Array | None) -> Array:
     return out if bias is None else out + spread(bias.astype(jnp.float32))
 
 
-@register(level=5)
+@register(level=5, shape="that of `fully_connected`", gradient=NONE)
 def int8_fully_connected(
     data: Array,
     weight: Array,
@@ -162,7 +162,7 @@ def _over_patches(image: Array, weight: Array, geometry: Geometry, filling: int)
     return sums.reshape(*sums.shape[:-2], filters)
 
 
-@register(level=5)
+@register(level=5, channels_last="layout", shape="that of `convolution`", gradient=NONE)
 def int8_convolution(
     data: Array,
     weight: Array,

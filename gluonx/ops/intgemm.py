@@ -12,7 +12,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose
 from gluonx.ops.nn import fully_connected
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, SAME, register
 
 __all__: list[str] = []
 
@@ -25,13 +25,13 @@ def _bytes(x: Array, reach: Array) -> Array:
     return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
 
 
-@register(level=1)
+@register(level=1, shape="(1,)", gradient=NONE)
 def intgemm_maxabsolute(data: Array) -> Array:
     """Return the largest magnitude of an array, shape (1,)."""
     return lax.stop_gradient(jnp.max(jnp.abs(data)).reshape(1))
 
 
-@register(level=1)
+@register(level=1, shape=SAME, gradient=NONE)
 def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     """Return an array as int8, in which 127 stands for `maxabs`.
 
@@ -44,7 +44,7 @@ def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     return _bytes(data, maxabs)
 
 
-@register(level=1)
+@register(level=1, shape=SAME, gradient=NONE)
 def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, already_quantized: bool = False) -> Array:
     """Return a weight as int8 for `intgemm_fully_connected`.
 
@@ -69,13 +69,13 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
     return _bytes(weight, maxabs)
 
 
-@register(level=1)
+@register(level=1, shape="(indices, weight.shape[1])", gradient=NONE)
 def intgemm_take_weight(weight: Array, indices: Array) -> Array:
     """Return some rows of a prepared weight: the part of a large vocabulary that can come."""
     return jnp.take(weight, indices.astype(jnp.int32), 0, mode="clip")
 
 
-@register(level=1)
+@register(level=1, shape="that of `fully_connected`", gradient="through `data`, if of floats, `scaling`, `bias`")
 def intgemm_fully_connected(
     data: Array,
     weight: Array,

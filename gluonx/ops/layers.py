@@ -9,18 +9,18 @@ import jax
 from jax import Array
 
 from gluonx.errors import ShapeError
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, register
 
 __all__ = ["pixel_shuffle", "swish"]
 
 
-@register(level=1, moving=("beta",))
+@register(level=1, moving=("beta",), channels_last="each", shape=SAME)
 def swish(x: Array, *, beta: float = 1.0) -> Array:
     """``x * sigmoid(beta * x)``."""
     return x * jax.nn.sigmoid(beta * x)
 
 
-@register(level=2)
+@register(level=2, shape="(n, c / product of f, f1 w1, f2 w2, ...)", stands_for="`stablehlo.reshape`, `transpose`")
 def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
     """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``."""
     n = len(factors)

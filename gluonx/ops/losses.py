@@ -149,7 +149,7 @@ def _compared(x: Array, index: Array, axis: int) -> Array:
     return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
@@ -159,7 +159,7 @@ def l2_loss(
     return _finish(jnp.square(y - x), pred, sample_weight, half, batch_axis)
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
@@ -168,7 +168,7 @@ def l1_loss(
     return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("rho", "weight"))
+@register(level=1, moving=("rho", "weight"), amp="float32", shape="(batch,)")
 def huber_loss(
     pred: Array,
     label: Array,
@@ -185,7 +185,7 @@ def huber_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"))
+@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def hinge_loss(
     pred: Array,
     label: Array,
@@ -200,7 +200,7 @@ def hinge_loss(
     return _finish(jax.nn.relu(margin - x * y), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"))
+@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def squared_hinge_loss(
     pred: Array,
     label: Array,
@@ -220,7 +220,7 @@ def _logistic(x: Array, y: Array) -> Array:
     return jax.nn.softplus(x) - x * y
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def logistic_loss(
     pred: Array,
     label: Array,
@@ -236,7 +236,7 @@ def logistic_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def sigmoid_bce_loss(
     pred: Array,
     label: Array,
@@ -272,7 +272,7 @@ def sigmoid_bce_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def softmax_cross_entropy_loss(
     pred: Array,
     label: Array,
@@ -304,7 +304,7 @@ def softmax_cross_entropy_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
-@register(level=1, moving=("weight",))
+@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
 def kl_div_loss(
     pred: Array,
     label: Array,
@@ -332,7 +332,7 @@ def kl_div_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("epsilon", "weight"))
+@register(level=1, moving=("epsilon", "weight"), amp="float32", shape="()")
 def poisson_nll_loss(
     pred: Array,
     target: Array,
@@ -358,7 +358,7 @@ def poisson_nll_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"))
+@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def triplet_loss(
     pred: Array,
     positive: Array,
@@ -377,7 +377,7 @@ def triplet_loss(
     return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))
 
 
-@register(level=1, moving=("margin", "weight"))
+@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def cosine_embedding_loss(
     input1: Array,
     input2: Array,
@@ -403,7 +403,7 @@ def _norm(x: Array) -> Array:
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
 
 
-@register(level=1, moving=("smoothing_parameter",))
+@register(level=1, moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not."""
     a, b = _wide(x1), _wide(x2)
@@ -418,7 +418,7 @@ def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Arra
     return loss.mean(1).astype(_result_dtype(x1))
 
 
-@register(level=6, moving=("weight",))
+@register(level=6, moving=("weight",), amp="float32", shape="(batch,)")
 def ctc_batch_loss(
     pred: Array,
     label: Array,

@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.boxes import centers, decoded, encoded, iou, suppressed
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, register
 
 __all__ = ["multibox_detection", "multibox_prior", "multibox_target"]
 
@@ -30,7 +30,7 @@ def _numbers(value: Numbers, count: int | None, name: str, attribute: str) -> tu
     return numbers  # type: ignore[return-value]
 
 
-@register(level=5)
+@register(level=5, amp="float32", gradient=NONE)
 def multibox_prior(
     data: Array,
     *,
@@ -159,7 +159,7 @@ def _check_targets(anchor: Array, label: Array, cls_pred: Array) -> None:
         )
 
 
-@register(level=5, nout=3, moving=("ignore_label", "negative_mining_thresh"))
+@register(level=5, nout=3, moving=("ignore_label", "negative_mining_thresh"), amp="float32", gradient=NONE)
 def multibox_target(
     anchor: Array,
     label: Array,
@@ -257,7 +257,7 @@ class _Filter:
         return rows.at[:, 0].set(jnp.where(alive, rows[:, 0], -1))
 
 
-@register(level=5, moving=("threshold",))
+@register(level=5, moving=("threshold",), amp="float32", gradient=NONE)
 def multibox_detection(
     cls_prob: Array,
     loc_pred: Array,

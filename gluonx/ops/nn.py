@@ -25,7 +25,7 @@ from gluonx.ops.common import (
 )
 from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import NONE, SAME, Front, Shape, register
 
 __all__ = [
     "dropout",
@@ -57,7 +57,15 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     return [data, weight, *(filled(b, (units,), "fully_connected: bias", f"a layer of {units} units") for b in bias)]
 
 
-@register(level=1, aliases=("FullyConnected",), infer=_dense_shapes)
+@register(
+    level=1,
+    aliases=("FullyConnected",),
+    infer=_dense_shapes,
+    amp="low",
+    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown="x"),
+    shape="(x.shape[0], num_hidden); x.shape[:-1] + (num_hidden,) without `flatten`",
+    stands_for="`stablehlo.dot_general`",
+)
 def fully_connected(
     x: Array,
     weight: Array,
@@ -120,7 +128,14 @@ def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> l
     return [data, filled(weight, wanted, "embedding: weight", reason)]
 
 
-@register(level=1, aliases=("Embedding",), infer=_embedding_shapes)
+@register(
+    level=1,
+    aliases=("Embedding",),
+    infer=_embedding_shapes,
+    npx=Front(order="x weight input_dim output_dim dtype sparse_grad=False", unset="dtype"),
+    shape="x.shape + weight.shape[1:]",
+    stands_for="`stablehlo.gather`",
+)
 def embedding(
     x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: Any = None
 ) -> Array:
@@ -159,7 +174,16 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     return attrs["p"] > 0 and attrs["mode"] != "always"
 
 
-@register(level=1, aliases=("Dropout",), random=_drops, mode=_heeds_mode, moving=("p",))
+@register(
+    level=1,
+    aliases=("Dropout",),
+    random=_drops,
+    mode=_heeds_mode,
+    moving=("p",),
+    channels_last="each",
+    npx=Front(order="x p mode axes cudnn_off=False", unset="axes"),
+    shape=SAME,
+)
 def dropout(
     key: Array | None,
     x: Array,
@@ -243,7 +267,13 @@ def _probabilities(
     return narrow(masked(scores, _length_mask(x, length, axis, name), axis), out)
 
 
-@register(level=1)
+@register(
+    level=1,
+    amp="float32",
+    methods=("softmax",),
+    npx=Front(order="x length axis temperature use_length dtype"),
+    shape=SAME,
+)
 def softmax(
     x: Array,
     length: Array | None = None,
@@ -277,7 +307,13 @@ def softmax(
     return _probabilities(x, length, temperature, axis, dtype, "softmax", softmax_along, _masked_softmax)
 
 
-@register(level=1)
+@register(
+    level=1,
+    amp="float32",
+    methods=("log_softmax",),
+    npx=Front(order="x axis length temperature use_length dtype"),
+    shape=SAME,
+)
 def log_softmax(
     x: Array,
     length: Array | None = None,
@@ -293,7 +329,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1)
+@register(level=1, amp="float32", methods=("softmin",), shape=SAME)
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
     """Return the softmax of ``-x``."""
     return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
@@ -312,7 +348,7 @@ def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: s
     return narrow(compute(*aligned(scores, mask), axis_of(axis, x.ndim, name)), float_dtype(x))
 
 
-@register(level=1)
+@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -323,7 +359,7 @@ def masked_softmax(
     return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
 
 
-@register(level=1)
+@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -331,7 +367,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",), moving=("eps",))
+@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME)
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 
@@ -347,7 +383,14 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     return narrow(y * lax.rsqrt(jnp.sum(y * y, axes, keepdims=True) + eps), float_dtype(x))
 
 
-@register(level=3, moving=("on_value", "off_value"))
+@register(
+    level=3,
+    moving=("on_value", "off_value"),
+    methods=("one_hot",),
+    npx=Front(order="indices depth on_value off_value dtype", shown="data", unset="dtype off_value on_value"),
+    shape="indices.shape + (depth,)",
+    gradient=NONE,
+)
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
 ) -> Array:
@@ -361,7 +404,13 @@ def one_hot(
     return jnp.where(hit, jnp.asarray(on_value, dtype), jnp.asarray(off_value, dtype))
 
 
-@register(level=3, aliases=("choose_element_0index",))
+@register(
+    level=3,
+    aliases=("choose_element_0index",),
+    methods=("pick",),
+    shape="`x` without `axis`, or with length 1 there",
+    stands_for="`stablehlo.gather`",
+)
 def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", keepdims: bool = False) -> Array:
     """One element of each vector of `x` along `axis`.
 
@@ -401,7 +450,16 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
     return jnp.take_along_axis(x, places, -1), places
 
 
-@register(level=3, nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1)
+@register(
+    level=3,
+    nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1,
+    amp="float32",
+    methods=("topk",),
+    npx=Front(order="x axis k ret_typ is_ascend dtype", unset="dtype"),
+    shape="`x` with length k along `axis`; a mask as `x`; two of them for 'both'",
+    gradient="through the values, none through indices and masks",
+    stands_for="`chlo.top_k`",
+)
 def topk(
     x: Array,
     *,

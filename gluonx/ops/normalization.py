@@ -15,7 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, Front, register
 
 __all__ = ["batch_norm", "batch_norm_over", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
 
@@ -78,7 +78,17 @@ def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis:
 
 
 @register(
-    level=1, aliases=("BatchNorm",), mode=True, infer=vector_rule(), nout=_outputs, n_live=1, moving=("eps", "momentum")
+    level=1,
+    aliases=("BatchNorm",),
+    mode=True,
+    infer=vector_rule(),
+    nout=_outputs,
+    n_live=1,
+    moving=("eps", "momentum"),
+    channels_last="axis",
+    shape="as the first input; then, if asked, mean and deviation",
+    gradient="through `x`, `gamma`, `beta`; of the first output only",
+    stands_for="`stablehlo.batch_norm_training`, `batch_norm_inference`",
 )
 def batch_norm(
     x: Array,
@@ -194,6 +204,9 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) 
     infer=vector_rule(),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
+    amp="float32",
+    npx=Front(unset="axis eps output_mean_var"),
+    shape="as the first input; then, if asked, mean and deviation",
 )
 def layer_norm(
     x: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
@@ -225,6 +238,9 @@ def layer_norm(
     infer=vector_rule(1),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
     moving=("eps",),
+    amp="float32",
+    npx=Front(order="x gamma beta num_groups eps=0.001 output_mean_var"),
+    shape="as the first input; then, if asked, mean and deviation",
 )
 def group_norm(
     x: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False
@@ -260,7 +276,7 @@ def group_norm(
     return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
-@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",))
+@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
     """Normalize each channel (axis 1) of each sample over its places."""
     if x.ndim < 2:
@@ -272,7 +288,7 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     return _affine(data, eps, scale, shift, float_dtype(x))
 
 
-@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",))
+@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32", shape=SAME)
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
     axis = axis_of(axis, x.ndim, "rms_norm")
@@ -282,7 +298,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"))
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME)
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

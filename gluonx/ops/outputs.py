@@ -16,7 +16,7 @@ from jax import Array
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, filled
-from gluonx.ops.registry import Op, Shape, register
+from gluonx.ops.registry import SAME, Op, Shape, register
 
 __all__ = [
     "linear_regression_output",
@@ -103,7 +103,14 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
     return gradient
 
 
-@register(level=1, infer=_softmax_label, batched=("label",))
+@register(
+    level=1,
+    infer=_softmax_label,
+    batched=("label",),
+    amp="float32",
+    shape=SAME,
+    gradient="to `x` that of the cross-entropy to `label`, whatever comes from above",
+)
 def softmax_output(
     x: Array,
     label: Array,
@@ -167,7 +174,9 @@ def _label_like_data(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> li
     return [data, filled(label, wanted, "regression output: label", f"data of shape {data}")]
 
 
-def _regression(name: str, predict: Callable[[Array], Array], error: Callable[[Array], Array], doc: str) -> Op:
+def _regression(
+    name: str, predict: Callable[[Array], Array], error: Callable[[Array], Array], doc: str, loss: str
+) -> Op:
     def regression(x: Array, label: Array, *, grad_scale: float = 1.0) -> Array:
         if math.prod(x.shape) != math.prod(label.shape):
             raise ShapeError(f"{name}: label has shape {label.shape}, but data of shape {x.shape} has another size.")
@@ -179,7 +188,15 @@ def _regression(name: str, predict: Callable[[Array], Array], error: Callable[[A
         return _with_gradient(lambda x, label: predict(x), gradient)(x, label)
 
     regression.__name__, regression.__doc__ = name, doc
-    return register(name, level=1, infer=_label_like_data, batched=("label",))(regression)
+    return register(
+        name,
+        level=1,
+        infer=_label_like_data,
+        batched=("label",),
+        amp="float32",
+        shape=SAME,
+        gradient=f"to `x` that of {loss}, whatever comes from above",
+    )(regression)
 
 
 linear_regression_output = _regression(
@@ -187,18 +204,21 @@ linear_regression_output = _regression(
     lambda x: x,
     lambda d: d,
     "The data, with the gradient of half the squared distance to `label`, over the numbers of each sample.",
+    "half the squared distance",
 )
 logistic_regression_output = _regression(
     "logistic_regression_output",
     jax.nn.sigmoid,
     lambda d: d,
     "The sigmoid, with the gradient of the cross-entropy to `label`, over the numbers of each sample.",
+    "the cross-entropy",
 )
 mae_regression_output = _regression(
     "mae_regression_output",
     lambda x: x,
     lambda d: jnp.where(d > 0, 1, -1).astype(d.dtype),
     "The data, with the gradient of the absolute distance to `label` (-1 at it), over the numbers of each sample.",
+    "the absolute distance",
 )
 
 
@@ -209,7 +229,14 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
     return [data, filled(label, data[:1], "svm_output: label", f"data of shape {data}")]
 
 
-@register(level=1, infer=_classes_label, batched=("label",))
+@register(
+    level=1,
+    infer=_classes_label,
+    batched=("label",),
+    amp="float32",
+    shape=SAME,
+    gradient="to `x` that of the hinge loss, whatever comes from above",
+)
 def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:
@@ -226,7 +253,13 @@ def svm_output(
     return _with_gradient(lambda x, label: x, gradient)(x, label)
 
 
-@register(level=1)
+@register(
+    level=1,
+    amp="float32",
+    shape=SAME,
+    gradient="to `x` grad_scale, whatever comes from above",
+    stands_for="the identity",
+)
 def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null") -> Array:
     """Return the data, whose gradient is `grad_scale` whatever comes from above.
 

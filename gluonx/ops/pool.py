@@ -22,7 +22,7 @@ from gluonx.ops.conv import layout_of
 from gluonx.ops.elementwise import absolute, maximum
 from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
-from gluonx.ops.registry import Shape, register
+from gluonx.ops.registry import Front, Shape, register
 
 __all__ = ["adaptive_avg_pooling", "pooling"]
 
@@ -210,7 +210,17 @@ def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
     return jnp.where(total == 0, 0, jnp.sign(total) * size)
 
 
-@register(level=2, aliases=("Pooling",))
+@register(
+    level=2,
+    aliases=("Pooling",),
+    channels_last="layout",
+    npx=Front(
+        order="x kernel stride pad pool_type pooling_convention global_pool "
+        "cudnn_off=False p_value count_include_pad layout"
+    ),
+    shape="(n, c, o...), o = (w + 2 pad - kernel) // stride + 1 (rounded up with 'full')",
+    stands_for="`stablehlo.reduce_window`",
+)
 def pooling(
     x: Array,
     *,
@@ -281,7 +291,12 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
     return jnp.concatenate(parts, axis)
 
 
-@register(level=2, aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"))
+@register(
+    level=2,
+    aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
+    shape="(n, c, *output_size)",
+    stands_for="`stablehlo.reduce_window`",
+)
 def adaptive_avg_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:

@@ -89,7 +89,12 @@ class _Rule(NamedTuple):
         return boxes[kept], scores[kept]
 
 
-@register(level=5, nout=lambda attrs: 2 if attrs["output_score"] else 1, moving=("threshold",))
+@register(
+    level=5,
+    nout=lambda attrs: 2 if attrs["output_score"] else 1,
+    moving=("threshold",),
+    shape="(batch * `rpn_post_nms_top_n`, 5); then, if asked, the scores",
+)
 def proposal(
     cls_prob: Array,
     bbox_pred: Array,

@@ -19,7 +19,7 @@ from gluonx.ops.common import choose
 from gluonx.ops.conv import convolution
 from gluonx.ops.nn import embedding, fully_connected
 from gluonx.ops.pool import pooling
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, SAME, register
 from gluonx.ops.tensor import reshape, transpose
 
 __all__: list[str] = []
@@ -76,7 +76,7 @@ def _as_given(low: Array, high: Array) -> tuple[Array, Array]:
 # -- to bytes and back ----------------------------------------------------------------------------------------------
 
 
-@register("contrib_quantize", level=5, nout=3)
+@register("contrib_quantize", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "uint8") -> Triple:
     """Real numbers as bytes of a given range.
 
@@ -97,7 +97,7 @@ def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str =
     return (out, -reach, reach) if out_type == "int8" else (out, *_as_given(min_range, max_range))
 
 
-@register("contrib_quantize_v2", level=5, nout=3)
+@register("contrib_quantize_v2", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize_v2(
     data: Array,
     *,
@@ -136,7 +136,7 @@ def quantize_v2(
     return (out, -reach, reach) if out_type == "int8" else (out, *_as_given(low, high))
 
 
-@register("dequantize", level=5)
+@register("dequantize", level=5, shape=SAME)
 def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "float32") -> Array:
     """Return the real numbers that bytes stand for.
 
@@ -151,7 +151,7 @@ def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str
     return lax.stop_gradient(data.astype(jnp.float32) * _spread(unit, data))
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def requantize(
     data: Array,
     min_range: Array,
@@ -204,7 +204,7 @@ def _whole_numbers(*arrays: Array) -> tuple[Array, ...]:
     return tuple(a.astype(jnp.int32) for a in arrays)
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, gradient=NONE)
 def quantized_fully_connected(
     data: Array,
     weight: Array,
@@ -247,7 +247,7 @@ def quantized_fully_connected(
     return out, *_product_range(name, data, weight, (min_data, max_data, min_weight, max_weight))
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, shape="that of `convolution`; then the ends of its range", gradient=NONE)
 def quantized_conv(
     data: Array,
     weight: Array,
@@ -287,7 +287,7 @@ def quantized_conv(
 # -- elementwise ----------------------------------------------------------------------------------------------------
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantized_elemwise_add(
     lhs: Array,
     rhs: Array,
@@ -318,7 +318,12 @@ def quantized_elemwise_add(
     return out, -reach, reach
 
 
-@register(level=5, nout=lambda attrs: 1 if attrs["enable_float_output"] else 3)
+@register(
+    level=5,
+    nout=lambda attrs: 1 if attrs["enable_float_output"] else 3,
+    shape="as the first input; then the ends of its range",
+    gradient=NONE,
+)
 def quantized_elemwise_mul(
     lhs: Array,
     rhs: Array,
@@ -357,7 +362,7 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
         raise ShapeError(f"{name}: the arrays must have one shape, but have {lhs.shape} and {rhs.shape}.")
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
     """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet."""
     choose({"relu": None}, act_type, "quantized_act", "act_type")
@@ -368,7 +373,7 @@ def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: st
 # -- form -----------------------------------------------------------------------------------------------------------
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, gradient=NONE)
 def quantized_pooling(
     data: Array,
     min_data: Array,
@@ -399,13 +404,13 @@ def quantized_pooling(
     return _rounded(out, kind), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
     """All axes but the first as one; the range stays."""
     return data.reshape(data.shape[0], -1) if data.size else data, *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, gradient=NONE)
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
@@ -413,13 +418,13 @@ def quantized_reshape(
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, gradient=NONE)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
     """Return the axes in another order; the range stays."""
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3)
+@register(level=5, nout=3, gradient=NONE)
 def quantized_embedding(
     data: Array,
     weight: Array,

@@ -20,7 +20,7 @@ from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, SAME, register
 
 __all__ = [
     "random_bernoulli",
@@ -207,7 +207,7 @@ def random_power(key: Array, a: Number, *, size: Size = None, dtype: Any = None)
     return draw.finish(draw.uniform(key) ** (1 / a))
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, gradient=NONE)
 def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
     """Draw counts of events that happen `lam` times on average."""
     draw = _Draw(dtype)
@@ -215,7 +215,7 @@ def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: A
     return draw.finish(jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape))
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, gradient=NONE)
 def random_negative_binomial(
     key: Array, k: Number = 1.0, p: Number = 0.5, *, size: Size = None, dtype: Any = None
 ) -> Array:
@@ -227,7 +227,7 @@ def random_negative_binomial(
     return draw.finish(jax.random.poisson(native(two), rate, draw.shape))
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, gradient=NONE)
 def random_binomial(key: Array, n: Number, p: Number = 0.5, *, size: Size = None, dtype: Any = None) -> Array:
     """Draw counts of successes in `n` trials of probability `p`."""
     draw = _Draw(dtype)
@@ -235,7 +235,7 @@ def random_binomial(key: Array, n: Number, p: Number = 0.5, *, size: Size = None
     return draw.finish(jax.random.binomial(key, n, p, draw.shape, draw.inner))
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, gradient=NONE, stands_for="`numpy.random.binomial` with n = 1")
 def random_bernoulli(
     key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: Any = None
 ) -> Array:
@@ -261,7 +261,7 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE)
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: Any = None
 ) -> Array:
@@ -275,7 +275,14 @@ def random_randint(
     return jax.random.randint(key, shape, *bounds, dtype=wide).astype(dtype)
 
 
-@register(level=3, random=True, nout=lambda attrs: 2 if attrs["get_prob"] else 1)
+@register(
+    level=3,
+    random=True,
+    nout=lambda attrs: 2 if attrs["get_prob"] else 1,
+    shape="p.shape[:-1] + size",
+    gradient=NONE,
+    stands_for="`numpy.random.choice` a row",
+)
 def random_categorical(
     key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: Any = "int32"
 ) -> Array | tuple[Array, Array]:
@@ -307,7 +314,7 @@ def random_categorical(
 _FEW = 4096  # up to so many draws are made one by one, which compiles at once and is exact
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, shape="size + pvals.shape", gradient=NONE)
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: Any = None) -> Array:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
 
@@ -327,7 +334,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     return jnp.diff(jnp.sum(draws < below, 0), axis=-1, prepend=0).astype(dtype)
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, shape="size + a.shape[1:]")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
     """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number."""
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
@@ -338,13 +345,13 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     return a[drawn]
 
 
-@register(level=3, random=True, aliases=("random_shuffle",))
+@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME)
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     """Return the slices of `x` along an axis in random order."""
     return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))
 
 
-@register(level=3, random=True)
+@register(level=3, random=True, shape="size + mean.shape")
 def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
     """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
 

@@ -16,7 +16,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, places, wide
 from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
 from gluonx.ops.elementwise import absolute
-from gluonx.ops.registry import register
+from gluonx.ops.registry import NONE, REDUCED, SAME, Front, register
 
 __all__ = ["norm", "root"]
 
@@ -25,14 +25,14 @@ Axis = int | Sequence[int] | None
 # -- products ------------------------------------------------------------------------------------------------------
 
 
-@register(level=1)
+@register(level=1, amp="widest", shape="x1.shape[:-1] + x2.shape without its last axis but one")
 def dot(x1: Array, x2: Array) -> Array:
     """Return the sum of products over the last axis of `x1` and the last but one of `x2`."""
     _check_inner("dot", x1, x2)
     return jnp.dot(x1, x2)
 
 
-@register(level=1)
+@register(level=1, amp="low", shape="broadcast leading axes + (n, k) of (n, m) and (m, k)")
 def matmul(x1: Array, x2: Array) -> Array:
     """Return the matrix product, over stacks of matrices in the leading axes."""
     _check_inner("matmul", x1, x2)
@@ -46,7 +46,15 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
         )
 
 
-@register(level=1)
+@register(
+    level=1,
+    amp="widest",
+    npx=Front(
+        order="x1 x2 transpose_a transpose_b forward_stype=default", shown="a b", also={"lhs": "x1", "rhs": "x2"}
+    ),
+    shape="(b, n, k) of (b, n, m) and (b, m, k)",
+    stands_for="`stablehlo.dot_general`",
+)
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     """Return the matrix products of two stacks of matrices, each transposed if told so."""
     x1 = jnp.swapaxes(x1, -1, -2) if transpose_a else x1
@@ -55,13 +63,13 @@ def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: b
     return jnp.matmul(x1, x2)
 
 
-@register(level=3)
+@register(level=3, amp="widest", shape="the axes of both that are not summed over")
 def tensordot(x1: Array, x2: Array, *, axes: Any = 2) -> Array:
     """Return the sum of products over some axes of each array."""
     return jnp.tensordot(x1, x2, axes)
 
 
-@register(level=3)
+@register(level=3, amp="low", shape="as the subscripts say")
 def einsum(*arrays: Array, subscripts: str) -> Array:
     """Return the sum of products that Einstein's notation describes.
 
@@ -81,7 +89,7 @@ def _sum_dtype(dtype: Any) -> Any:
     return None if dtype is None else canonical(dtype)
 
 
-@register("sum", level=4)
+@register("sum", level=4, amp="float32", shape=REDUCED)
 def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the sum over axes."""
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -105,7 +113,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
     return found if found is not None and folded(x.shape, found) else None
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape=REDUCED)
 def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the mean over axes; of integers, a float."""
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -138,7 +146,7 @@ def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
     return in_double(jnp.mean, x, axis, keepdims=keepdims).astype(jnp.float32)
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape=REDUCED)
 def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the product over axes."""
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
@@ -166,31 +174,31 @@ def _extreme_moved(
     return best.reshape(slope.shape), slope
 
 
-@register("max", level=4, aliases=("amax",))
+@register("max", level=4, aliases=("amax",), shape=REDUCED, gradient="through `x`, ties share it")
 def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the largest element over axes; each of several equal ones has the whole gradient."""
     return _extreme(x, False, axis, keepdims)
 
 
-@register("min", level=4, aliases=("amin",))
+@register("min", level=4, aliases=("amin",), shape=REDUCED, gradient="through `x`, ties share it")
 def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the smallest element over axes; each of several equal ones has the whole gradient."""
     return _extreme(x, True, axis, keepdims)
 
 
-@register("all", level=4)
+@register("all", level=4, shape=REDUCED, gradient=NONE)
 def all_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether every element over axes is non-zero."""
     return jnp.all(x, axis, keepdims=keepdims)
 
 
-@register("any", level=4)
+@register("any", level=4, shape=REDUCED, gradient=NONE)
 def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether some element over axes is non-zero."""
     return jnp.any(x, axis, keepdims=keepdims)
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape=REDUCED)
 def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Return the variance over axes, with `ddof` taken from the number of elements."""
     if dtype is None and is_long(x):
@@ -203,7 +211,7 @@ def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdi
     return narrow(squares / (count - ddof), x.dtype)
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape=REDUCED, gradient="through `x`, 0 where it is 0")
 def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Return the standard deviation over axes, with gradient 0 where it is 0."""
     return root(var.fn(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
@@ -223,19 +231,26 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
     return places(largest_place, x, axis % x.ndim, keepdims, smallest)
 
 
-@register(level=4, wide=True)
+@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4, wide=True)
+@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(True, x, axis, keepdims)
 
 
-@register(level=4)
+@register(
+    level=4,
+    amp="float32",
+    methods=("norm",),
+    npx=Front(order="x ord axis out_dtype keepdims", unset="ord"),
+    shape=REDUCED,
+    gradient="through `x`, 0 where it is 0",
+)
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
     length = choose({1: _sum_norm, 2: _root_norm}, ord, "norm", "ord")  # type: ignore[arg-type]
@@ -251,7 +266,7 @@ def _root_norm(x: Array, axis: Any, keepdims: bool) -> Array:
     return root(sum_.fn(jnp.square(x), axis=axis, keepdims=keepdims))
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`")
 def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """``log(sum(exp(x)))`` over axes, without overflow."""
     axes = _slow_axes(x, axis)
@@ -264,7 +279,7 @@ def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return narrow(found if keepdims else found.squeeze(axes), x.dtype)
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape="as the first input; flat where `axis` is None")
 def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """Return the running sum along an axis, or of the flattened array."""
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
@@ -272,7 +287,7 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     return running(x, axis % x.ndim)
 
 
-@register(level=4)
+@register(level=4, amp="float32", shape="as the first input; flat where `axis` is None")
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """Return the running product along an axis, or of the flattened array; small integers become int32 or uint32."""
     if dtype is None and x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -285,7 +300,7 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 # -- order ---------------------------------------------------------------------------------------------------------
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     """Return the elements in order along an axis, or of the flattened array."""
     if axis is None or descending or not -x.ndim <= axis < x.ndim:
@@ -293,7 +308,13 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     return ordered(x, axis % x.ndim)
 
 
-@register(level=3, wide=lambda attrs: attrs["dtype"] is None)
+@register(
+    level=3,
+    wide=lambda attrs: attrs["dtype"] is None,
+    amp="float32",
+    shape="as the first input; flat where `axis` is None",
+    gradient=NONE,
+)
 def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
     """Return the places of the elements in order; equal elements keep theirs."""
     found = places(jnp.argsort, x, axis, descending=descending, stable=True)

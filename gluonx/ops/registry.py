@@ -27,7 +27,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import jax
 import ml_dtypes
@@ -35,27 +35,30 @@ import numpy as np
 
 from gluonx.dtype import WIDE, keeping_64_bits
 
-__all__ = ["HINTS", "OPS", "STEADY", "BoundOp", "Factor", "Lifted", "Moved", "Op", "get", "Shape", "register"]
+__all__ = [
+    "BROADCAST", "FLAT", "HINTS", "NONE", "OPS", "REDUCED", "SAME", "STEADY", "BoundOp", "Factor", "Front",
+    "Lifted", "Moved", "Op", "Precision", "Record", "Shape", "get", "register",
+]  # fmt: skip
 
 Shape = tuple[int, ...]
+Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
+Layout = Literal["", "each", "axis", "layout"]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
 OPS: dict[str, Op] = {}
 """Every core operator by its name and by each of its aliases."""
 
-HINTS = frozenset(
-    {
-        "cudnn_off",
-        "cudnn_tune",
-        "forward_stype",
-        "max_calib_range",
-        "min_calib_range",
-        "num_args",
-        "sparse_grad",
-        "workspace",
-    }
-)
+HINTS = frozenset({
+    "cudnn_off", "cudnn_tune", "forward_stype", "max_calib_range", "min_calib_range", "num_args", "sparse_grad",
+    "workspace",
+})  # fmt: skip
 """Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
+
+SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
+"""What records say most often of the shape of a result."""
+
+NONE, FLAT = "none: the result is no smooth function", "zero"
+"""What records say of the gradient of an operator that has none, and of a step function."""
 
 STEADY = 2
 """So many values of a moving attribute are constants of their programs; further ones are operands of one program."""
@@ -66,21 +69,39 @@ _DTYPE_NAMES = frozenset({"dtype", "out_dtype", "index_dtype"})
 _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
-class Op:
-    """One core operator: a pure function on arrays, with what the rest of gluonx must know about it.
+class Front(NamedTuple):
+    """How MXNet's ``npx`` function of an operator is called, where that is not as the operator is declared.
 
     Attributes
     ----------
-    name : str
-        The canonical name; ``aliases`` holds the other spellings.
-    fn : callable
-        The function itself. With ``random`` its first parameter is a typed JAX PRNG key.
+    order : str
+        The parameters in MXNet's order, by the operator's names; ``name=value`` is another default. Names that no
+        operator has (``workspace``) are taken and ignored. Of the operator's own name only, not of its aliases.
+    shown : str
+        MXNet's names of the arrays: the ones that signatures show, and that callers may use. Else ``x`` is ``data``.
+    also : dict of str to str
+        Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
+    unset : str
+        Static attributes whose None means "as by default", where the operator has another default.
+    """
+
+    order: str = ""
+    shown: str = ""
+    also: Mapping[str, str] = {}
+    unset: str = ""
+
+
+class Record(TypedDict, total=False):
+    """What is said of an operator beside its function: the keywords of `register`, and attributes of its `Op`.
+
+    A field that is left out has the default that `Op` shows.
+
+    Attributes
+    ----------
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
-    inputs : tuple of str
-        The names of the array parameters, the key left out. One name if ``variadic``.
-    attr_names : frozenset of str
-        The names of the static attributes; ``defaults`` holds the default of each that has one.
+    aliases : tuple of str
+        The other names in ``OPS`` and in ``npx``.
     random : bool or callable
         Whether the function takes a key; a callable decides from the bound attributes.
     mode : bool or callable
@@ -90,38 +111,98 @@ class Op:
     batched : tuple of str
         Inputs whose shape `infer` takes from the data's, the batch included: operands, labels, states. That completes
         the shapes of a symbol, but never those of a parameter.
-    n_live : int or None
-        Gradients flow through so many outputs, the first ones (None: through all); the others are states.
     nout : int or callable
         The number of outputs, or a function of the attributes that tells it.
+    n_live : int or None
+        Gradients flow through so many outputs, the first ones (None: through all); the others are states.
     moving : tuple of str
         Attributes, numbers, that the function also takes as scalar arrays.
     wide : bool or callable
         Whether the function computes in 64-bit types whatever its inputs are (positions are int64); a callable decides
         from the bound attributes. With 64-bit inputs and with a 64-bit dtype among its attributes every one does.
+    amp : {'', 'low', 'float32', 'widest'} or (str, tuple)
+        Under mixed precision: in the type that comes in, in the low precision (products of matrices), in float32 (what
+        needs range or precision), in the widest type among the inputs; or in float32 where the attribute of this name
+        has one of these values.
+    ufunc : bool
+        Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
+    methods : tuple of str
+        Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
+    npx : Front
+        How ``npx``'s function of this name is called in MXNet.
+    channels_last : {'', 'each', 'axis', 'layout'}
+        How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
+        parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
+    shape, gradient, stands_for : str
+        For ``docs/core_ops.md``: the shape of the result, what is particular about the gradient (at kinks above all),
+        and the operation of NumPy or StableHLO that it is. Where nothing is said, ``tools/core_ops.py`` tells by rule:
+        elementwise operators, names that NumPy has, docstrings that say the shape of what they return.
     """
 
-    def __init__(
-        self,
-        fn: Callable[..., Any],
-        name: str,
-        *,
-        level: int,
-        aliases: Iterable[str] = (),
-        random: bool | Callable[[Mapping[str, Any]], bool] = False,
-        mode: bool | Callable[[Mapping[str, Any]], bool] = False,
-        infer: InferRule | None = None,
-        batched: Iterable[str] = (),
-        nout: int | Callable[[Mapping[str, Any]], int] = 1,
-        n_live: int | None = None,
-        moving: Iterable[str] = (),
-        wide: bool | Callable[[Mapping[str, Any]], bool] = False,
-    ) -> None:
-        self.fn, self.name, self.level = fn, name, level
-        self.wide, self.batched = wide, tuple(batched)
-        self.aliases, self.random, self.mode = tuple(aliases), random, mode
-        self.n_live, self.moving = n_live, tuple(moving)
-        self.infer, self.nout, self.doc = infer, nout, inspect.getdoc(fn) or ""
+    level: int
+    aliases: tuple[str, ...]
+    random: bool | Callable[[Mapping[str, Any]], bool]
+    mode: bool | Callable[[Mapping[str, Any]], bool]
+    infer: InferRule | None
+    batched: tuple[str, ...]
+    nout: int | Callable[[Mapping[str, Any]], int]
+    n_live: int | None
+    moving: tuple[str, ...]
+    wide: bool | Callable[[Mapping[str, Any]], bool]
+    amp: Precision
+    ufunc: bool
+    methods: tuple[str, ...]
+    npx: Front
+    channels_last: Layout
+    shape: str
+    gradient: str
+    stands_for: str
+
+
+_FIELDS = frozenset(Record.__annotations__)
+
+
+class Op:
+    """One core operator: a pure function on arrays, with what the rest of gluonx must know about it.
+
+    The fields of its `Record` are attributes too.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name; ``aliases`` holds the other spellings.
+    fn : callable
+        The function itself. With ``random`` its first parameter is a typed JAX PRNG key.
+    inputs : tuple of str
+        The names of the array parameters, the key left out. One name if ``variadic``.
+    attr_names : frozenset of str
+        The names of the static attributes; ``defaults`` holds the default of each that has one.
+    """
+
+    level: int = 3
+    aliases: tuple[str, ...] = ()
+    random: bool | Callable[[Mapping[str, Any]], bool] = False
+    mode: bool | Callable[[Mapping[str, Any]], bool] = False
+    infer: InferRule | None = None
+    batched: tuple[str, ...] = ()
+    nout: int | Callable[[Mapping[str, Any]], int] = 1
+    n_live: int | None = None
+    moving: tuple[str, ...] = ()
+    wide: bool | Callable[[Mapping[str, Any]], bool] = False
+    amp: Precision = ""
+    ufunc: bool = False
+    methods: tuple[str, ...] = ()
+    npx: Front = Front()
+    channels_last: Layout = ""
+    shape: str = ""
+    gradient: str = ""
+    stands_for: str = ""
+
+    def __init__(self, fn: Callable[..., Any], name: str, **record: Unpack[Record]) -> None:
+        if not _FIELDS.issuperset(record):
+            raise TypeError(f"operator {name}: a record has no field {_quoted(sorted(record.keys() - _FIELDS))}")
+        self.fn, self.name, self.doc = fn, name, inspect.getdoc(fn) or ""
+        vars(self).update(record)
         # help(), doctest and tracebacks look through an Op to its function.
         self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
         self._read_signature()
@@ -402,28 +483,15 @@ def get(name: str) -> Op:
         raise KeyError(f"there is no core operator '{name}'{hint}") from None
 
 
-def register(
-    name: str | None = None,
-    *,
-    level: int,
-    aliases: Iterable[str] = (),
-    random: bool | Callable[[Mapping[str, Any]], bool] = False,
-    mode: bool | Callable[[Mapping[str, Any]], bool] = False,
-    infer: InferRule | None = None,
-    batched: Iterable[str] = (),
-    nout: int | Callable[[Mapping[str, Any]], int] = 1,
-    n_live: int | None = None,
-    moving: Iterable[str] = (),
-    wide: bool | Callable[[Mapping[str, Any]], bool] = False,
-) -> Callable[[Callable[..., Any]], Op]:
+def register(name: str | None = None, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:
     """Make a core operator of the decorated function and put it into `OPS`.
 
     Parameters
     ----------
     name : str, optional
         The canonical name; the function's own name by default.
-    level, aliases, random, mode, infer, batched, nout, n_live, moving, wide
-        As the attributes of `Op`.
+    **record
+        The fields of `Record`.
 
     Returns
     -------
@@ -434,12 +502,12 @@ def register(
     ------
     ValueError
         If the name or an alias is taken.
+    TypeError
+        If a record has no such field.
     """
 
     def decorate(fn: Callable[..., Any]) -> Op:
-        traits = {"random": random, "mode": mode, "infer": infer, "nout": nout, "n_live": n_live, "moving": moving}
-        traits["wide"] = wide
-        op = Op(fn, name or fn.__name__, level=level, aliases=aliases, batched=batched, **traits)
+        op = Op(fn, name or fn.__name__, **record)
         for spelling in (op.name, *op.aliases):
             if spelling in OPS:
                 raise ValueError(f"there already is a core operator '{spelling}' ({OPS[spelling]!r})")

@@ -244,6 +244,9 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     infer=_shapes,
     batched=("state", "state_cell"),
     nout=_outputs,
+    amp="low",
+    shape="(time, batch, directions * state_size), then the states if asked",
+    stands_for="`stablehlo.while`",
 )
 def rnn(
     key: Array | None,

@@ -17,7 +17,7 @@ from jax import Array, lax
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axes_of, axis_of, converted, index_dtype
-from gluonx.ops.registry import register
+from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, register
 
 __all__ = ["cast", "cut", "new_shape", "reshape", "stop_index"]
 
@@ -126,7 +126,11 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
     return _Reader(tuple(old[::-1]), turned, told).read()[::-1]
 
 
-@register(level=1)
+@register(
+    level=1,
+    npx=Front(order="x newshape reverse order", shown="a", also={"shape": "newshape"}),
+    shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
+)
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
     """Return the same elements in another shape.
 
@@ -149,7 +153,13 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
 
-@register(level=3)
+@register(
+    level=3,
+    methods=("reshape_like",),
+    npx=Front(shown="lhs rhs"),
+    shape="`like`, or `x` with the axes of `like` in a range",
+    stands_for="`stablehlo.reshape`",
+)
 def reshape_like(
     x: Array,
     like: Array,
@@ -168,43 +178,49 @@ def reshape_like(
     return x.reshape(shape)
 
 
-@register("batch_flatten", level=1, aliases=("flatten", "Flatten"))
+@register(
+    "batch_flatten",
+    level=1,
+    aliases=("flatten", "Flatten"),
+    shape="(x.shape[0], the product of the others)",
+    stands_for="`stablehlo.reshape`",
+)
 def batch_flatten(x: Array) -> Array:
     """All axes but the first as one."""
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
-@register(level=3)
+@register(level=3, shape="`x` with 1 at each of `axis`")
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     """Return the array with axes of length 1 put in."""
     return jnp.expand_dims(x, axis)
 
 
-@register(level=3)
+@register(level=3, shape="`x` without axes of length 1")
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
     """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(level=3)
+@register(level=3, shape="`x` with its axes in the order of `axes`")
 def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default."""
     return jnp.transpose(x, axes or None)
 
 
-@register(level=3, aliases=("SwapAxis",))
+@register(level=3, aliases=("SwapAxis",), shape="`x` with two axes exchanged")
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the array with two axes exchanged."""
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3)
+@register(level=3, shape="`x` with axes moved")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other places."""
     return jnp.moveaxis(x, source, destination)
 
 
-@register(level=4)
+@register(level=4, shape="`shape`")
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -219,7 +235,13 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
 
-@register(level=4)
+@register(
+    level=4,
+    methods=("broadcast_like",),
+    npx=Front(shown="lhs rhs"),
+    shape="as `like`, or as `x` with the lengths of `like` in `lhs_axes`",
+    stands_for="`stablehlo.broadcast_in_dim`",
+)
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
     if (lhs_axes is None) != (rhs_axes is None):
@@ -236,7 +258,14 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
         raise ShapeError(f"broadcast_like: an array of shape {x.shape} does not broadcast to {shape}.") from None
 
 
-@register(level=3, aliases=("Cast",))
+@register(
+    level=3,
+    aliases=("Cast",),
+    channels_last="each",
+    shape=SAME,
+    gradient="through `x`, from floats to floats",
+    stands_for="`stablehlo.convert`",
+)
 def cast(x: Array, *, dtype: Any) -> Array:
     """Get the values in another element type. Floats are cut towards zero.
 
@@ -245,26 +274,32 @@ def cast(x: Array, *, dtype: Any) -> Array:
     return converted(x, canonical(dtype))
 
 
-@register(level=3)
+@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
 def zeros_like(x: Array, *, dtype: Any = None) -> Array:
     """Zeros in the shape (and, unless told, the element type) of an array."""
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3)
+@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
 def ones_like(x: Array, *, dtype: Any = None) -> Array:
     """Ones in the shape (and, unless told, the element type) of an array."""
     return jnp.ones_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
     """One value in the shape (and, unless told, the element type) of an array."""
     dtype = x.dtype if dtype is None else canonical(dtype)
     return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype), x.shape)
 
 
-@register(level=3, moving=("start", "step"))
+@register(
+    level=3,
+    moving=("start", "step"),
+    npx=Front(order="x start step repeat ctx axis"),
+    shape="as `x`, or (x.shape[axis],)",
+    gradient=FLAT,
+)
 def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
     """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
@@ -275,7 +310,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return values.reshape(x.shape) if axis is None else values
 
 
-@register(level=3, wide=True)
+@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE)
 def shape_array(x: Array) -> Array:
     """Return the shape as an array."""
     return jnp.asarray(x.shape, index_dtype())
@@ -284,7 +319,14 @@ def shape_array(x: Array) -> Array:
 # -- joining, splitting, repeating ---------------------------------------------------------------------------------
 
 
-@register("concatenate", level=1, aliases=("concat",))
+@register(
+    "concatenate",
+    level=1,
+    aliases=("concat",),
+    amp="widest",
+    channels_last="axis",
+    shape="as the inputs, their lengths along `axis` added up",
+)
 def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None."""
     if axis is None:
@@ -305,7 +347,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
             )
 
 
-@register(level=1)
+@register(level=1, amp="widest", shape="the inputs' shape with their number at `axis`")
 def stack(*arrays: Array, axis: int = 0) -> Array:
     """Return the arrays, all of one shape, side by side along a new axis."""
     if any(a.shape != arrays[0].shape for a in arrays):
@@ -318,7 +360,7 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     return sections if isinstance(sections, int) else len(sections) + 1
 
 
-@register(level=3, nout=_parts)
+@register(level=3, nout=_parts, shape="parts of `x` along `axis`")
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
     """Return the array cut along an axis: into so many equal parts, or at the places named."""
     axis = axis_of(axis, x.ndim, "split")
@@ -342,7 +384,14 @@ def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
     return tuple([lax.slice_in_dim(x, a, max(a, b), axis=axis) for a, b in zip(starts, stops, strict=True)])
 
 
-@register(level=3, aliases=("SliceChannel",), nout=lambda attrs: attrs["num_outputs"])
+@register(
+    level=3,
+    aliases=("SliceChannel",),
+    nout=lambda attrs: attrs["num_outputs"],
+    npx=Front(order="x num_outputs axis squeeze_axis"),
+    shape="num_outputs parts of `x` along `axis`",
+    stands_for="`numpy.split`",
+)
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
     """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
     axis = axis_of(axis, x.ndim, "slice_channel")
@@ -354,13 +403,13 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     return tuple(p.squeeze(axis) for p in parts) if squeeze_axis else tuple(parts)
 
 
-@register(level=3)
+@register(level=3, shape="the lengths of `x` times `reps`")
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     """Return the array repeated as a tile."""
     return jnp.tile(x, reps)
 
 
-@register(level=3)
+@register(level=3, shape="`x` with the length of `axis` times `repeats`")
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Each element repeated, along an axis or of the flattened array."""
     if not isinstance(repeats, int):
@@ -374,7 +423,9 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
             raise ShapeError(f"pad: an axis of {n} has no {max(margin)} further elements to reflect, in {x.shape}.")
 
 
-@register(level=3, aliases=("Pad",))
+@register(
+    level=3, aliases=("Pad",), npx=Front(order="x mode pad_width constant_value"), shape="`x` with the margins added"
+)
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
     """Return the array with margins.
 
@@ -397,13 +448,13 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def flip(x: Array, *, axis: Axis = None) -> Array:
     """Return the elements in opposite order along axes."""
     return jnp.flip(x, axis)
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
     """Return the elements moved round along axes."""
     return jnp.roll(x, shift, axis)
@@ -413,19 +464,19 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def tril(x: Array, *, k: int = 0) -> Array:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def triu(x: Array, *, k: int = 0) -> Array:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
     return jnp.triu(_matrix(x), k)
 
 
-@register(level=5)
+@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
     """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
     n, c, h, w = x.shape
@@ -433,7 +484,7 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
     return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
-@register(level=5)
+@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`")
 def space_to_depth(x: Array, *, block_size: int) -> Array:
     """Return the inverse of `depth_to_space`."""
     n, c, h, w = x.shape
@@ -449,7 +500,14 @@ def stop_index(stop: int | None, n: int) -> int:
     return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
 
 
-@register("slice", level=3)
+@register(
+    "slice",
+    level=3,
+    methods=("slice",),
+    npx=Front(unset="step"),
+    shape="(end - begin) / step along the first axes",
+    stands_for="`stablehlo.slice`",
+)
 def slice_(
     x: Array,
     *,
@@ -468,7 +526,12 @@ def slice_(
     return x[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step, strict=True))]
 
 
-@register(level=3)
+@register(
+    level=3,
+    methods=("slice_axis",),
+    shape="`x` with the length end - begin along `axis`",
+    stands_for="`stablehlo.slice`",
+)
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     """Return the part from `begin` to `end` along one axis."""
     axis = axis_of(axis, x.ndim, "slice_axis")
@@ -476,7 +539,13 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
 
 
-@register(level=3)
+@register(
+    level=3,
+    methods=("slice_like",),
+    npx=Front(unset="axes"),
+    shape="`x` cut to the lengths of `shape_like`",
+    stands_for="`stablehlo.slice`",
+)
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
     chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
@@ -488,7 +557,7 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(level=3)
+@register(level=3, amp="widest", shape=BROADCAST)
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
     return jnp.where(*aligned(condition.astype(bool), x, y))

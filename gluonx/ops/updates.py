@@ -13,7 +13,7 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, register
 
 __all__ = [
     "adabelief_update",
@@ -73,7 +73,7 @@ def _unbiased(mean: Array, var: Array, beta1: Number, beta2: Number, t: Number) 
     return mean / bias_correction(beta1, t), var / bias_correction(beta2, t)
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def sgd_update(
     weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
 ) -> Array:
@@ -103,7 +103,7 @@ def sgd_update(
     return (1 - lr * wd) * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
 
 
-@register(level=3, nout=2)
+@register(level=3, nout=2, shape="as `weight`; then the states")
 def sgd_mom_update(
     weight: Array,
     grad: Array,
@@ -119,7 +119,7 @@ def sgd_mom_update(
     return weight + mom, mom
 
 
-@register(level=3, nout=2)
+@register(level=3, nout=2, shape="as `weight`; then the states")
 def nag_mom_update(
     weight: Array,
     grad: Array,
@@ -136,7 +136,7 @@ def nag_mom_update(
     return weight + momentum * mom - step, mom
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def signsgd_update(
     weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
 ) -> Array:
@@ -144,7 +144,7 @@ def signsgd_update(
     return (1 - lr * wd) * weight - lr * jnp.sign(_scaled(grad, rescale_grad, clip_gradient))
 
 
-@register(level=3, nout=2)
+@register(level=3, nout=2, shape="as `weight`; then the states")
 def signum_update(
     weight: Array,
     grad: Array,
@@ -162,7 +162,7 @@ def signum_update(
     return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom
 
 
-@register(level=3, nout=4)
+@register(level=3, nout=4, shape="as `weight`; then the states")
 def ftml_update(
     weight: Array,
     grad: Array,
@@ -186,7 +186,7 @@ def ftml_update(
     return -z / new, new, v, z
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def adam_update(
     weight: Array,
     grad: Array,
@@ -206,7 +206,7 @@ def adam_update(
     return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def adamw_update(
     weight: Array,
     grad: Array,
@@ -232,7 +232,7 @@ def adamw_update(
     return _unless(skip, (weight, mean, var), (new, new_mean, new_var))
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def adabelief_update(
     weight: Array,
     grad: Array,
@@ -268,7 +268,7 @@ def _unless(skip: Array, old: tuple[Array, ...], new: tuple[Array, ...]) -> tupl
     return weight, mean, var
 
 
-@register(level=3, nout=2)
+@register(level=3, nout=2, shape="as `weight`; then the states")
 def rmsprop_update(
     weight: Array,
     grad: Array,
@@ -287,7 +287,7 @@ def rmsprop_update(
     return _clipped(weight - lr * grad / (jnp.sqrt(n) + epsilon), clip_weights), n
 
 
-@register(level=3, nout=4)
+@register(level=3, nout=4, shape="as `weight`; then the states")
 def rmspropalex_update(
     weight: Array,
     grad: Array,
@@ -310,7 +310,7 @@ def rmspropalex_update(
     return _clipped(weight + delta, clip_weights), n, g, delta
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def ftrl_update(
     weight: Array,
     grad: Array,
@@ -331,7 +331,7 @@ def ftrl_update(
     return -shrunk / ((beta + jnp.sqrt(new)) / lr + wd), z, new
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def lamb_update_phase1(
     weight: Array,
     grad: Array,
@@ -354,7 +354,7 @@ def lamb_update_phase1(
     return m / (jnp.sqrt(v) + epsilon) + wd * weight, mean, var
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def lamb_update_phase2(
     weight: Array, g: Array, r1: Array, r2: Array, lr: Number, lower_bound: Number = -1.0, upper_bound: Number = -1.0
 ) -> Array:
@@ -370,7 +370,7 @@ def _trust(r1: Array, r2: Array, lower: Number, upper: Number) -> Array:
     return jnp.where(zero, 1.0, r1 / jnp.where(zero, 1.0, r2))
 
 
-@register(level=3, nout=3)
+@register(level=3, nout=3, shape="as `weight`; then the states")
 def lans_update(
     weight: Array,
     grad: Array,
@@ -399,7 +399,7 @@ def lans_update(
     return weight - lr * (scales[0] * beta1 * behind + scales[1] * (1 - beta1) * ahead), mean, var
 
 
-@register(level=3)
+@register(level=3, shape=SAME)
 def multi_lars(
     lrs: Array,
     weights_sum_sq: Array,

@@ -167,7 +167,7 @@ def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any =
     return _patches(x, kernel, stride, dilate, pad)
 
 
-@register(level=5)
+@register(level=5, shape="(n, c, *output_size)")
 def col2im(
     x: Array,
     *,
@@ -187,7 +187,7 @@ def col2im(
 # -- correlation ------------------------------------------------------------------------------------------------------
 
 
-@register(level=5)
+@register(level=5, amp="widest")
 def correlation(
     x1: Array,
     x2: Array,

@@ -189,6 +189,30 @@ def test_channels_last_on_request(tmp_path):
         net.export(tmp_path / "net", inputs=[gnp.array(x)], layout="NCHW")
 
 
+class Waves(nn.HybridBlock):
+    """Element by element between two convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2D(4, 3, in_channels=3), nn.Conv2D(2, 1, in_channels=4)
+
+    def forward(self, x):
+        y = self.first(x)
+        return self.second(gnp.hypot(gnp.sin(y), gnp.arctan(y)))
+
+
+def test_elementwise_functions_keep_channels_last(tmp_path):
+    net = Waves()
+    net.initialize()
+    x = np.random.default_rng(0).normal(size=(2, 3, 6, 6)).astype("float32")
+    net.export(tmp_path / "net", inputs=[gnp.array(x)], layout="NHWC")
+    loaded = gluonx.load(tmp_path / "net")
+    found = loaded(gnp.array(x.transpose(0, 2, 3, 1))).asnumpy().transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(found, net(gnp.array(x)).asnumpy(), rtol=1e-5, atol=1e-6)
+    turns = [line for line in loaded.artifact.exported.mlir_module().splitlines() if "stablehlo.transpose" in line]
+    assert len(turns) == 2, "only the two weights are transposed"
+
+
 # ---------------------------------------------------------------------------------------------------------- a predictor
 
 

@@ -54,6 +54,7 @@ _ELEMENTWISE = [
     *_each(
         "hard_sigmoid elu isposinf isneginf round_ round_ste", np.array([[1.5, -np.inf], [np.inf, -0.2]], "float32")
     ),
+    Row("hard_swish", np.array([-4, -3, -1, 0, 1, 3, 4], "float32")),
     Row("add_n", real(2, 3), real(2, 3), real(2, 3)),
     Row("add_n", real(2, 3)),
     Row("bitwise_or", whole(9, 4), whole(9, 4)),

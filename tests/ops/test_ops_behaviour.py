@@ -116,6 +116,14 @@ def test_mixed_types_are_promoted():
     )
 
 
+def test_hard_swish():
+    """The numbers are MXNet's, of ``x * hard_sigmoid(x, alpha=1/6, beta=0.5)``."""
+    x = jnp.array([-4, -3, -2.999, -1, 0, 1, 3, 4, np.nan])
+    wanted = [0, 0, -4.997971e-04, -3.333333e-01, 0, 6.666667e-01, 3, 4, np.nan]
+    np.testing.assert_allclose(run("hard_swish", x), wanted, rtol=1e-6)
+    assert run("hard_swish", jnp.ones(1, jnp.float16)).dtype == jnp.float16
+
+
 def test_clip_keeps_integers():
     assert run("clip", jnp.array([1, 5]), jnp.float32(2), jnp.float32(3)).dtype == jnp.int32
     assert run("clip", jnp.array([1.0, jnp.nan]), None, jnp.float32(0)).tolist()[0] == 0.0

@@ -4,10 +4,11 @@ import copy
 import pickle
 import threading
 
-import numpy as np
+import numpy as onp
 import pytest
 
-from gluonx import ops
+from gluonx import np, npx, ops
+from gluonx.npx.signatures import IGNORED
 
 softmax, convolution, dropout = ops.get("softmax"), ops.get("convolution"), ops.get("dropout")
 
@@ -16,10 +17,10 @@ softmax, convolution, dropout = ops.get("softmax"), ops.get("convolution"), ops.
     "op, one, other",
     [
         ("convolution", {"kernel": [2, 2]}, {"kernel": (2, 2)}),
-        ("convolution", {"kernel": np.array([2, 2])}, {"kernel": (np.int64(2), 2)}),
+        ("convolution", {"kernel": onp.array([2, 2])}, {"kernel": (onp.int64(2), 2)}),
         ("softmax", {}, {"axis": -1}),
-        ("softmax", {"axis": 1, "dtype": "float32"}, {"dtype": np.float32, "axis": 1}),
-        ("cast", {"dtype": "bfloat16"}, {"dtype": np.dtype("bfloat16")}),
+        ("softmax", {"axis": 1, "dtype": "float32"}, {"dtype": onp.float32, "axis": 1}),
+        ("cast", {"dtype": "bfloat16"}, {"dtype": onp.dtype("bfloat16")}),
         ("smooth_l1", {"scalar": float("nan")}, {"scalar": float("nan")}),
         ("Convolution", {}, {}),
     ],
@@ -78,7 +79,7 @@ def test_engine_slots_are_free():
     [
         ({"axes": 1}, "operator softmax has no attribute 'axes'; did you mean 'axis'?"),
         ({"bogus": 1}, "(its attributes: axis, dtype, use_length; its arrays: x, length, temperature)"),
-        ({"axis": np.ones}, "operator softmax: attribute 'axis' is static and cannot be"),
+        ({"axis": onp.ones}, "operator softmax: attribute 'axis' is static and cannot be"),
     ],
 )
 def test_messages(attrs, message):
@@ -90,6 +91,31 @@ def test_messages(attrs, message):
 def test_missing_attribute():
     with pytest.raises(TypeError, match="operator one_hot needs the attribute 'depth', which was not given"):
         ops.get("one_hot").bind()
+
+
+def test_a_record_with_an_unknown_field_is_refused():
+    with pytest.raises(TypeError, match="operator none_such: a record has no field 'ampp'"):
+        ops.register("none_such", ampp="low")(lambda x: x)
+    assert "none_such" not in ops.OPS
+
+
+RECORDS = sorted({op for op in ops.OPS.values() if op.__module__.startswith("gluonx.ops")}, key=lambda op: op.name)
+
+
+@pytest.mark.parametrize("op", RECORDS, ids=lambda op: op.name)
+def test_records_name_what_there_is(op):
+    """Words of a record that nobody would miss: a mistyped one would mean nothing, without a message."""
+    parameters = {*op.inputs, *op.attr_names}
+    assert op.amp in ("", "low", "float32", "widest") or (op.amp[0] in op.attr_names and op.amp[1])
+    assert op.channels_last in ("", "each", "axis", "layout")
+    assert op.channels_last in ("", "each") or op.channels_last in op.attr_names
+    assert {*op.batched} <= {*op.inputs}
+    assert {*op.moving} | {*op.npx.unset.split()} <= op.attr_names
+    assert {*op.npx.also.values()} <= parameters
+    assert {word.partition("=")[0] for word in op.npx.order.split()} <= parameters | IGNORED
+    assert len(op.npx.shown.split()) <= len(op.inputs)
+    assert all(hasattr(np, name) or hasattr(npx, name) for name in op.methods)
+    assert all(hasattr(np.ones(1), name) for name in op.methods)
 
 
 def test_unknown_operator():
@@ -120,7 +146,7 @@ def test_modes_and_randomness():
     always, never = dropout.bind(p=0.5, mode="always"), dropout.bind(p=0.0)
     assert always.random and not always.needs_mode
     assert not never.random and not never.needs_mode
-    assert never(np.ones(3)).tolist() == [1.0, 1.0, 1.0]
+    assert never(onp.ones(3)).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_every_operator_is_documented():

@@ -20,7 +20,7 @@ import numpy as onp
 
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
-from gluonx.compat.operators.table import TABLE
+from gluonx.compat.operators.table import METHODS, TABLE
 from gluonx.deferred import core as engine
 from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
@@ -423,14 +423,7 @@ def _call_front(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 # Methods that are the function of the same name with the array in front.
-_METHODS = (
-    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort batch_dot broadcast_axes "
-    "broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag dot exp expm1 fix flip floor log "
-    "log10 log1p log2 log_sigmoid log_softmax max mean min mish nanprod nansum norm one_hot ones_like pad pick prod "
-    "radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array "
-    "slice slice_axis slice_like softmax softmin sort space_to_depth split_v2 sqrt square sum swapaxes take "
-    "tan tanh topk trunc zeros_like slice_assign slice_assign_scalar cumsum"
-)
+_METHODS = (*METHODS, "batch_dot", "cumsum", "dot", "slice_assign", "slice_assign_scalar")
 
 
 def _method(name: str) -> Any:
@@ -442,5 +435,5 @@ def _method(name: str) -> Any:
     return method
 
 
-for _name in _METHODS.split():
+for _name in _METHODS:
     setattr(NDArray, _name, _method(_name))

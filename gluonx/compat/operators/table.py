@@ -21,7 +21,19 @@ from gluonx.compat.operators import vision as vision
 from gluonx.compat.operators.row import TABLE as TABLE
 from gluonx.compat.operators.row import LegacyOp as LegacyOp
 
-__all__ = ["TABLE", "LegacyOp", "find", "get_legacy"]
+__all__ = ["METHODS", "TABLE", "LegacyOp", "find", "get_legacy"]
+
+METHODS = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
+    "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
+    "depth_to_space", "diag", "exp", "expm1", "fix", "flip", "floor", "log", "log10", "log1p", "log2",
+    "log_sigmoid", "log_softmax", "max", "mean", "min", "mish", "nanprod", "nansum", "norm", "one_hot", "ones_like",
+    "pad", "pick", "prod", "radians", "rcbrt", "reciprocal", "relu", "repeat", "reshape_like", "rint", "round",
+    "rsqrt", "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like",
+    "softmax", "softmin", "sort", "space_to_depth", "split_v2", "sqrt", "square", "sum", "swapaxes", "take", "tan",
+    "tanh", "topk", "trunc", "zeros_like",
+)  # fmt: skip
+"""What NDArrays and symbols have as methods: the function of the same name with the array in front."""
 
 
 def find(name: str) -> LegacyOp | None:

@@ -19,6 +19,7 @@ from gluonx.compat.symbol.graph import Entry, Node, entry_name, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.table import get
 from gluonx.deferred.casting import Policy
+from gluonx.ops.registry import OPS
 
 __all__ = ["convert_model", "convert_symbol"]
 
@@ -128,7 +129,8 @@ class _Writer:
         attribute, values = self.policy.conditional.get(name, ("", ()))
         if name in self.policy.single or (values and getattr(node.parsed, attribute) in values):
             return "float32"
-        return "float32" if name in lists.WIDEST and "float32" in kinds and set(kinds) & set(_HALF) else None
+        widest = OPS[name].amp == "widest"
+        return "float32" if widest and "float32" in kinds and set(kinds) & set(_HALF) else None
 
     def cast(self, entry: Entry, kind: str, wanted: str) -> Entry:
         """Return the entry in another type; itself where it has it, or is none of the types that are cast."""

@@ -11,6 +11,7 @@ import numpy as np
 from gluonx import html
 from gluonx import np as gnp
 from gluonx._frames import warn
+from gluonx.compat.operators.table import METHODS
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import create, function
 from gluonx.compat.symbol.executor import Executor
@@ -38,15 +39,9 @@ _ARITHMETIC = {
     "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar"), None),
 }
 
-_METHODS = """
-    abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort astype broadcast_axes
-    broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix
-    flatten flip floor log log10 log1p log2 log_sigmoid log_softmax max mean min mish nanprod nansum
-    norm one_hot ones_like pad pick
-    prod radians rcbrt reciprocal relu repeat reshape reshape_like rint round rsqrt shape_array sigmoid sign sin
-    sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split split_v2 sqrt square
-    squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
-"""
+_METHODS = (
+    *METHODS, "astype", "broadcast_to", "expand_dims", "flatten", "reshape", "split", "squeeze", "tile", "transpose",
+)  # fmt: skip
 _CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
 _OF_ARRAYS = frozenset(["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"])
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
@@ -571,7 +566,7 @@ def _refusing(name: str) -> Callable[..., Any]:
     return method
 
 
-for _names, _make in ((_METHODS.split(), _fluent), (_OF_ARRAYS, _refusing)):
+for _names, _make in ((_METHODS, _fluent), (_OF_ARRAYS, _refusing)):
     for _name in _names:
         _made = _make(_name)
         _made.__name__, _made.__qualname__ = _name, f"Symbol.{_name}"

@@ -61,6 +61,11 @@ def _hard_sigmoid(emit: Emit, step: Step) -> Any:
     return emit.node("HardSigmoid", _operand(emit, step), alpha=float(attrs["alpha"]), beta=float(attrs["beta"]))
 
 
+@rule("hard_swish")
+def _hard_swish(emit: Emit, step: Step) -> Any:
+    return emit.node("HardSwish", _operand(emit, step))
+
+
 @rule("elu")
 def _elu(emit: Emit, step: Step) -> Any:
     return emit.node("Elu", _operand(emit, step), alpha=float(step.op.attrs["alpha"]))
