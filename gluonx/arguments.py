@@ -13,7 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Checked:
     __slots__ = ()
     _also_takes: frozenset[str] = frozenset()  # keywords that a subclass deals with before __init__ sees them
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Return a bare instance, once the keywords are known to be right."""
         if kwargs:
             known = _keywords(cls)
