@@ -12,12 +12,17 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
 
 from gluonx._frames import shorten as _shorten
+from gluonx.errors import ArgumentError
 
-__all__ = ["Checked", "named", "refuse", "unexpected"]
+__all__ = ["Checked", "Size", "as_tuple", "named", "refuse", "unexpected"]
+
+Size = int | Sequence[int]
 
 
 def unexpected(owner: str, key: str, known: Iterable[str], untold: Iterable[str] = ()) -> TypeError:
@@ -78,7 +83,7 @@ class Checked:
     __slots__ = ()
     _also_takes: frozenset[str] = frozenset()  # keywords that a subclass deals with before __init__ sees them
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Return a bare instance, once the keywords are known to be right."""
         if kwargs:
             known = _keywords(cls)
@@ -134,3 +139,17 @@ def _explain(fn: types.FunctionType, owner: str, error: TypeError, given: dict[s
     wrong = [key for key in given if key not in known]
     if wrong and "unexpected keyword argument" in str(error):
         raise unexpected(owner, wrong[0], known) from None
+
+
+def as_tuple(value: Size, n: int, what: str, low: int = 1) -> tuple[int, ...]:
+    """Return a number for all dimensions, or one for each, as a tuple of n.
+
+    Raises
+    ------
+    ValueError
+        If there are not n, or one is no whole number or below ``low``.
+    """
+    sizes = (value,) * n if isinstance(value, (int, np.integer)) else tuple(value)  # type: ignore[arg-type]
+    if len(sizes) != n or any(not isinstance(s, (int, np.integer)) or s < low for s in sizes):
+        raise ArgumentError(f"{what} must be a whole number of at least {low}, or {n} of them, got {value!r}.")
+    return tuple(int(s) for s in sizes)

@@ -53,8 +53,8 @@ def test_wheel_works_from_an_empty_folder(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path / "site")
-    shipped = {n for n in names if n.endswith(".py")}
-    wanted = {str(p.relative_to(ROOT)) for p in (ROOT / "gluonx").rglob("*.py")}
+    shipped = {n for n in names if n.endswith((".py", ".pyi"))}
+    wanted = {str(p.relative_to(ROOT)) for p in (ROOT / "gluonx").rglob("*.py*") if p.suffix in (".py", ".pyi")}
     assert shipped == wanted
     assert "gluonx/py.typed" in names
     assert any(n.endswith("licenses/LICENSE") for n in names)

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import jax
 
@@ -122,7 +122,7 @@ class Block(Checked):
         own["_plain"] = True
         self._block_names.begin(self, prefix, params)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a bare instance, once the keywords are known to be right."""
         for key in kwargs:
             if key in BLOCK_KEYWORDS:

@@ -29,7 +29,7 @@ __all__ = [
 
 Class = TypeVar("Class", bound="type[EvalMetric]")
 
-_REGISTRY: dict[str, type[EvalMetric]] = {}
+_REGISTRY: dict[str, Any] = {}
 
 
 def as_list(arrays: Any) -> list[Any]:

@@ -23,7 +23,6 @@ from gluonx.nn.basic import Dense
 from gluonx.ops import get
 
 __all__ = [
-    "Cache",
     "MultiHeadAttention",
     "gen_mem_attn_mask",
     "gen_self_attn_mask",

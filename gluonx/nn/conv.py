@@ -1,17 +1,17 @@
 """Convolutions and transposed convolutions in one, two and three dimensions.
 
-All six are one layer, `_Conv`: a class says how many dimensions there are, which layouts it knows, and whether it is
-the transpose.
+All six are one layer, `_Conv`: a class says which layouts it knows, whether it is the transpose, and what it takes by
+default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import InitVar
 from typing import Any
 
-import numpy as onp
-
+from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
+from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
@@ -19,23 +19,7 @@ from gluonx.errors import ArgumentError, ShapeError
 from gluonx.nn.activations import Activation
 from gluonx.ops import get
 
-__all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "as_tuple"]
-
-Size = int | Sequence[int]
-
-
-def as_tuple(value: Size, n: int, what: str, low: int = 1) -> tuple[int, ...]:
-    """Return a number for all dimensions, or one for each, as a tuple of n.
-
-    Raises
-    ------
-    ValueError
-        If there are not n, or one is no whole number or below ``low``.
-    """
-    sizes = (value,) * n if isinstance(value, (int, onp.integer)) else tuple(value)  # type: ignore[arg-type]
-    if len(sizes) != n or any(not isinstance(s, (int, onp.integer)) or s < low for s in sizes):
-        raise ArgumentError(f"{what} must be a whole number of at least {low}, or {n} of them, got {value!r}.")
-    return tuple(int(s) for s in sizes)
+__all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
 
 
 class _Conv(HybridBlock):
@@ -150,7 +134,46 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({', '.join(said)})"
 
 
-class Conv1D(_Conv):
+@declared
+class _Plain(_Conv):
+    """What convolutions take, with the defaults of one dimension."""
+
+    channels: InitVar[int]
+    kernel_size: InitVar[Size]
+    strides: InitVar[Size] = 1
+    padding: InitVar[Size] = 0
+    dilation: InitVar[Size] = 1
+    groups: InitVar[int] = 1
+    layout: InitVar[str] = "NCW"
+    activation: InitVar[str | None] = None
+    use_bias: InitVar[bool] = True
+    weight_initializer: InitVar[Any] = None
+    bias_initializer: InitVar[Any] = "zeros"
+    in_channels: InitVar[int] = 0
+
+
+@declared
+class _Transposed(_Conv):
+    """What transposed convolutions take, with the defaults of one dimension."""
+
+    _transposed = True
+
+    channels: InitVar[int]
+    kernel_size: InitVar[Size]
+    strides: InitVar[Size] = 1
+    padding: InitVar[Size] = 0
+    output_padding: InitVar[Size] = 0
+    dilation: InitVar[Size] = 1
+    groups: InitVar[int] = 1
+    layout: InitVar[str] = "NCW"
+    activation: InitVar[str | None] = None
+    use_bias: InitVar[bool] = True
+    weight_initializer: InitVar[Any] = None
+    bias_initializer: InitVar[Any] = "zeros"
+    in_channels: InitVar[int] = 0
+
+
+class Conv1D(_Plain):
     """A convolution in one dimension.
 
     The parameters are those of `Conv2D`.
@@ -158,38 +181,9 @@ class Conv1D(_Conv):
 
     _layouts = ("NCW", "NWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = 1,
-        padding: Size = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-        )
 
-
-class Conv2D(_Conv):
+@declared
+class Conv2D(_Plain):
     """A convolution in two dimensions.
 
     Parameters
@@ -222,38 +216,14 @@ class Conv2D(_Conv):
 
     _layouts = ("NCHW", "NHWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-        )
+    strides: InitVar[Size] = (1, 1)
+    padding: InitVar[Size] = (0, 0)
+    dilation: InitVar[Size] = (1, 1)
+    layout: InitVar[str] = "NCHW"
 
 
-class Conv3D(_Conv):
+@declared
+class Conv3D(_Plain):
     """A convolution in three dimensions.
 
     The parameters are those of `Conv2D`.
@@ -261,80 +231,23 @@ class Conv3D(_Conv):
 
     _layouts = ("NCDHW", "NDHWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1, 1),
-        padding: Size = (0, 0, 0),
-        dilation: Size = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-        )
+    strides: InitVar[Size] = (1, 1, 1)
+    padding: InitVar[Size] = (0, 0, 0)
+    dilation: InitVar[Size] = (1, 1, 1)
+    layout: InitVar[str] = "NCDHW"
 
 
-class Conv1DTranspose(_Conv):
+class Conv1DTranspose(_Transposed):
     """A transposed convolution (the gradient of a convolution with respect to its input) in one dimension.
 
     The parameters are those of `Conv2DTranspose`.
     """
 
     _layouts = ("NCW", "NWC")
-    _transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = 1,
-        padding: Size = 0,
-        output_padding: Size = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            output_padding,
-        )
 
 
-class Conv2DTranspose(_Conv):
+@declared
+class Conv2DTranspose(_Transposed):
     """A transposed convolution (the gradient of a convolution with respect to its input) in two dimensions.
 
     Parameters
@@ -366,78 +279,25 @@ class Conv2DTranspose(_Conv):
     """
 
     _layouts = ("NCHW", "NHWC")
-    _transposed = True
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        output_padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            output_padding,
-        )
+    strides: InitVar[Size] = (1, 1)
+    padding: InitVar[Size] = (0, 0)
+    output_padding: InitVar[Size] = (0, 0)
+    dilation: InitVar[Size] = (1, 1)
+    layout: InitVar[str] = "NCHW"
 
 
-class Conv3DTranspose(_Conv):
+@declared
+class Conv3DTranspose(_Transposed):
     """A transposed convolution (the gradient of a convolution with respect to its input) in three dimensions.
 
     The parameters are those of `Conv2DTranspose`.
     """
 
     _layouts = ("NCDHW", "NDHWC")
-    _transposed = True
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1, 1),
-        padding: Size = (0, 0, 0),
-        output_padding: Size = (0, 0, 0),
-        dilation: Size = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            output_padding,
-        )
+    strides: InitVar[Size] = (1, 1, 1)
+    padding: InitVar[Size] = (0, 0, 0)
+    output_padding: InitVar[Size] = (0, 0, 0)
+    dilation: InitVar[Size] = (1, 1, 1)
+    layout: InitVar[str] = "NCDHW"

@@ -6,21 +6,20 @@ each tap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import InitVar
 from typing import Any
 
+from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
+from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
 from gluonx.nn.activations import Activation
-from gluonx.nn.conv import as_tuple
 from gluonx.ops import get
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
-
-Size = int | Sequence[int]
 
 
 class _Deformable(HybridBlock):
@@ -47,6 +46,8 @@ class _Deformable(HybridBlock):
         offset_weight_initializer: Any,
         offset_bias_initializer: Any,
         offset_use_bias: bool,
+        op_name: str,
+        adj: Any,
     ) -> None:
         super().__init__()
         if layout != "NCHW":
@@ -131,7 +132,31 @@ class _Deformable(HybridBlock):
         return f"{type(self).__name__}({', '.join(said)})"
 
 
-class DeformableConvolution(_Deformable):
+@declared
+class _Declared(_Deformable):
+    """What both layers take."""
+
+    channels: InitVar[int]
+    kernel_size: InitVar[Size] = (1, 1)
+    strides: InitVar[Size] = (1, 1)
+    padding: InitVar[Size] = (0, 0)
+    dilation: InitVar[Size] = (1, 1)
+    groups: InitVar[int] = 1
+    num_deformable_group: InitVar[int] = 1
+    layout: InitVar[str] = "NCHW"
+    use_bias: InitVar[bool] = True
+    in_channels: InitVar[int] = 0
+    activation: InitVar[str | None] = None
+    weight_initializer: InitVar[Any] = None
+    bias_initializer: InitVar[Any] = "zeros"
+    offset_weight_initializer: InitVar[Any] = "zeros"
+    offset_bias_initializer: InitVar[Any] = "zeros"
+    offset_use_bias: InitVar[bool] = True
+    op_name: InitVar[str] = "DeformableConvolution"
+    adj: InitVar[Any] = None
+
+
+class DeformableConvolution(_Declared):
     """A convolution whose taps are moved by offsets that a second convolution makes (arXiv 1703.06211).
 
     Parameters
@@ -174,48 +199,9 @@ class DeformableConvolution(_Deformable):
     _operator = "deformable_convolution"
     _numbers = 2
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size = (1, 1),
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "DeformableConvolution",
-        adj: Any = None,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            num_deformable_group,
-            layout,
-            use_bias,
-            in_channels,
-            activation,
-            weight_initializer,
-            bias_initializer,
-            offset_weight_initializer,
-            offset_bias_initializer,
-            offset_use_bias,
-        )
 
-
-class ModulatedDeformableConvolution(_Deformable):
+@declared
+class ModulatedDeformableConvolution(_Declared):
     """A deformable convolution whose taps are also weighted, each from 0 to 2, by the data (arXiv 1811.11168).
 
     The parameters are those of `DeformableConvolution`; the second convolution makes three numbers a tap.
@@ -232,45 +218,7 @@ class ModulatedDeformableConvolution(_Deformable):
     _operator = "modulated_deformable_convolution"
     _numbers = 3
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size = (1, 1),
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "ModulatedDeformableConvolution",
-        adj: Any = None,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            num_deformable_group,
-            layout,
-            use_bias,
-            in_channels,
-            activation,
-            weight_initializer,
-            bias_initializer,
-            offset_weight_initializer,
-            offset_bias_initializer,
-            offset_use_bias,
-        )
+    op_name: InitVar[str] = "ModulatedDeformableConvolution"
 
     def _arguments(self, x: Any, said: Any) -> tuple[Any, ...]:
         offset, mask = said[:, : self._moved], said[:, self._moved :]

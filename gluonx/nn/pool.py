@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from typing import Any
 
+from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
+from gluonx.block.declared import declared
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
-from gluonx.nn.conv import Size, as_tuple
 from gluonx.ops import get
 
 __all__ = [
@@ -77,22 +79,20 @@ class _Pooling(HybridBlock):
         )
 
 
+@declared
 class MaxPool1D(_Pooling):
     """The maximum of each window of a line; see `MaxPool2D`."""
 
     _ndim, _pool_type = 1, "max"
 
-    def __init__(
-        self,
-        pool_size: Size = 2,
-        strides: Size | None = None,
-        padding: Size = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+    pool_size: InitVar[Size] = 2
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    layout: InitVar[str] = "NCW"
+    ceil_mode: InitVar[bool] = False
 
 
+@declared
 class MaxPool2D(_Pooling):
     """The maximum of each window of an image.
 
@@ -118,50 +118,41 @@ class MaxPool2D(_Pooling):
 
     _ndim, _pool_type = 2, "max"
 
-    def __init__(
-        self,
-        pool_size: Size = (2, 2),
-        strides: Size | None = None,
-        padding: Size = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+    pool_size: InitVar[Size] = (2, 2)
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    layout: InitVar[str] = "NCHW"
+    ceil_mode: InitVar[bool] = False
 
 
+@declared
 class MaxPool3D(_Pooling):
     """The maximum of each window of a volume; see `MaxPool2D`."""
 
     _ndim, _pool_type = 3, "max"
 
-    def __init__(
-        self,
-        pool_size: Size = (2, 2, 2),
-        strides: Size | None = None,
-        padding: Size = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout)
+    pool_size: InitVar[Size] = (2, 2, 2)
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    ceil_mode: InitVar[bool] = False
+    layout: InitVar[str] = "NCDHW"
 
 
+@declared
 class AvgPool1D(_Pooling):
     """The mean of each window of a line; see `AvgPool2D`."""
 
     _ndim, _pool_type = 1, "avg"
 
-    def __init__(
-        self,
-        pool_size: Size = 2,
-        strides: Size | None = None,
-        padding: Size = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+    pool_size: InitVar[Size] = 2
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    layout: InitVar[str] = "NCW"
+    ceil_mode: InitVar[bool] = False
+    count_include_pad: InitVar[bool] = True
 
 
+@declared
 class AvgPool2D(_Pooling):
     """The mean of each window of an image.
 
@@ -189,33 +180,26 @@ class AvgPool2D(_Pooling):
 
     _ndim, _pool_type = 2, "avg"
 
-    def __init__(
-        self,
-        pool_size: Size = (2, 2),
-        strides: Size | None = None,
-        padding: Size = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+    pool_size: InitVar[Size] = (2, 2)
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    ceil_mode: InitVar[bool] = False
+    layout: InitVar[str] = "NCHW"
+    count_include_pad: InitVar[bool] = True
 
 
+@declared
 class AvgPool3D(_Pooling):
     """The mean of each window of a volume; see `AvgPool2D`."""
 
     _ndim, _pool_type = 3, "avg"
 
-    def __init__(
-        self,
-        pool_size: Size = (2, 2, 2),
-        strides: Size | None = None,
-        padding: Size = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+    pool_size: InitVar[Size] = (2, 2, 2)
+    strides: InitVar[Size | None] = None
+    padding: InitVar[Size] = 0
+    ceil_mode: InitVar[bool] = False
+    layout: InitVar[str] = "NCDHW"
+    count_include_pad: InitVar[bool] = True
 
 
 class _GlobalPooling(_Pooling):
@@ -227,42 +211,43 @@ class _GlobalPooling(_Pooling):
         super().__init__(1, None, 0, True, layout)
 
 
+@declared
 class GlobalMaxPool1D(_GlobalPooling):
     """The maximum of a whole line, for each channel."""
 
     _ndim, _pool_type = 1, "max"
 
-    def __init__(self, layout: str = "NCW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCW"
 
 
+@declared
 class GlobalMaxPool2D(_GlobalPooling):
     """The maximum of a whole image, for each channel."""
 
     _ndim, _pool_type = 2, "max"
 
-    def __init__(self, layout: str = "NCHW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCHW"
 
 
+@declared
 class GlobalMaxPool3D(_GlobalPooling):
     """The maximum of a whole volume, for each channel."""
 
     _ndim, _pool_type = 3, "max"
 
-    def __init__(self, layout: str = "NCDHW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCDHW"
 
 
+@declared
 class GlobalAvgPool1D(_GlobalPooling):
     """The mean of a whole line, for each channel."""
 
     _ndim, _pool_type = 1, "avg"
 
-    def __init__(self, layout: str = "NCW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCW"
 
 
+@declared
 class GlobalAvgPool2D(_GlobalPooling):
     """The mean of a whole image, for each channel.
 
@@ -275,14 +260,13 @@ class GlobalAvgPool2D(_GlobalPooling):
 
     _ndim, _pool_type = 2, "avg"
 
-    def __init__(self, layout: str = "NCHW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCHW"
 
 
+@declared
 class GlobalAvgPool3D(_GlobalPooling):
     """The mean of a whole volume, for each channel."""
 
     _ndim, _pool_type = 3, "avg"
 
-    def __init__(self, layout: str = "NCDHW") -> None:
-        super().__init__(layout)
+    layout: InitVar[str] = "NCDHW"

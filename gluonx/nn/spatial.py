@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
-from gluonx.nn.conv import Size, as_tuple
 from gluonx.ops import get
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D", "ReflectionPad2D"]

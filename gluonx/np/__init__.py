@@ -5,9 +5,6 @@ Arrays are float32 unless another dtype is asked for. Functions are made from th
 a hybridized block.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
-
 from gluonx.arguments import named as _named
 from gluonx.np import composed, creation, fft, functions, hosted, info, linalg, random
 from gluonx.np.composed import *  # noqa: F403
@@ -25,7 +22,3 @@ __all__ = ["fft", "linalg", "ndarray", "random"]
 for _module in (functions, composed, creation, hosted, info):
     __all__ += _module.__all__
 del _module
-
-if _TYPE_CHECKING:  # most names are made when this module is imported, which a type checker does not see
-
-    def __getattr__(name: str) -> _Any: ...

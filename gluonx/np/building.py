@@ -34,9 +34,9 @@ def document(
     """Give a front its name, its signature and its page of documentation."""
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
-    front.__doc__ = _page(name, summary, params, module)
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
+    front.__doc__ = _page(name, summary, params, module)
     kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
     front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front

@@ -160,7 +160,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ValueError(
             f"np.piecewise: {len(conditions)} conditions need as many functions, or one more; got {len(funclist)}."
         )
-    values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
+    values: list[Any] = [f(x, *args, **kw) if callable(f) else f for f in funclist]
     result: Any = values.pop() if len(values) > len(conditions) else 0
     # The last condition that holds decides, as in NumPy.
     for condition, value in zip(conditions, values, strict=True):

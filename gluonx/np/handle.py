@@ -7,7 +7,7 @@ basic slice is a :class:`_View` that reads from its base when asked and writes t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import jax
@@ -54,6 +54,11 @@ from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted
 from gluonx.ops.host import forms
+
+if TYPE_CHECKING:
+    from gluonx.np.methods import Methods  # of methods.pyi: `gluonx.np.methods` puts them on the class
+else:
+    Methods = object
 
 __all__ = ["Detached", "View", "host_value", "is_readable", "ndarray"]
 
@@ -120,7 +125,7 @@ _FILL = DerivedOp(
 )
 
 
-class ndarray(Arithmetic, Handle):
+class ndarray(Arithmetic, Handle, Methods):
     """An n-dimensional array on a device.
 
     Made by :func:`gluonx.np.array` and its like. Arithmetic, comparison and indexing follow NumPy; ``x += y`` and
@@ -151,10 +156,12 @@ class ndarray(Arithmetic, Handle):
     detached_class: type[_Detached]
     cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _methods().NAMES:
-            return getattr(self, name)  # importing the methods has put them on this class
-        raise AttributeError(f"an ndarray has no attribute {name!r}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _methods().NAMES:
+                return getattr(self, name)  # importing the methods has put them on this class
+            raise AttributeError(f"an ndarray has no attribute {name!r}")
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _methods().array_function(func, args, kwargs)

@@ -1,9 +1,13 @@
-"""One step of an optimizer for one weight: MXNet's update operators, pure.
+"""One step of an optimizer for one weight: the formulas, and MXNet's update operators over them, pure.
 
-Each takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new weight
-and the new states. All numbers are operands, so that none that changes from step to step recompiles. A
-`clip_gradient`, `clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none. The rules of a
-Trainer are in `gluonx.optimizer`; these here are for programs that call the operators themselves.
+A formula (`adam_step`, `rms_step`, ...) takes a gradient that is scaled, clipped and decayed already, the states
+and a rate, and gives the change of the weight, a descent if the rate is negative, and the new states. The optimizers of
+`gluonx.optimizer` name the same formulas. They scale, clip and decay in their own way, with numbers that may be static.
+SGD, NAG and their kin have none in common: the operators round as MXNet 1 did, decay first, and each is one line.
+
+An operator takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new
+weight and the new states. All numbers are operands, so that none that changes from step to step recompiles. A
+`clip_gradient`, `clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none.
 """
 
 from __future__ import annotations
@@ -17,17 +21,25 @@ from gluonx.ops.registry import SAME, register
 
 __all__ = [
     "adabelief_update",
+    "adam_step",
     "adam_update",
     "adamw_update",
     "average",
+    "belief_step",
     "bias_correction",
+    "centered_step",
+    "ftml_step",
     "ftml_update",
+    "ftrl_solution",
     "ftrl_update",
+    "lamb_direction",
     "lamb_update_phase1",
     "lamb_update_phase2",
     "lans_update",
+    "moments",
     "multi_lars",
     "nag_mom_update",
+    "rms_step",
     "rmsprop_update",
     "rmspropalex_update",
     "sgd_mom_update",
@@ -38,6 +50,8 @@ __all__ = [
 
 
 Number = Array | float
+States = tuple[Array, ...]
+Betas = tuple[Number, Number]
 
 
 def _clipped(x: Array, bound: Number) -> Array:
@@ -46,6 +60,9 @@ def _clipped(x: Array, bound: Number) -> Array:
 
 def _scaled(grad: Array, rescale_grad: Number, clip_gradient: Number) -> Array:
     return _clipped(grad * rescale_grad, clip_gradient)
+
+
+# -- formulas ---------------------------------------------------------------------------------------------------------
 
 
 def average(old: Array, new: Array, decay: Number) -> Array:
@@ -69,8 +86,67 @@ def bias_correction(beta: Number, t: Number) -> Array:
     return -jnp.expm1(t * jnp.log(jnp.asarray(beta, t.dtype)))
 
 
-def _unbiased(mean: Array, var: Array, beta1: Number, beta2: Number, t: Number) -> tuple[Array, Array]:
-    return mean / bias_correction(beta1, t), var / bias_correction(beta2, t)
+def moments(grad: Array, states: States, betas: Betas) -> States:
+    """Move on the averages of the gradient and of its square."""
+    mean, var = states
+    return average(mean, grad, betas[0]), average(var, jnp.square(grad), betas[1])
+
+
+def adam_step(grad: Array, states: States, rate: Number, betas: Betas, epsilon: Number) -> tuple[Array, States]:
+    """Adam, without the corrections for its start, which go into `rate`; its states are the `moments`."""
+    mean, var = states = moments(grad, states, betas)
+    return rate * mean / (jnp.sqrt(var) + epsilon), states
+
+
+def belief_step(grad: Array, states: States, rate: Number, betas: Betas, epsilon: Number) -> tuple[Array, States]:
+    """As `adam_step`, by the distance of the gradient from its average."""
+    mean = average(states[0], grad, betas[0])
+    var = average(states[1], jnp.square(grad - mean), betas[1]) + epsilon
+    return rate * mean / (jnp.sqrt(var) + epsilon), (mean, var)
+
+
+def rms_step(grad: Array, states: States, rate: Number, rho: Number, epsilon: Number) -> tuple[Array, States]:
+    """RMSProp as Tieleman and Hinton have it; its state is the average of squared gradients."""
+    var = average(states[0], jnp.square(grad), rho)
+    return rate * grad / (jnp.sqrt(var) + epsilon), (var,)
+
+
+def centered_step(
+    grad: Array, states: States, lr: Number, rho: Number, momentum: Number, epsilon: Number
+) -> tuple[Array, States]:
+    """RMSProp as Graves has it; its states are the averages of gradients and of their squares, and the last change."""
+    mean, var, change = states
+    mean, var = average(mean, grad, rho), average(var, jnp.square(grad), rho)
+    change = momentum * change - lr * grad / jnp.sqrt(var - jnp.square(mean) + epsilon)
+    return change, (mean, var, change)
+
+
+def ftml_step(
+    weight: Array, grad: Array, states: States, lr: Number, t: Number, betas: Betas, epsilon: Number
+) -> tuple[Array, States]:
+    """Follow the moving leader: the new weight, not its change, and the new states."""
+    v = average(states[1], jnp.square(grad), betas[1])
+    d = bias_correction(betas[0], t) / lr * (jnp.sqrt(v / bias_correction(betas[1], t)) + epsilon)
+    z = average(states[2], grad, betas[0]) - (d - betas[0] * states[0]) * weight
+    return -z / d, (d, v, z)
+
+
+def ftrl_solution(z: Array, n: Array, lr: Number, lamda1: Number, beta: Number, wd: Number) -> Array:
+    """Return the weight that follows the regularized leader, under both penalties."""
+    shrunk = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0)
+    return -shrunk / ((beta + jnp.sqrt(n)) / lr + wd)
+
+
+def lamb_direction(states: States, t: Number | None, betas: Betas, epsilon: Number) -> tuple[Array, Array]:
+    """LAMB's direction by the `moments`, and the root under it; without the corrections where `t` is None."""
+    mean, var = states
+    if t is not None:
+        mean, var = mean / bias_correction(betas[0], t), var / bias_correction(betas[1], t)
+    root = jnp.sqrt(var) + epsilon
+    return mean / root, root
+
+
+# -- operators --------------------------------------------------------------------------------------------------------
 
 
 @register(level=3, shape=SAME)
@@ -180,10 +256,8 @@ def ftml_update(
 ) -> tuple[Array, Array, Array, Array]:
     """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`."""
     grad = _scaled(grad, rescale_grad, clip_grad) + wd * weight
-    v = average(v, jnp.square(grad), beta2)
-    new = bias_correction(beta1, t) / lr * (jnp.sqrt(v / bias_correction(beta2, t)) + epsilon)
-    z = average(z, grad, beta1) - (new - beta1 * d) * weight
-    return -z / new, new, v, z
+    new, (d, v, z) = ftml_step(weight, grad, (d, v, z), lr, t, (beta1, beta2), epsilon)
+    return new, d, v, z
 
 
 @register(level=3, nout=3, shape="as `weight`; then the states")
@@ -202,8 +276,8 @@ def adam_update(
 ) -> tuple[Array, Array, Array]:
     """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
-    return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
+    descent, (mean, var) = adam_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
+    return weight - descent, mean, var
 
 
 @register(level=3, nout=3, shape="as `weight`; then the states")
@@ -227,9 +301,8 @@ def adamw_update(
     """
     skip, rescale_grad = _refused(rescale_grad)
     grad = _scaled(grad, rescale_grad, clip_gradient)
-    new_mean, new_var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
-    new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon) + wd * weight)
-    return _unless(skip, (weight, mean, var), (new, new_mean, new_var))
+    descent, new = adam_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
+    return _unless(skip, (weight, mean, var), (weight - eta * (descent + wd * weight), *new))
 
 
 @register(level=3, nout=3, shape="as `weight`; then the states")
@@ -250,10 +323,8 @@ def adabelief_update(
     """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`."""
     skip, rescale_grad = _refused(rescale_grad)
     grad = _clipped(grad * rescale_grad + wd * weight, clip_gradient)
-    new_mean = average(mean, grad, beta1)
-    new_var = average(var, jnp.square(grad - new_mean), beta2) + epsilon
-    new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon))
-    return _unless(skip, (weight, mean, var), (new, new_mean, new_var))
+    descent, new = belief_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
+    return _unless(skip, (weight, mean, var), (weight - eta * descent, *new))
 
 
 def _refused(rescale_grad: Number) -> tuple[Array, Array]:
@@ -283,8 +354,8 @@ def rmsprop_update(
 ) -> tuple[Array, Array]:
     """RMSProp: the new weight, and `n`, the average of squared gradients."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    n = average(n, jnp.square(grad), gamma1)
-    return _clipped(weight - lr * grad / (jnp.sqrt(n) + epsilon), clip_weights), n
+    descent, (n,) = rms_step(grad, (n,), lr, gamma1, epsilon)
+    return _clipped(weight - descent, clip_weights), n
 
 
 @register(level=3, nout=4, shape="as `weight`; then the states")
@@ -305,8 +376,7 @@ def rmspropalex_update(
 ) -> tuple[Array, Array, Array, Array]:
     """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum)."""
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    n, g = average(n, jnp.square(grad), gamma1), average(g, grad, gamma1)
-    delta = gamma2 * delta - lr * grad / jnp.sqrt(n - jnp.square(g) + epsilon)
+    delta, (g, n, _) = centered_step(grad, (g, n, delta), lr, gamma1, gamma2, epsilon)
     return _clipped(weight + delta, clip_weights), n, g, delta
 
 
@@ -327,8 +397,7 @@ def ftrl_update(
     grad = _scaled(grad, rescale_grad, clip_gradient)
     new = n + jnp.square(grad)
     z = z + grad - (jnp.sqrt(new) - jnp.sqrt(n)) * weight / lr
-    shrunk = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0)
-    return -shrunk / ((beta + jnp.sqrt(new)) / lr + wd), z, new
+    return ftrl_solution(z, new, lr, lamda1, beta, wd), z, new
 
 
 @register(level=3, nout=3, shape="as `weight`; then the states")
@@ -349,9 +418,9 @@ def lamb_update_phase1(
 ) -> tuple[Array, Array, Array]:
     """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`."""
     grad = _scaled(grad, rescale_grad, clip_gradient)
-    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
-    m, v = _unbiased(mean, var, beta1, beta2, t) if bias_correction else (mean, var)
-    return m / (jnp.sqrt(v) + epsilon) + wd * weight, mean, var
+    mean, var = moments(grad, (mean, var), (beta1, beta2))
+    way, _ = lamb_direction((mean, var), t if bias_correction else None, (beta1, beta2), epsilon)
+    return way + wd * weight, mean, var
 
 
 @register(level=3, shape=SAME)
@@ -390,10 +459,9 @@ def lans_update(
     """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead."""
     grad = grad * rescale_grad
     grad = _clipped(grad / jnp.linalg.norm(grad), clip_gradient)
-    mean, var = average(mean, grad, beta1), average(var, jnp.square(grad), beta2)
-    m, v = _unbiased(mean, var, beta1, beta2, t)
-    root = jnp.sqrt(v) + epsilon
-    behind, ahead = m / root + wd * weight, grad / root + wd * weight
+    mean, var = moments(grad, (mean, var), (beta1, beta2))
+    way, root = lamb_direction((mean, var), t, (beta1, beta2), epsilon)
+    behind, ahead = way + wd * weight, grad / root + wd * weight
     norm = jnp.linalg.norm(weight)
     scales = [_trust(norm, jnp.linalg.norm(g), lower_bound, upper_bound) for g in (behind, ahead)]
     return weight - lr * (scales[0] * beta1 * behind + scales[1] * (1 - beta1) * ahead), mean, var

@@ -7,22 +7,28 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.ops.updates import average, bias_correction
+from gluonx.ops.updates import adam_step, average, belief_step, bias_correction, moments
 from gluonx.optimizer.optimizer import Optimizer, declared, register
 from gluonx.optimizer.rules import clipped, decayed, preprocess, zeros_like_weight
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
 
+@declared
 class _Moments(Optimizer):
     """Optimizers with the two averages ``mean`` and ``var``."""
 
     state_names = ("mean", "var")
 
+    learning_rate: float | None = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
 
-def _corrected(at: Any, beta1: float, beta2: float) -> Any:
+
+def _corrected(at: Any, betas: tuple[float, float]) -> Any:
     """Put both bias corrections into the learning rate, where MXNet has them (so epsilon stays uncorrected)."""
-    return at.lr * (jnp.sqrt(bias_correction(beta2, at.t)) / bias_correction(beta1, at.t))
+    return at.lr * (jnp.sqrt(bias_correction(betas[1], at.t)) / bias_correction(betas[0], at.t))
 
 
 @register
@@ -44,10 +50,6 @@ class Adam(_Moments):
         See `Optimizer`.
     """
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     lazy_update: bool = False
     use_fused_step: bool = True
 
@@ -57,11 +59,9 @@ class Adam(_Moments):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Divide the average gradient by the root of the average square."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         grad = preprocess(weight, grad, at.wd, clip)
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad), beta2)
-        return -_corrected(at, beta1, beta2) * mean / (jnp.sqrt(var) + epsilon), (mean, var)
+        return adam_step(grad, leaves, -_corrected(at, betas), betas, epsilon)
 
 
 @register
@@ -83,9 +83,6 @@ class AdamW(_Moments):
         See `Optimizer`. With ``use_fused_step=False`` the decay is taken from the weight after its Adam step.
     """
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
     epsilon: float = 1e-6
     correct_bias: bool = True
     use_fused_step: bool = True
@@ -93,14 +90,11 @@ class AdamW(_Moments):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Take Adam's step, with the decay beside it."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         correct_bias, decay_first = settings.correct_bias, settings.use_fused_step
-        grad = clipped(grad, clip)
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad), beta2)
-        lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
-        change = -lr * mean / (jnp.sqrt(var) + epsilon)
-        return decayed(change, at.wd, weight if decay_first else weight + change, -lr), (mean, var)
+        lr = _corrected(at, betas) if correct_bias else at.lr
+        change, new = adam_step(clipped(grad, clip), leaves, -lr, betas, epsilon)
+        return decayed(change, at.wd, weight if decay_first else weight + change, -lr), new
 
 
 @register
@@ -122,9 +116,6 @@ class AdaBelief(_Moments):
         See `Optimizer`. The weight decay joins the gradient before clipping.
     """
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
     epsilon: float = 1e-6
     correct_bias: bool = True
     use_fused_step: bool = True
@@ -132,13 +123,9 @@ class AdaBelief(_Moments):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Take Adam's step, by the distance from the average."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
-        correct_bias = settings.correct_bias
-        grad = clipped(decayed(grad, at.wd, weight), clip)
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad - mean), beta2) + epsilon
-        lr = _corrected(at, beta1, beta2) if correct_bias else at.lr
-        return -lr * mean / (jnp.sqrt(var) + epsilon), (mean, var)
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
+        lr = _corrected(at, betas) if settings.correct_bias else at.lr
+        return belief_step(clipped(decayed(grad, at.wd, weight), clip), leaves, -lr, betas, epsilon)
 
 
 @register
@@ -159,9 +146,6 @@ class Adamax(_Moments):
     """
 
     learning_rate: float | None = 0.002
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     use_fused_step: bool = False
 
     @classmethod
@@ -199,10 +183,6 @@ class Nadam(_Moments):
     by_element = False  # one schedule a parameter
     state_names = ("mean", "var", "schedule")
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     schedule_decay: float = 0.004
     use_fused_step: bool = False
 
@@ -222,8 +202,7 @@ class Nadam(_Moments):
         grad = preprocess(weight, grad, at.wd, clip)
         now, after = momentum(at.t), momentum(at.t + 1.0)
         schedule = leaves[2] * now
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad), beta2)
+        mean, var = moments(grad, leaves[:2], (beta1, beta2))
         ahead = after * mean / (1.0 - schedule * after) + (1.0 - now) * grad / (1.0 - schedule)
         root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
         return -at.lr * ahead / root, (mean, var, schedule)

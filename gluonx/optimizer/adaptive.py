@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.ops.updates import average, bias_correction
+from gluonx.ops.updates import average, centered_step, ftml_step, ftrl_solution, rms_step
 from gluonx.optimizer.optimizer import Optimizer, declared, register
 from gluonx.optimizer.rules import clipped, preprocess, wide, zeros_like_weight
 
@@ -83,10 +83,6 @@ class GroupAdaGrad(AdaGrad):
 
     by_element = False  # one history a row
 
-    learning_rate: float | None = 0.01
-    epsilon: float = 1e-6
-    use_fused_step: bool = True
-
     def __post_init__(self) -> None:
         if self.wd:
             raise ValueError(f"GroupAdaGrad has no weight decay, but wd={self.wd} was given.")
@@ -135,6 +131,8 @@ class RMSProp(_Wide):
     clip_weights: float | None = None
     use_fused_step: bool = True
 
+    _plain = staticmethod(rms_step)  # MXNet 1's has epsilon under the root
+
     @property
     def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the states of a weight."""
@@ -143,25 +141,15 @@ class RMSProp(_Wide):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Divide by the root mean square, or by the deviation."""
-        clip, bound = settings.clip_gradient, settings.clip_weights
-        change = cls._centered if settings.centered else cls._plain
-        delta, new = change(settings, preprocess(weight, grad, at.wd, clip), leaves, at)
+        rho, epsilon, bound = settings.rho, settings.epsilon, settings.clip_weights
+        grad = preprocess(weight, grad, at.wd, settings.clip_gradient)
+        if settings.centered:
+            change, new = centered_step(grad, leaves, at.lr, rho, settings.momentum, epsilon)
+        else:
+            change, new = cls._plain(grad, leaves, -at.lr, rho, epsilon)
         if bound:
-            delta = jnp.clip(weight + delta, -bound, bound) - weight
-        return delta, new
-
-    @classmethod
-    def _plain(cls, settings, grad, leaves, at):
-        var = average(leaves[0], jnp.square(grad), settings.rho)
-        return -at.lr * grad / (jnp.sqrt(var) + settings.epsilon), (var,)
-
-    @classmethod
-    def _centered(cls, settings, grad, leaves, at):
-        mean = average(leaves[0], grad, settings.rho)
-        var = average(leaves[1], jnp.square(grad), settings.rho)
-        root = jnp.sqrt(var - jnp.square(mean) + settings.epsilon)
-        delta = settings.momentum * leaves[2] - at.lr * grad / root
-        return delta, (mean, var, delta)
+            change = jnp.clip(weight + change, -bound, bound) - weight
+        return change, new
 
 
 @register
@@ -227,13 +215,10 @@ class FTML(Optimizer):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Follow the leader of quadratic bounds that move."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         grad = preprocess(weight, grad, at.wd, clip)
-        v = average(leaves[1], jnp.square(grad), beta2)
-        root = jnp.sqrt(v / bias_correction(beta2, at.t)) + epsilon
-        d = root * (bias_correction(beta1, at.t) / at.lr)
-        z = average(leaves[2], grad, beta1) - (d - beta1 * leaves[0]) * weight
-        return -z / d - weight, (d, v, z)
+        leader, new = ftml_step(weight, grad, leaves, at.lr, at.t, betas, epsilon)
+        return leader - weight, new
 
 
 @register
@@ -272,5 +257,4 @@ class Ftrl(_Wide):
         grad = clipped(grad, clip)
         n = leaves[1] + jnp.square(grad)
         z = leaves[0] + grad - (jnp.sqrt(n) - jnp.sqrt(leaves[1])) / at.lr * weight
-        shrunk = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0.0)
-        return -shrunk / ((beta + jnp.sqrt(n)) / at.lr + at.wd) - weight, (z, n)
+        return ftrl_solution(z, n, at.lr, lamda1, beta, at.wd) - weight, (z, n)

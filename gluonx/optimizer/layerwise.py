@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from gluonx.ops.updates import average, bias_correction
+from gluonx.ops.updates import lamb_direction, moments
 from gluonx.optimizer.adam import _Moments
 from gluonx.optimizer.momentum import _Momentum
 from gluonx.optimizer.optimizer import declared, register
@@ -21,8 +21,13 @@ def _ratio(over: Any, under: Any) -> Any:
     return jnp.where(usable, over / jnp.where(usable, under, 1.0), 1.0)
 
 
+@declared
 class _Trusted(_Moments):
     """Adam's averages, with a step as long as the weight's norm between two bounds."""
+
+    epsilon: float = 1e-6
+    lower_bound: float | None = None
+    upper_bound: float | None = None
 
     def _states(self) -> dict[str, Any]:
         return dict.fromkeys(self.state_names, lambda w: zeros_like_weight(wide(w.dtype))(w))
@@ -56,12 +61,6 @@ class LAMB(_Trusted):
         See `Optimizer`.
     """
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    lower_bound: float | None = None
-    upper_bound: float | None = None
     bias_correction: bool = True
     aggregate_num: int = 4
     use_fused_step: bool = True
@@ -69,15 +68,11 @@ class LAMB(_Trusted):
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Scale Adam's direction to the norm of the weight."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
-        correct = settings.bias_correction
-        grad = clipped(grad, clip)
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad), beta2)
-        first = bias_correction(beta1, at.t) if correct else 1.0
-        second = bias_correction(beta2, at.t) if correct else 1.0
-        way = decayed(mean / first / (jnp.sqrt(var / second) + epsilon), at.wd, weight)
-        return -at.lr * _ratio(cls._length(settings, weight, at), at.norm(way)) * way, (mean, var)
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
+        new = moments(clipped(grad, clip), leaves, betas)
+        way, _ = lamb_direction(new, at.t if settings.bias_correction else None, betas, epsilon)
+        way = decayed(way, at.wd, weight)
+        return -at.lr * _ratio(cls._length(settings, weight, at), at.norm(way)) * way, new
 
 
 @register
@@ -99,30 +94,23 @@ class LANS(_Trusted):
         See `Optimizer`. With ``use_fused_step=False`` the second direction starts from the weight after the first.
     """
 
-    learning_rate: float | None = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    lower_bound: float | None = None
-    upper_bound: float | None = None
     aggregate_num: int = 4
     use_fused_step: bool = True
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
         """Add the scaled directions of the average and of the gradient."""
-        beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
+        betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         together = settings.use_fused_step
         length = at.norm(grad)
         grad = clipped(grad / jnp.where(length > 0, length, 1.0), clip)
-        mean = average(leaves[0], grad, beta1)
-        var = average(leaves[1], jnp.square(grad), beta2)
-        root = jnp.sqrt(var / bias_correction(beta2, at.t)) + epsilon
+        new = moments(grad, leaves, betas)
+        way, root = lamb_direction(new, at.t, betas, epsilon)
         size = cls._length(settings, weight, at)
-        way = decayed(mean / bias_correction(beta1, at.t) / root, at.wd, weight)
-        change = -at.lr * beta1 * _ratio(size, at.norm(way)) * way
+        way = decayed(way, at.wd, weight)
+        change = -at.lr * betas[0] * _ratio(size, at.norm(way)) * way
         way = decayed(grad / root, at.wd, weight if together else weight + change)
-        return change - at.lr * (1.0 - beta1) * _ratio(size, at.norm(way)) * way, (mean, var)
+        return change - at.lr * (1.0 - betas[0]) * _ratio(size, at.norm(way)) * way, new
 
 
 @register
@@ -149,8 +137,6 @@ class LARS(_Momentum):
     by_index = True
     derived_names = ("unscaled",)
 
-    learning_rate: float | None = 0.1
-    momentum: float = 0.0
     eta: float = 0.001
     epsilon: float = 1e-8
     lazy_update: bool = False

@@ -13,10 +13,12 @@ from gluonx.optimizer.rules import preprocess, zeros_like_weight
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
 
+@declared
 class _Momentum(Optimizer):
     """Optimizers whose one state, the momentum, exists unless its factor is 0."""
 
-    momentum: float
+    learning_rate: float | None = 0.1
+    momentum: float = 0.0
 
     def _states(self) -> dict[str, Any]:
         return {"momentum": zeros_like_weight()} if self.momentum else {}
@@ -44,8 +46,6 @@ class SGD(_Momentum):
         See `Optimizer`.
     """
 
-    learning_rate: float | None = 0.1
-    momentum: float = 0.0
     lazy_update: bool = False
     multi_precision: bool = False
     use_fused_step: bool = True
@@ -79,7 +79,6 @@ class NAG(_Momentum):
         See `Optimizer`.
     """
 
-    learning_rate: float | None = 0.1
     momentum: float = 0.9
     multi_precision: bool = False
     use_fused_step: bool = True
@@ -145,8 +144,6 @@ class DCASGD(_Momentum):
         See `Optimizer`.
     """
 
-    learning_rate: float | None = 0.1
-    momentum: float = 0.0
     lamda: float = 0.04
     use_fused_step: bool = False
 

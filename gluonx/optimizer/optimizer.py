@@ -91,7 +91,8 @@ def declared(cls: Class) -> Class:
     """Make the annotated fields of a class of optimizers its settings; a decorator.
 
     The constructor takes them in their order, and all that `Optimizer` takes as keywords. A method ``__post_init__``
-    runs at its end, as that of a dataclass. Without fields of its own a class keeps its base's constructor.
+    runs at its end, as that of a dataclass. Fields of a declared base come first, and a class may change their
+    defaults, as in dataclasses.
 
     The formula of such a class must not look at the lengths of arrays: equal optimizers share an operator, in other
     Trainers too, and updates by hand one program for all shapes. A class that is derived from it is not declared yet.
@@ -109,27 +110,25 @@ def declared(cls: Class) -> Class:
     >>> Sign(0.1, least=0.5, wd=0.01)
     Sign(learning_rate=0.1, least=0.5, wd=0.01)
     """
-    fields = {name: vars(cls).get(name, inspect.Parameter.empty) for name in inspect.get_annotations(cls)}
-    if fields:
+    kind = inspect.Parameter
+    own = {
+        name: kind(name, kind.POSITIONAL_OR_KEYWORD, default=vars(cls).get(name, kind.empty), annotation=annotation)
+        for name, annotation in inspect.get_annotations(cls).items()
+    }
+    if own:
+        cls._fields = fields = {**cls._fields, **own}
         cls.setting_names = tuple(name for name in fields if name not in _OF_ALL)
         cls.__init__ = _constructor(cls, fields)
-        if "learning_rate" in fields:
+        if "learning_rate" in own:
             del cls.learning_rate  # the base's property
     cls._declared = cls
     return cls
 
 
-def _constructor(cls: type[Optimizer], fields: dict[str, Any]) -> Callable[..., None]:
-    kinds = inspect.Parameter
+def _constructor(cls: type[Optimizer], fields: dict[str, inspect.Parameter]) -> Callable[..., None]:
+    kind = inspect.Parameter
     signature = inspect.Signature(
-        [
-            kinds("self", kinds.POSITIONAL_OR_KEYWORD),
-            *[
-                kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=default, annotation=inspect.get_annotations(cls)[name])
-                for name, default in fields.items()
-            ],
-            kinds("kwargs", kinds.VAR_KEYWORD),
-        ]
+        [kind("self", kind.POSITIONAL_OR_KEYWORD), *fields.values(), kind("kwargs", kind.VAR_KEYWORD)]
     )
 
     def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
@@ -209,6 +208,7 @@ class Optimizer(_Keywords):
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
     state_names: ClassVar[tuple[str, ...]] = ()
     setting_names: ClassVar[tuple[str, ...]] = ()  # the fields of a declared class
+    _fields: ClassVar[dict[str, inspect.Parameter]] = {}  # with their defaults
     derived_names: ClassVar[tuple[str, ...]] = ()  # properties that a formula looks at beside them
     by_index: ClassVar[bool] = False
     _declared: ClassVar[type | None] = None

@@ -80,6 +80,25 @@ class _Cell(HybridRecurrentCell):
         return ""
 
 
+class _Gated(_Cell):
+    """Base of the cells with gates, whose activations are free."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, input_size, inits)
+        self._activation, self._recurrent_activation = activation, recurrent_activation
+
+
 class RNNCell(_Cell):
     """One step of a plain recurrent net (Elman 1990): ``h' = act(W x + b + R h + c)``.
 
@@ -127,7 +146,7 @@ class RNNCell(_Cell):
         return output, [output]
 
 
-class LSTMCell(_Cell):
+class LSTMCell(_Gated):
     """One step of an LSTM (Hochreiter and Schmidhuber 1997, with a forget gate).
 
     The rows of the weights are the gates i, f, g, o: ``c' = f c + i g``, ``h' = o tanh(c')``.
@@ -153,21 +172,6 @@ class LSTMCell(_Cell):
     """
 
     _gates = 4
-
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-    ) -> None:
-        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        super().__init__(hidden_size, input_size, inits)
-        self._activation, self._recurrent_activation = activation, recurrent_activation
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Return the shape and layout of each state: the output, and the cell."""
@@ -239,7 +243,7 @@ class LSTMPCell(_Cell):
         return output, [output, cell]
 
 
-class GRUCell(_Cell):
+class GRUCell(_Gated):
     """One step of a GRU (Cho et al. 2014), with the reset gate after the recurrent product, as in cuDNN.
 
     The rows of the weights are the gates r, z, n: ``n = tanh(W x + b + r (R h + c))``, ``h' = (1 - z) n + z h``.
@@ -261,21 +265,6 @@ class GRUCell(_Cell):
     """
 
     _gates = 3
-
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-    ) -> None:
-        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        super().__init__(hidden_size, input_size, inits)
-        self._activation, self._recurrent_activation = activation, recurrent_activation
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step on (batch, input_size); the output is the new state."""

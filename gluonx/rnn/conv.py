@@ -5,13 +5,15 @@ All nine are one cell, `_ConvCell`, with one of three kinds of gates and one of 
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from typing import Any
 
+from gluonx.arguments import as_tuple
+from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
-from gluonx.nn.conv import as_tuple
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 from gluonx.rnn.cells import activated, gru_step, lstm_step
@@ -145,118 +147,53 @@ class _ConvGRUCell(_ConvCell):
         return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
 
 
-class _Cell1D(_ConvCell):
+@declared
+class _Declared(_ConvCell):
+    """What cells take, with the defaults of one dimension."""
+
+    input_shape: InitVar[tuple[int, ...]]
+    hidden_channels: InitVar[int]
+    i2h_kernel: InitVar[Any]
+    h2h_kernel: InitVar[Any]
+    i2h_pad: InitVar[Any] = (0,)
+    i2h_dilate: InitVar[Any] = (1,)
+    h2h_dilate: InitVar[Any] = (1,)
+    i2h_weight_initializer: InitVar[Any] = None
+    h2h_weight_initializer: InitVar[Any] = None
+    i2h_bias_initializer: InitVar[Any] = "zeros"
+    h2h_bias_initializer: InitVar[Any] = "zeros"
+    conv_layout: InitVar[str] = "NCW"
+    activation: InitVar[Any] = "tanh"
+
+
+class _Cell1D(_Declared):
     """The signature of cells in one dimension."""
 
     _dims = 1
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
 
-
-class _Cell2D(_ConvCell):
+@declared
+class _Cell2D(_Declared):
     """The signature of cells in two dimensions."""
 
     _dims = 2
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
+    i2h_pad: InitVar[Any] = (0, 0)
+    i2h_dilate: InitVar[Any] = (1, 1)
+    h2h_dilate: InitVar[Any] = (1, 1)
+    conv_layout: InitVar[str] = "NCHW"
 
 
-class _Cell3D(_ConvCell):
+@declared
+class _Cell3D(_Declared):
     """The signature of cells in three dimensions."""
 
     _dims = 3
 
-    def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-        )
+    i2h_pad: InitVar[Any] = (0, 0, 0)
+    i2h_dilate: InitVar[Any] = (1, 1, 1)
+    h2h_dilate: InitVar[Any] = (1, 1, 1)
+    conv_layout: InitVar[str] = "NCDHW"
 
 
 class Conv1DRNNCell(_Cell1D):

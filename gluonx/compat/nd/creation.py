@@ -16,7 +16,7 @@ from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
-from gluonx.sparse import BaseSparseNDArray, CSRNDArray
+from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 __all__ = [
     "add",
@@ -336,7 +336,7 @@ def _stored(array: Any) -> Any:
     """Return an array as a NumPy array, or the parts of a sparse one."""
     if isinstance(array, CSRNDArray):
         return serialize.Stored("csr", array.shape, array._handle.asnumpy(), [array._indptr, array._columns])
-    if isinstance(array, BaseSparseNDArray):
+    if isinstance(array, RowSparseNDArray):
         own = array.exact()
         return serialize.Stored("row_sparse", own.shape, own._handle.asnumpy(), [own.row_numbers])
     return onp.asarray(array)

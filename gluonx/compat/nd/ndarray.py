@@ -14,7 +14,7 @@ Functions of ``mx.nd`` give NDArrays. What ``gluonx.np`` and layers give is of t
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -128,6 +128,18 @@ _NEGATIVE = _unary("negative")
 
 class NDArray(ndarray, metaclass=_Kind):
     """MXNet 1's array; made by ``mx.nd.array`` and its like."""
+
+    if TYPE_CHECKING:  # of `_METHODS`, what np's arrays do not have
+        argmax_channel: Any
+        batch_dot: Any
+        broadcast_axes: Any
+        depth_to_space: Any
+        nanprod: Any
+        nansum: Any
+        shape_array: Any
+        size_array: Any
+        space_to_depth: Any
+        split_v2: Any
 
     __slots__ = ()
     cuts_when_attached = True

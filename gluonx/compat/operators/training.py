@@ -127,10 +127,10 @@ class _RMSProp(optimizer.RMSProp):
     def __init__(self, learning_rate: float = 0.001, gamma1: float = 0.9, gamma2: float = 0.9, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, **{"rho": gamma1, "momentum": gamma2, **kwargs})
 
-    @classmethod
-    def _plain(cls, settings: Any, grad: Any, leaves: Any, at: Any) -> Any:
-        var = average(leaves[0], jnp.square(grad), settings.rho)
-        return -at.lr * grad / jnp.sqrt(var + settings.epsilon), (var,)
+    @staticmethod
+    def _plain(grad: Any, states: Any, rate: Any, rho: Any, epsilon: Any) -> Any:
+        var = average(states[0], jnp.square(grad), rho)
+        return rate * grad / jnp.sqrt(var + epsilon), (var,)
 
 
 for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD):

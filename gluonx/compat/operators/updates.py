@@ -165,7 +165,7 @@ _decoupled("adabelief_update")
 
 # -- several weights --------------------------------------------------------------------------------------------------
 
-Each = Callable[[Any, int, Any], Sequence[Any]]  # attributes, number of the weight, scale -> numbers of one step
+Each = Callable[[Any, int, Sequence[Any]], Sequence[Any]]  # attributes, number of the weight, last arrays -> numbers
 
 
 def _groups(name: str, arrays: Sequence[Any], count: int, size: int, last: int = 0) -> list[Sequence[Any]]:
@@ -175,15 +175,17 @@ def _groups(name: str, arrays: Sequence[Any], count: int, size: int, last: int =
     return [arrays[i * size : (i + 1) * size] for i in range(count)]
 
 
-def _several(name: str, via: str, states: int, attrs: str, numbers: Each, half: bool, scaled: bool = False) -> None:
-    """Enter a row for several weights: weight, gradient, `states`, and with `half` the float32 copy, of each."""
+def _several(name: str, via: str, states: int, attrs: str, numbers: Each, half: bool, last: int = 0) -> None:
+    """Enter a row for several weights: weight, gradient, `states`, and with `half` the float32 copy, of each.
+
+    Behind them come as many arrays as `last` says, which belong to all.
+    """
     size, step = 2 + states + half, _masterly if half else _step
     count = "num_tensors" if "num_tensors" in attrs else "num_weights"
 
     def rule(a: Any, *data: Any) -> Any:
-        scale = data[-1] if scaled else None
-        groups = _groups(name, data, a[count], size, int(scaled))
-        found = [step(via, w, g, rest, numbers(a, i, scale)) for i, (w, g, *rest) in enumerate(groups)]
+        groups, of_all = _groups(name, data, a[count], size, last), data[len(data) - last :]
+        found = [step(via, w, g, rest, numbers(a, i, of_all)) for i, (w, g, *rest) in enumerate(groups)]
         return tuple(found) if len(found) > 1 else found[0]
 
     row(f"{name}(*data; {attrs})", rule, via=via, nout=lambda a: a[count])
@@ -193,16 +195,21 @@ _LRS = "lrs: floats, wds: floats"
 _SCALES = "rescale_grad: float=1.0, clip_gradient: float=-1.0, num_weights: int=1"
 
 
-def _sgd(a: Any, i: int, scale: Any) -> Sequence[Any]:
+def _sgd(a: Any, i: int, rates_and_decays: Sequence[Any]) -> Sequence[Any]:
+    lr, wd = [_at(numbers, i) for numbers in rates_and_decays] or (a.lrs[i], a.wds[i])
     momentum = (a.momentum,) if "momentum" in a else ()
-    return (a.lrs[i], *momentum, a.wds[i], a.rescale_grad, a.clip_gradient)
+    return (lr, *momentum, wd, a.rescale_grad, a.clip_gradient)
 
 
-def _several_decoupled(a: Any, i: int, scale: Any) -> Sequence[Any]:
-    return (scale, a.lrs[i], a.etas[i], a.beta1, a.beta2, a.epsilon, a.wds[i], a.clip_gradient)
+def _at(numbers: Any, i: int) -> Any:
+    return core("reshape", core("slice_axis", numbers, axis=0, begin=i, end=i + 1), newshape=())
 
 
-def _several_lans(a: Any, i: int, scale: Any) -> Sequence[Any]:
+def _several_decoupled(a: Any, i: int, scale: Sequence[Any]) -> Sequence[Any]:
+    return (*scale, a.lrs[i], a.etas[i], a.beta1, a.beta2, a.epsilon, a.wds[i], a.clip_gradient)
+
+
+def _several_lans(a: Any, i: int, _: Any) -> Sequence[Any]:
     rest = [a[w] for w in ("beta1", "beta2", "epsilon", "rescale_grad", "clip_gradient", "lower_bound", "upper_bound")]
     return (float(a.step_count[i]), a.learning_rates[i], a.wds[i], *rest)
 
@@ -219,36 +226,11 @@ _TENSORS = (
 for _half, _mp in ((False, ""), (True, "mp_")):
     _several(f"multi_{_mp}sgd_update", "sgd_update", 0, f"{_LRS}, {_SCALES}", _sgd, _half)
     _several(f"multi_{_mp}sgd_mom_update", "sgd_mom_update", 1, f"{_LRS}, {_MOMENTUM_TOO}{_SCALES}", _sgd, _half)
+    _several(f"preloaded_multi_{_mp}sgd_update", "sgd_update", 0, _SCALES, _sgd, _half, last=2)
+    _several(f"preloaded_multi_{_mp}sgd_mom_update", "sgd_mom_update", 1, _MOMENTUM_TOO + _SCALES, _sgd, _half, last=2)
     for _via in ("adamw_update", "adabelief_update"):
-        _several(f"_multi_{_mp}{_via}", _via, 2, _DECOUPLED_MANY, _several_decoupled, _half, scaled=True)
+        _several(f"_multi_{_mp}{_via}", _via, 2, _DECOUPLED_MANY, _several_decoupled, _half, last=1)
     _several(f"_multi_{_mp}lans_update", "lans_update", 2, _TENSORS.format(extra=""), _several_lans, _half)
-
-
-def _preloaded(name: str, via: str, states: int, half: bool) -> None:
-    """As the rows above, with the rates and the decays of all weights in two arrays at the end."""
-    size, step = 2 + states + half, _masterly if half else _step
-
-    def rule(a: Any, *data: Any) -> Any:
-        groups = _groups(name, data, a.num_weights, size, 2)
-        lrs, wds = data[-2:]
-        momentum = (a.momentum,) if states else ()
-        found = [
-            step(via, w, g, rest, (_at(lrs, i), *momentum, _at(wds, i), a.rescale_grad, a.clip_gradient))
-            for i, (w, g, *rest) in enumerate(groups)
-        ]
-        return tuple(found) if len(found) > 1 else found[0]
-
-    extra = _MOMENTUM_TOO if states else ""
-    row(f"{name}(*data; {extra}{_SCALES})", rule, via=via, nout=lambda a: a.num_weights)
-
-
-def _at(numbers: Any, i: int) -> Any:
-    return core("reshape", core("slice_axis", numbers, axis=0, begin=i, end=i + 1), newshape=())
-
-
-for _half, _mp in ((False, ""), (True, "mp_")):
-    _preloaded(f"preloaded_multi_{_mp}sgd_update", "sgd_update", 0, _half)
-    _preloaded(f"preloaded_multi_{_mp}sgd_mom_update", "sgd_mom_update", 1, _half)
 
 
 def _lamb_of_many(name: str, half: bool) -> None:

@@ -1,0 +1,83 @@
+"""Constructors that only pass their arguments on, declared by their parameters; `declared` makes them.
+
+A family of layers has one base that does the work, and members that differ in names and defaults of what they take. A
+member lists these as a dataclass does, and has no ``__init__`` to write::
+
+    @declared
+    class Conv2D(_Plain):
+        strides: InitVar[Size] = (1, 1)
+        layout: InitVar[str] = "NCHW"
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, TypeVar, dataclass_transform
+
+from gluonx.block.block import Block
+
+__all__ = ["declared"]
+
+Class = TypeVar("Class", bound=type[Block])
+
+
+@dataclass_transform(eq_default=False)
+def declared(cls: Class) -> Class:
+    """Make the annotated names of a class what its constructor takes and hands to the base's; a decorator.
+
+    They come in the order of the class, behind those of a declared base; a name that the base has keeps its place there
+    and takes the default of the class. The base gets all of them by name. They are annotated ``InitVar[...]``, because
+    an instance has no attributes of these names: editors see the constructor as that of a dataclass.
+
+    Examples
+    --------
+    >>> from dataclasses import InitVar
+    >>> from gluonx.block import HybridBlock
+    >>> class Window(HybridBlock):
+    ...     def __init__(self, size, stride):
+    ...         super().__init__()
+    ...         self.space = size, stride
+    >>> @declared
+    ... class Small(Window):
+    ...     size: InitVar[int]
+    ...     stride: InitVar[int] = 1
+    >>> @declared
+    ... class Large(Small):
+    ...     stride: InitVar[int] = 4
+    >>> Small(3).space, Large(3).space, Large(size=3, stride=2).space
+    ((3, 1), (3, 4), (3, 2))
+    >>> Large()
+    Traceback (most recent call last):
+    ...
+    TypeError: Large: missing a required argument: 'size'.
+    """
+    of_base = list(inspect.signature(cls.__init__).parameters.values()) if hasattr(cls.__init__, "declared") else []
+    rows = {p.name: p for p in of_base[1:]}
+    for name, annotation in inspect.get_annotations(cls).items():
+        default = vars(cls).get(name, inspect.Parameter.empty)
+        if default is not inspect.Parameter.empty:
+            delattr(cls, name)  # it would look like the value of every instance
+        kind = annotation.removeprefix("InitVar[").removesuffix("]")
+        rows[name] = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+    cls.__init__ = _constructor(cls, list(rows.values()))
+    cls._block_names.defined(cls)
+    return cls
+
+
+def _constructor(cls: type[Block], rows: list[inspect.Parameter]) -> Any:
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([own, *rows], return_annotation="None")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}: {error}.") from None
+        given.apply_defaults()
+        given.arguments.pop("self")
+        super(cls, self).__init__(**given.arguments)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__module__, __init__.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
+    __init__.declared = True  # type: ignore[attr-defined]
+    return __init__
