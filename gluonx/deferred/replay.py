@@ -10,12 +10,14 @@ runs again for it. A trace with anything else in it (raw ``jax.numpy``, remateri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from gluonx.deferred import casting, host, repeats
+from gluonx.deferred.contracts import Args, Invoke, Operand, Operator, Raw
 from gluonx.deferred.core import Handle, State, Tracer, aval_of
 from gluonx.device import Replicas
 
@@ -42,17 +44,19 @@ class Replay:
         What the trace takes: lifted handles, then arguments.
     """
 
-    def __init__(self, inputs: Sequence[Any]) -> None:
+    def __init__(self, inputs: Sequence[jax.Array]) -> None:
         self._tracers = list(inputs)  # kept, so that no other has the id of one
         self._slots = {id(t): i for i, t in enumerate(inputs)}
-        self._calls: list[tuple[Any, list[Any], int]] | None = []
+        self._calls: list[tuple[Operator, list[Any], int]] | None = []
         self._kinds = set[Any]()
         self._nbytes = 0
         self._states = set[int]()  # slots of results that carry no gradient
         self._outs: list[int] = []
         self._left = repeats.limits["runs"]
 
-    def note(self, op: Any, args: Sequence[Any], values: Sequence[Any], out: Any) -> None:
+    def note(
+        self, op: Operator, args: Args, values: Sequence[Raw | None], out: jax.Array | tuple[jax.Array, ...]
+    ) -> None:
         """Note that `op` gave `out`, an array or a tuple, of `args`, whose `values` are tracers, arrays and scalars."""
         if self._calls is None:
             return
@@ -72,7 +76,7 @@ class Replay:
         self._tracers.extend(outs)
         self._calls.append((op, given, len(outs) if type(out) is tuple else 0))
 
-    def _given(self, arg: Any, value: Any) -> Any:
+    def _given(self, arg: Operand, value: Raw | None) -> Any:
         """Return what stands for an argument; the replay itself where it came from elsewhere than a call."""
         slot = self._slots.get(id(value))
         if slot is not None:
@@ -85,7 +89,7 @@ class Replay:
         """Hold no calls: something that is no call plays a part."""
         self._calls = None
 
-    def end(self, outs: Sequence[Any], n_live: int) -> Replay | None:
+    def end(self, outs: Sequence[jax.Array], n_live: int) -> Replay | None:
         """Note the results, of which the first `n_live` carry gradients; None where the trace is to be one operator."""
         calls, self._tracers = self._calls, []
         found = [self._slots.get(id(o)) for o in outs]
@@ -106,7 +110,7 @@ class Replay:
         self._left -= 1
         return True
 
-    def run(self, invoke: Callable[[Any, Any], Any], inputs: list[Any]) -> tuple[Any, ...]:
+    def run(self, invoke: Invoke, inputs: list[Handle]) -> tuple[Handle, ...]:
         """Call the operators on `inputs`, the handles that the trace was made of, and return the results."""
         values = list(inputs)
         for op, given, many in self._calls or ():
@@ -115,5 +119,5 @@ class Replay:
         return tuple([values[i] for i in self._outs])
 
 
-def _kind(value: Any) -> Any:
-    return (value.shape, value.dtype) if hasattr(value, "shape") else type(value)
+def _kind(value: Raw | None) -> Any:
+    return (value.shape, value.dtype) if isinstance(value, (jax.Array, np.ndarray)) else type(value)

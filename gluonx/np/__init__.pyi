@@ -143,9 +143,9 @@ NaN: float
 PINF: float
 PZERO: float
 def abs(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The absolute value of each element."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def absolute(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The absolute value of each element."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def acos(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The angle in [0, pi] whose cosine is x."""
 def acosh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -299,7 +299,7 @@ def diff(a: ArrayLike, n: Any = 1, axis: Any = -1, prepend: ArrayLike | None = N
 def digitize(x: ArrayLike, bins: ArrayLike, right: Any = False, *, out: Any = None) -> ndarray:
     """The number of the bin that each element falls into."""
 def divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The quotient, as a float."""
+    """The quotient, as a float also for integers."""
 def divmod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Floor quotient and remainder, elementwise."""
 def dot(a: ArrayLike, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> ndarray:
@@ -324,7 +324,7 @@ def expand_dims(a: ArrayLike, axis: Any, *, out: Any = None) -> ndarray:
 def expm1(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """exp(x) - 1, exact also for x near zero."""
 def fabs(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The absolute value, as a float."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def fix(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element rounded towards zero."""
 def flip(m: ArrayLike, axis: Any = None, out: Any = None) -> ndarray:
@@ -352,11 +352,11 @@ floating_dtypes: Any
 def floor(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The largest whole number that is not above each element."""
 def floor_divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The quotient rounded down."""
+    """The quotient rounded down; 0 where an integer is divided by 0."""
 def fmax(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The larger element; NaN only where both are."""
+    """The larger element; NaN only where both are. The gradient of a tie goes to ``x1``."""
 def fmin(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The smaller element; NaN only where both are."""
+    """The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``."""
 def fmod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The remainder with the sign of x1."""
 def frexp(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -462,7 +462,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
 def max(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
     """The largest element along an axis."""
 def maximum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The larger element; NaN where either is."""
+    """The larger element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mean(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
     """The mean along an axis; of integers, as float32."""
 def median(a: ArrayLike, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> ndarray:
@@ -475,7 +475,7 @@ def min(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, 
 def min_scalar_type(a: Any, /) -> Any:
     """min_scalar_type(a, /)"""
 def minimum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The smaller element; NaN where either is."""
+    """The smaller element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The remainder with the sign of x2."""
 def modf(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -587,7 +587,7 @@ def resize(a: ArrayLike, new_shape: Any, *, out: Any = None) -> ndarray:
 def right_shift(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The bits of x1, moved right by x2 places."""
 def rint(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The nearest whole number, halves to the even one."""
+    """The nearest whole number, halves to the even one (MXNet sends halves down)."""
 def roll(a: ArrayLike, shift: ArrayLike, axis: Any = None, *, out: Any = None) -> ndarray:
     """Elements moved round along an axis."""
 def rollaxis(a: ArrayLike, axis: Any, start: Any = 0, *, out: Any = None) -> ndarray:
@@ -665,7 +665,7 @@ def tril(m: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
 def triu(m: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
     """The upper triangle; zeros elsewhere."""
 def true_divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
-    """The quotient, as a float."""
+    """The quotient, as a float also for integers."""
 def trunc(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element rounded towards zero."""
 uint: _dtype[Any]

@@ -9,7 +9,7 @@ class Methods:
     """The methods of ndarray that are functions."""
 
     def abs(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
-        """The absolute value of each element."""
+        """The absolute value of each element, with gradient 0 at 0."""
     def all(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
         """Whether all elements along an axis are true."""
     def any(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
@@ -123,7 +123,7 @@ class Methods:
     def reshape_view(self: Self, *shape: Any, order: str = 'C', newshape: Any = None, **kwargs: Any) -> Self:
         """Return the same elements in another shape; one dimension may be -1."""
     def rint(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
-        """The nearest whole number, halves to the even one."""
+        """The nearest whole number, halves to the even one (MXNet sends halves down)."""
     def round(self: Self, decimals: Any = 0, out: Any = None) -> Self:
         """Rounded to a number of decimals."""
     def rsqrt(self: Self, *, out: Any = None) -> Self:

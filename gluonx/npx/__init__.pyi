@@ -109,13 +109,13 @@ def SliceChannel(data: ArrayLike, num_outputs: Any, axis: Any = 1, squeeze_axis:
 def SwapAxis(data: ArrayLike, axis1: Any = 0, axis2: Any = 1, *, out: Any = None) -> ndarray:
     """Return the array with two axes exchanged."""
 def abs(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Absolute value, with gradient 0 at 0."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def absolute(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Absolute value, with gradient 0 at 0."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def acos(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse cosine."""
+    """The angle in [0, pi] whose cosine is x."""
 def acosh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic cosine."""
+    """The number whose hyperbolic cosine is x."""
 def activation(data: ArrayLike, act_type: Any = 'relu', *, out: Any = None) -> ndarray:
     """Return an activation function by its name."""
 def adabelief_update(weight: ArrayLike, grad: ArrayLike, mean: ArrayLike, var: ArrayLike, rescale_grad: ArrayLike, lr: ArrayLike, eta: ArrayLike, beta1: ArrayLike | None = None, beta2: ArrayLike | None = None, epsilon: ArrayLike | None = None, wd: ArrayLike | None = None, clip_gradient: ArrayLike | None = None, *, out: Any = None) -> Any:
@@ -127,7 +127,7 @@ def adamw_update(weight: ArrayLike, grad: ArrayLike, mean: ArrayLike, var: Array
 def adaptive_avg_pooling(data: ArrayLike, output_size: Any = None, layout: Any = None, *, out: Any = None) -> ndarray:
     """Averages over windows chosen such that the result has the spatial size `output_size` (1 by default)."""
 def add(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 + x2``."""
+    """The sum, elementwise."""
 def add_n(*arrays: ArrayLike, out: Any = None) -> ndarray:
     """Return the sum of several arrays of one shape."""
 def all(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
@@ -155,19 +155,19 @@ def arange(start: ArrayLike, step: ArrayLike, num: Any, dtype: Any, *, out: Any 
 def arange_like(data: ArrayLike, start: Any = 0.0, step: Any = 1.0, repeat: Any = 1, ctx: Any = None, axis: Any = None, *, out: Any = None) -> ndarray:
     """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes."""
 def arccos(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse cosine."""
+    """The angle in [0, pi] whose cosine is x."""
 def arccosh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic cosine."""
+    """The number whose hyperbolic cosine is x."""
 def arcsin(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse sine."""
+    """The angle in [-pi/2, pi/2] whose sine is x."""
 def arcsinh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic sine."""
+    """The number whose hyperbolic sine is x."""
 def arctan(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse tangent."""
+    """The angle in [-pi/2, pi/2] whose tangent is x."""
 def arctan2(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The angle of the point ``(x2, x1)``."""
+    """The angle of the point (x2, x1) from the positive first axis."""
 def arctanh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic tangent."""
+    """The number whose hyperbolic tangent is x."""
 def argmax(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
 def argmin(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
@@ -181,15 +181,15 @@ def around(data: ArrayLike, decimals: Any = 0, *, out: Any = None) -> ndarray:
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
     """Parts of nearly equal length along an axis."""
 def asin(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse sine."""
+    """The angle in [-pi/2, pi/2] whose sine is x."""
 def asinh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic sine."""
+    """The number whose hyperbolic sine is x."""
 def atan(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse tangent."""
+    """The angle in [-pi/2, pi/2] whose tangent is x."""
 def atan2(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The angle of the point ``(x2, x1)``."""
+    """The angle of the point (x2, x1) from the positive first axis."""
 def atanh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Inverse hyperbolic tangent."""
+    """The number whose hyperbolic tangent is x."""
 def atleast_1d(*arrays: ArrayLike, out: Any = None) -> Any:
     """Arrays with at least one axis."""
 def atleast_2d(*arrays: ArrayLike, out: Any = None) -> Any:
@@ -209,21 +209,21 @@ def bilinear_sampler(data: ArrayLike, grid: ArrayLike, *, out: Any = None) -> nd
 def bipartite_matching(data: ArrayLike, is_ascend: Any = False, *, threshold: Any, topk: Any = -1, out: Any = None) -> Any:
     """Pairs of rows and columns, taken greedily by the best score that is left. No gradient."""
 def bitwise_and(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits that both have."""
+    """Bits set in both."""
 def bitwise_count(data: ArrayLike, *, out: Any = None) -> Any:
     """The number of bits set in the absolute value of each integer."""
 def bitwise_invert(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """All bits flipped."""
+    """Each bit inverted; logical not for booleans."""
 def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits moved up by ``x2``."""
+    """The bits of x1, moved left by x2 places."""
 def bitwise_not(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """All bits flipped."""
+    """Each bit inverted; logical not for booleans."""
 def bitwise_or(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits that one of the two has."""
+    """Bits set in either."""
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits moved down by ``x2``."""
+    """The bits of x1, moved right by x2 places."""
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits that exactly one of the two has."""
+    """Bits set in one but not in both."""
 def block(*arrays: ArrayLike, nesting: Any, out: Any = None) -> ndarray:
     """The core operator block."""
 def box_decode(data: ArrayLike, anchors: ArrayLike, std0: Any = 1.0, std1: Any = 1.0, std2: Any = 1.0, std3: Any = 1.0, clip: Any = -1.0, format: Any = 'center', *, out: Any = None) -> ndarray:
@@ -245,9 +245,9 @@ def cached_attention(query: ArrayLike, new_keys: ArrayLike, new_values: ArrayLik
 def cast(data: ArrayLike, dtype: Any, *, out: Any = None) -> ndarray:
     """Get the values in another element type. Floats are cut towards zero."""
 def cbrt(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Cube root."""
+    """The cube root of each element."""
 def ceil(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """The smallest integer not below."""
+    """The smallest whole number that is not below each element."""
 def choose(*a: ArrayLike, mode: Any = 'clip', out: Any = None) -> ndarray:
     """The core operator choose."""
 def choose_element_0index(data: ArrayLike, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> ndarray:
@@ -279,7 +279,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: Any = 'full', precision: Any = No
 def copy(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The same values."""
 def copysign(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The magnitude of ``x1`` with the sign of ``x2``."""
+    """x1 with the sign of x2."""
 def corrcoef(data: ArrayLike, y: ArrayLike | None = None, rowvar: Any = True, bias: Any = None, ddof: Any = None, dtype: Any = None, *, out: Any = None) -> Any:
     """Correlation coefficients."""
 def correlate(a: ArrayLike, v: ArrayLike, mode: Any = 'valid', precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> Any:
@@ -287,9 +287,9 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: Any = 'valid', precision: Any = 
 def correlation(x1: ArrayLike, x2: ArrayLike, kernel_size: Any = 1, max_displacement: Any = 1, stride1: Any = 1, stride2: Any = 1, pad_size: Any = 0, is_multiply: Any = True, *, out: Any = None) -> ndarray:
     """Compare patches of two images for each displacement (FlowNet, Dosovitskiy et al. 2015)."""
 def cos(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Cosine."""
+    """The cosine of angles in radians."""
 def cosh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Hyperbolic cosine."""
+    """The hyperbolic cosine."""
 def cosine_embedding_loss(input1: ArrayLike, input2: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, margin: Any = 0, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
     """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1."""
 def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> Any:
@@ -317,9 +317,9 @@ def deformable_convolution(data: ArrayLike, offset: ArrayLike, weight: ArrayLike
 def deformable_psroi_pooling(data: ArrayLike, rois: ArrayLike, trans: ArrayLike | None = None, *, spatial_scale: Any, output_dim: Any, group_size: Any, pooled_size: Any, part_size: Any = 0, sample_per_part: Any = 1, trans_std: Any = 0.0, no_trans: Any = False, out: Any = None) -> ndarray:
     """Average pooling of regions, each part from channels of its own and moved (https://arxiv.org/abs/1703.06211)."""
 def deg2rad(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Degrees in radians."""
+    """Degrees to radians."""
 def degrees(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Radians in degrees."""
+    """Radians to degrees."""
 def depth_to_space(data: ArrayLike, block_size: Any, *, out: Any = None) -> ndarray:
     """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
 def dequantize(data: ArrayLike, min_range: ArrayLike, max_range: ArrayLike, out_type: Any = 'float32', *, out: Any = None) -> ndarray:
@@ -337,7 +337,7 @@ def digamma(data: ArrayLike, *, out: Any = None) -> ndarray:
 def digitize(data: ArrayLike, bins: ArrayLike, right: Any = False, *, out: Any = None) -> Any:
     """The number of the bin that each element falls into."""
 def divide(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 / x2``, a float also for integers."""
+    """The quotient, as a float also for integers."""
 def divmod(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """Floor quotient and remainder, elementwise."""
 def dot(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
@@ -359,23 +359,23 @@ def elu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
 def embedding(data: ArrayLike, weight: ArrayLike, input_dim: Any = None, output_dim: Any = None, dtype: Any = None, sparse_grad: Any = False, *, out: Any = None) -> ndarray:
     """Return the rows of `weight` that `x` names; indices out of range take the first or the last row."""
 def equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 == x2``."""
+    """Where x1 == x2."""
 def erf(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The error function."""
 def erfinv(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The inverse of the error function."""
 def exp(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Exponential."""
+    """e to the power of each element."""
 def exp2(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``2 ** x``."""
+    """2 to the power of each element."""
 def expand_dims(data: ArrayLike, axis: Any, *, out: Any = None) -> ndarray:
     """Return the array with axes of length 1 put in."""
 def expm1(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``exp(x) - 1``, exact near 0."""
+    """exp(x) - 1, exact also for x near zero."""
 def eye(N: Any, M: Any = None, k: Any = 0, *, dtype: Any, out: Any = None) -> ndarray:
     """The core operator eye."""
 def fabs(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Absolute value, with gradient 0 at 0."""
+    """The absolute value of each element, with gradient 0 at 0."""
 def fft_fft(a: ArrayLike, n: Any = None, axis: Any = -1, norm: Any = None, *, out: Any = None) -> Any:
     """The discrete Fourier transform along an axis."""
 def fft_fft2(a: ArrayLike, s: Any = None, axes: Any = (-2, -1), norm: Any = None, *, out: Any = None) -> Any:
@@ -413,7 +413,7 @@ def fft_rfftn(a: ArrayLike, s: Any = None, axes: Any = None, norm: Any = None, *
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: Any = False, *, out: Any = None) -> ndarray:
     """The core operator fill_diagonal."""
 def fix(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """The nearest integer towards zero."""
+    """Each element rounded towards zero."""
 def flatten(data: ArrayLike, *, out: Any = None) -> ndarray:
     """All axes but the first as one."""
 def flip(data: ArrayLike, axis: Any = None, *, out: Any = None) -> ndarray:
@@ -425,15 +425,15 @@ def flipud(m: ArrayLike, *, out: Any = None) -> Any:
 def float_power(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """x1 to the power x2, computed in floats."""
 def floor(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """The largest integer not above."""
+    """The largest whole number that is not above each element."""
 def floor_divide(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``floor(x1 / x2)``; 0 where an integer is divided by 0."""
+    """The quotient rounded down; 0 where an integer is divided by 0."""
 def fmax(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The larger; a number before one that is not. The gradient of a tie goes to ``x1``."""
+    """The larger element; NaN only where both are. The gradient of a tie goes to ``x1``."""
 def fmin(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The smaller; a number before one that is not. The gradient of a tie goes to ``x1``."""
+    """The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``."""
 def fmod(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The remainder, with the sign of the dividend."""
+    """The remainder with the sign of x1."""
 def frexp(data: ArrayLike, *, out: Any = None) -> Any:
     """Mantissa and exponent of two of each element."""
 def ftml_update(weight: ArrayLike, grad: ArrayLike, d: ArrayLike, v: ArrayLike, z: ArrayLike, lr: ArrayLike, t: ArrayLike, beta1: ArrayLike | None = None, beta2: ArrayLike | None = None, epsilon: ArrayLike | None = None, wd: ArrayLike | None = None, rescale_grad: ArrayLike | None = None, clip_grad: ArrayLike | None = None, *, out: Any = None) -> Any:
@@ -453,7 +453,7 @@ def gammaln(data: ArrayLike, *, out: Any = None) -> ndarray:
 def gather_nd(data: ArrayLike, indices: ArrayLike, *, out: Any = None) -> ndarray:
     """Return the elements of `x` whose coordinates stand in the columns of `indices`."""
 def gcd(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Greatest common divisor."""
+    """The greatest common divisor."""
 def gelu(data: ArrayLike, approximate: Any = False, *, out: Any = None) -> ndarray:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
 def geomspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, *, num: Any, endpoint: Any, dtype: Any, axis: Any, out: Any = None) -> ndarray:
@@ -461,15 +461,17 @@ def geomspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, 
 def gradient(*arrays: ArrayLike, axis: Any = None, edge_order: Any = None, out: Any = None) -> Any:
     """Central differences along each axis."""
 def greater(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 > x2``."""
+    """Where x1 > x2."""
 def greater_equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 >= x2``."""
+    """Where x1 >= x2."""
 def grid_generator(data: ArrayLike, transform_type: Any, target_shape: Any = (0, 0), *, out: Any = None) -> ndarray:
     """Return the grid on which `bilinear_sampler` looks."""
 def group_norm(data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, num_groups: Any = 1, eps: Any = 0.001, output_mean_var: Any = False, *, out: Any = None) -> Any:
     """Normalize each sample over groups of channels."""
 def hard_sigmoid(data: ArrayLike, alpha: Any = 0.2, beta: Any = 0.5, *, out: Any = None) -> ndarray:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
+def hard_swish(data: ArrayLike, *, out: Any = None) -> ndarray:
+    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on."""
 def heaviside(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """0 for x1 < 0, x2 at zero, 1 above."""
 def hinge_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, margin: Any = 1, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
@@ -485,7 +487,7 @@ def hstack(*arrays: ArrayLike, dtype: Any = None, out: Any = None) -> Any:
 def huber_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, rho: Any = 1, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
     """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet."""
 def hypot(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``sqrt(x1**2 + x2**2)``, without overflow."""
+    """The length of the vector (x1, x2)."""
 def i0(data: ArrayLike, *, out: Any = None) -> Any:
     """The modified Bessel function of the first kind, order zero."""
 def identity(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -537,23 +539,23 @@ def intgemm_prepare_weight(weight: ArrayLike, maxabs: ArrayLike | None = None, a
 def intgemm_take_weight(weight: ArrayLike, indices: ArrayLike, *, out: Any = None) -> ndarray:
     """Return some rows of a prepared weight: the part of a large vocabulary that can come."""
 def invert(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """All bits flipped."""
+    """Each bit inverted; logical not for booleans."""
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike | None = None, atol: ArrayLike | None = None, equal_nan: Any = False, *, out: Any = None) -> Any:
     """Where two arrays agree within a tolerance."""
 def iscomplex(data: ArrayLike, *, out: Any = None) -> Any:
     """Where the imaginary part is not zero."""
 def isfinite(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is neither infinite nor not a number."""
+    """Where an element is neither infinite nor NaN."""
 def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: Any = False, invert: Any = False, *, out: Any = None) -> Any:
     """Where elements occur in another array."""
 def isinf(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is infinite."""
+    """Where an element is infinite."""
 def isnan(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is not a number."""
+    """Where an element is NaN."""
 def isneginf(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is negative infinity."""
+    """Where an element is minus infinity."""
 def isposinf(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is positive infinity."""
+    """Where an element is plus infinity."""
 def isreal(data: ArrayLike, *, out: Any = None) -> Any:
     """Where the imaginary part is zero."""
 def ix_(*arrays: ArrayLike, out: Any = None) -> Any:
@@ -577,17 +579,17 @@ def lans_update(weight: ArrayLike, grad: ArrayLike, mean: ArrayLike, var: ArrayL
 def layer_norm(data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: Any = -1, eps: Any = 1e-05, output_mean_var: Any = False, *, out: Any = None) -> Any:
     """Normalize each vector along `axis` to mean 0 and variance 1, then scale by `gamma` and shift by `beta`."""
 def lcm(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Least common multiple."""
+    """The least common multiple."""
 def ldexp(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 * 2**x2``."""
+    """x1 times two to the power x2."""
 def leaky_relu(data: ArrayLike, gamma: ArrayLike | None = None, act_type: Any = 'leaky', slope: Any = 0.25, lower_bound: Any = 0.125, upper_bound: Any = 0.334, training: Any = None, *, out: Any = None) -> ndarray:
     """Units that stay open a little below zero."""
 def left_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits moved up by ``x2``."""
+    """The bits of x1, moved left by x2 places."""
 def less(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 < x2``."""
+    """Where x1 < x2."""
 def less_equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 <= x2``."""
+    """Where x1 <= x2."""
 def lexsort(*arrays: ArrayLike, axis: Any = -1, out: Any = None) -> Any:
     """The indices that sort by several keys, the last one first."""
 def linalg_cholesky(a: ArrayLike, upper: Any = False, *, out: Any = None) -> Any:
@@ -653,29 +655,29 @@ def linear_regression_output(data: ArrayLike, label: ArrayLike, grad_scale: Any 
 def linspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, *, num: Any, endpoint: Any, dtype: Any, axis: Any, out: Any = None) -> ndarray:
     """The core operator linspace."""
 def log(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Natural logarithm."""
+    """The natural logarithm."""
 def log10(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Logarithm to base 10."""
+    """The logarithm to base ten."""
 def log1p(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``log(1 + x)``, exact near 0."""
+    """log(1 + x), exact also for x near zero."""
 def log2(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Logarithm to base 2."""
+    """The logarithm to base two."""
 def log_sigmoid(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The logarithm of the sigmoid, without overflow."""
 def log_softmax(data: ArrayLike, axis: Any = -1, length: ArrayLike | None = None, temperature: ArrayLike | None = None, use_length: Any = False, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
 def logaddexp(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``log(exp(x1) + exp(x2))``, without overflow."""
+    """log(exp(x1) + exp(x2)) without overflow."""
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """log2(2**x1 + 2**x2) without overflow."""
 def logical_and(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether both are non-zero."""
+    """Where both are true."""
 def logical_not(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether an element is zero."""
+    """Where an element is zero or False."""
 def logical_or(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether one of the two is non-zero."""
+    """Where at least one is true."""
 def logical_xor(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether exactly one of the two is non-zero."""
+    """Where just one is true."""
 def logistic_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, label_format: Any = 'signed', weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
     """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary")."""
 def logistic_regression_output(data: ArrayLike, label: ArrayLike, grad_scale: Any = 1.0, *, out: Any = None) -> ndarray:
@@ -703,7 +705,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
 def max(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return the largest element over axes; each of several equal ones has the whole gradient."""
 def maximum(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The larger; the gradient of a tie goes to ``x1``."""
+    """The larger element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mean(data: ArrayLike, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return the mean over axes; of integers, a float."""
 def median(a: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> Any:
@@ -737,11 +739,11 @@ def metric_top_k(state: ArrayLike, label: ArrayLike, pred: ArrayLike, top_k: Any
 def min(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return the smallest element over axes; each of several equal ones has the whole gradient."""
 def minimum(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The smaller; the gradient of a tie goes to ``x1``."""
+    """The smaller element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mish(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``x tanh(log(1 + exp(x)))``."""
 def mod(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The remainder, with the sign of the divisor."""
+    """The remainder with the sign of x2."""
 def modf(data: ArrayLike, *, out: Any = None) -> Any:
     """Fractional and whole part of each element."""
 def modulated_deformable_convolution(data: ArrayLike, offset: ArrayLike, mask: ArrayLike, weight: ArrayLike, bias: ArrayLike | None = None, *, kernel: Any, stride: Any = None, dilate: Any = None, pad: Any = None, num_filter: Any, num_group: Any = 1, num_deformable_group: Any = 1, workspace: Any = None, no_bias: Any = False, im2col_step: Any = 64, layout: Any = None, out: Any = None) -> ndarray:
@@ -759,7 +761,7 @@ def multibox_prior(data: ArrayLike, sizes: Any = (1.0,), ratios: Any = (1.0,), c
 def multibox_target(anchor: ArrayLike, label: ArrayLike, cls_pred: ArrayLike, overlap_threshold: Any = 0.5, ignore_label: Any = -1.0, negative_mining_ratio: Any = -1.0, negative_mining_thresh: Any = 0.5, minimum_negative_samples: Any = 0, variances: Any = (0.1, 0.1, 0.2, 0.2), *, out: Any = None) -> Any:
     """Compute the training targets of a single-shot detector for each default box. No gradient."""
 def multiply(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 * x2``."""
+    """The product, elementwise."""
 def nag_mom_update(weight: ArrayLike, grad: ArrayLike, mom: ArrayLike, lr: ArrayLike, momentum: ArrayLike | None = None, wd: ArrayLike | None = None, rescale_grad: ArrayLike | None = None, clip_gradient: ArrayLike | None = None, *, out: Any = None) -> Any:
     """Nesterov's accelerated gradient: the new weight and the new `mom`; see `sgd_update`."""
 def nan_to_num(data: ArrayLike, nan: ArrayLike | None = None, posinf: ArrayLike | None = None, neginf: ArrayLike | None = None, *, out: Any = None) -> Any:
@@ -793,13 +795,13 @@ def nansum(a: ArrayLike, initial: ArrayLike | None = None, where: ArrayLike | No
 def nanvar(a: ArrayLike, where: ArrayLike | None = None, mean: ArrayLike | None = None, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = False, *, out: Any = None) -> Any:
     """The variance of the elements that are not NaN."""
 def negative(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``-x``."""
+    """Each element with its sign changed."""
 def nextafter(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """The next number after x1 in the direction of x2."""
 def norm(data: ArrayLike, ord: Any = 2, axis: Any = None, out_dtype: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
 def not_equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """Whether ``x1 != x2``."""
+    """Where x1 != x2."""
 def one_hot(data: ArrayLike, depth: Any, on_value: Any = 1.0, off_value: Any = 0.0, dtype: Any = ..., *, out: Any = None) -> ndarray:
     """`on_value` at the place that each index names along a new last axis of length `depth`, `off_value` elsewhere."""
 def ones(shape: Any, dtype: Any, *, out: Any = None) -> ndarray:
@@ -885,9 +887,9 @@ def quantized_reshape(data: ArrayLike, min_data: ArrayLike, max_data: ArrayLike,
 def quantized_transpose(data: ArrayLike, min_data: ArrayLike, max_data: ArrayLike, axes: Any = None, *, out: Any = None) -> Any:
     """Return the axes in another order; the range stays."""
 def rad2deg(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Radians in degrees."""
+    """Radians to degrees."""
 def radians(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Degrees in radians."""
+    """Degrees to radians."""
 def random_bernoulli(prob: ArrayLike | None = None, logit: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """1 with a probability, else 0."""
 def random_beta(a: ArrayLike, b: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -957,11 +959,11 @@ def rcbrt(data: ArrayLike, *, out: Any = None) -> ndarray:
 def real(data: ArrayLike, *, out: Any = None) -> Any:
     """The real part."""
 def reciprocal(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``1 / x``."""
+    """One divided by each element."""
 def relu(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``max(x, 0)``, with gradient 0 at 0, and NaN at NaN."""
 def remainder(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The remainder, with the sign of the divisor."""
+    """The remainder with the sign of x2."""
 def repeat(data: ArrayLike, repeats: Any, axis: Any = None, *, out: Any = None) -> ndarray:
     """Each element repeated, along an axis or of the flattened array."""
 def requantize(data: ArrayLike, min_range: ArrayLike, max_range: ArrayLike, out_type: Any = 'int8', min_calib_range: Any = None, max_calib_range: Any = None, *, out: Any = None) -> Any:
@@ -973,9 +975,9 @@ def reshape_like(lhs: ArrayLike, rhs: ArrayLike, lhs_begin: Any = None, lhs_end:
 def resize(a: ArrayLike, new_shape: Any, *, out: Any = None) -> Any:
     """Another shape, filled by repeating the elements."""
 def right_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """The bits moved down by ``x2``."""
+    """The bits of x1, moved right by x2 places."""
 def rint(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """The nearest integer, halves to even (MXNet sends halves down)."""
+    """The nearest whole number, halves to the even one (MXNet sends halves down)."""
 def rms_norm(data: ArrayLike, gamma: ArrayLike, axis: Any = -1, eps: Any = 1e-06, *, out: Any = None) -> ndarray:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
 def rmsprop_update(weight: ArrayLike, grad: ArrayLike, n: ArrayLike, lr: ArrayLike, gamma1: ArrayLike | None = None, epsilon: ArrayLike | None = None, wd: ArrayLike | None = None, rescale_grad: ArrayLike | None = None, clip_gradient: ArrayLike | None = None, clip_weights: ArrayLike | None = None, *, out: Any = None) -> Any:
@@ -1033,7 +1035,7 @@ def sigmoid(data: ArrayLike, *, out: Any = None) -> ndarray:
 def sigmoid_bce_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, pos_weight: ArrayLike | None = None, from_sigmoid: Any = False, weight: Any = None, batch_axis: Any = 0, ignore_label: Any = None, *, out: Any = None) -> ndarray:
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives."""
 def sign(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """-1, 0 or 1."""
+    """-1, 0 or 1 by the sign of each element."""
 def sign_ste(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The sign, with gradient 1."""
 def signbit(data: ArrayLike, *, out: Any = None) -> Any:
@@ -1045,11 +1047,11 @@ def signum_update(weight: ArrayLike, grad: ArrayLike, mom: ArrayLike, lr: ArrayL
 def silu(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``x sigmoid(x)``."""
 def sin(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Sine."""
+    """The sine of angles in radians."""
 def sinc(data: ArrayLike, *, out: Any = None) -> Any:
     """sin(pi x) / (pi x), and 1 at zero."""
 def sinh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Hyperbolic sine."""
+    """The hyperbolic sine."""
 def sldwin_atten_context(score: ArrayLike, value: ArrayLike, dilation: ArrayLike, w: Any, symmetric: Any, *, out: Any = None) -> ndarray:
     """Return the sum of the values in the window around each query, weighted by `score`."""
 def sldwin_atten_mask_like(score: ArrayLike, dilation: ArrayLike, valid_length: ArrayLike, w: Any, symmetric: Any, *, out: Any = None) -> ndarray:
@@ -1095,9 +1097,9 @@ def split(data: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any 
 def split_heads(data: ArrayLike, heads: Any, parts: Any = 1, *, out: Any = None) -> Any:
     """Return the heads of a projection, or of several that lie one behind the other."""
 def sqrt(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Square root."""
+    """The square root of each element."""
 def square(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x * x``."""
+    """Each element times itself."""
 def squared_hinge_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, margin: Any = 1, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
     """Return the square of the hinge loss."""
 def squeeze(data: ArrayLike, axis: Any = None, *, out: Any = None) -> ndarray:
@@ -1109,7 +1111,7 @@ def std(data: ArrayLike, axis: Any = None, dtype: Any = None, ddof: Any = 0, kee
 def stop_gradient(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The same values, through which no gradient flows."""
 def subtract(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 - x2``."""
+    """The difference, elementwise."""
 def sum(data: ArrayLike, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return the sum over axes."""
 def svm_output(data: ArrayLike, label: ArrayLike, margin: Any = 1.0, regularization_coefficient: Any = 1.0, use_linear: Any = False, *, out: Any = None) -> ndarray:
@@ -1125,9 +1127,9 @@ def take(data: ArrayLike, indices: ArrayLike, axis: Any = 0, mode: Any = 'clip',
 def take_along_axis(data: ArrayLike, indices: ArrayLike, axis: Any = -1, *, out: Any = None) -> ndarray:
     """For each vector along an axis its elements at `indices`."""
 def tan(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Tangent."""
+    """The tangent of angles in radians."""
 def tanh(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """Hyperbolic tangent."""
+    """The hyperbolic tangent."""
 def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Any = 2, *, out: Any = None) -> ndarray:
     """Return the sum of products over some axes of each array."""
 def tile(data: ArrayLike, reps: Any, *, out: Any = None) -> ndarray:
@@ -1151,9 +1153,9 @@ def triplet_loss(pred: ArrayLike, positive: ArrayLike, negative: ArrayLike, samp
 def triu(data: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
 def true_divide(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x1 / x2``, a float also for integers."""
+    """The quotient, as a float also for integers."""
 def trunc(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """The nearest integer towards zero."""
+    """Each element rounded towards zero."""
 def unpackbits(a: ArrayLike, axis: Any = None, count: Any = None, bitorder: Any = 'big', *, out: Any = None) -> Any:
     """The bits of each byte."""
 def unravel_index(indices: ArrayLike, shape: Any, order: Any = 'C', *, out: Any = None) -> Any:
