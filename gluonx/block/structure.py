@@ -9,6 +9,7 @@ has nobody else look at its parameters again.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,6 +64,7 @@ class Text:
 
 
 _versions = itertools.count(1)
+_joining = threading.Lock()  # two threads could make a circle, or lose one of two joins
 
 
 class Structure:
@@ -106,10 +108,11 @@ class Structure:
 
     def join(self, other: Structure) -> None:
         """Make `other` a part of this one, which is a change of both."""
-        one, other = self.whole(), other.whole()
-        if one is not other:
-            other._joined, other.version = one, 0
-        one.version = next(_versions)
+        with _joining:
+            one, other = self.whole(), other.whole()
+            if one is not other:
+                other._joined, other.version = one, 0
+        one.changed()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Structure, ()  # of the copies of those who belong to it
