@@ -2,7 +2,8 @@
 
 All of it is recorded into one graph. When that is computed, its path is parted into *lanes*, one for each device: the
 nodes whose values lie there, as a path of their own. Lanes meet only in :class:`~gluonx.deferred.derived.Joint`
-operators, the sum of gradients and a Trainer's update.
+operators, the sum of gradients and a Trainer's update, and in the middle of a forward in
+:class:`~gluonx.deferred.derived.Together` ones, which need lanes that read alike.
 
 - *Lanes that read alike* (the same operators on the same shapes, in one order) become ONE program: that of the first
   lane under ``jax.shard_map``, over a mesh of the devices. The arrays of the lanes are taken as shards of one, which
