@@ -135,7 +135,9 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.onnx_report", description=__doc__.splitlines()[0])
     parser.add_argument("--match", default="", help="a regular expression: the tests to run")
     parser.add_argument("--kinds", default="node,simple,converted,operator", help="which of them")
-    parser.add_argument("--hybridize", action="store_true", help="traced: what depends on values of inputs is wrong then")
+    parser.add_argument(
+        "--hybridize", action="store_true", help="traced: what depends on values of inputs is wrong then"
+    )
     parser.add_argument("--list", action="store_true", help="name each test that is not right")
     given = parser.parse_args(args)
     outcomes = {}

@@ -155,14 +155,18 @@ class OnnxBlock(HybridBlock):
             pairs = list(zip(shape, wanted, strict=False))[first:]
             if len(shape) != len(wanted) or any(b is not None and isinstance(a, int) and a != b for a, b in pairs):
                 sizes = ", ".join("any" if n is None else str(n) for n in wanted)
-                hint = "; import_model(file, dynamic_batch=True) leaves the first one open" if pairs and not first else ""
+                hint = (
+                    "; import_model(file, dynamic_batch=True) leaves the first one open" if pairs and not first else ""
+                )
                 raise ShapeError(f"input '{declared.name}' has shape {shape}, but the model takes ({sizes}){hint}")
         whole = found.dtype.kind in "iub" and declared.dtype.kind in "iub"
         return found.astype(declared.dtype) if whole and found.dtype != declared.dtype else found
 
     def __repr__(self) -> str:
         def shown(infos: Iterable[Input]) -> str:
-            sizes = [(i, "?" if i.shape is None else ", ".join("?" if n is None else str(n) for n in i.shape)) for i in infos]
+            sizes = [
+                (i, "?" if i.shape is None else ", ".join("?" if n is None else str(n) for n in i.shape)) for i in infos
+            ]
             return ", ".join(f"{i.name}: {i.dtype}({text})" for i, text in sizes)
 
         model: Model = self.__dict__["_model"]

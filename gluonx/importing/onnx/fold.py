@@ -29,7 +29,9 @@ _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
     "Tile": lambda given: given[0].size * math.prod(map(int, given[1])),
     "Range": lambda given: math.ceil((float(given[1]) - float(given[0])) / float(given[2])) if given[2] else 0,
     "OneHot": lambda given: given[0].size * int(np.ravel(given[1])[0]),
-    "Pad": lambda given: math.prod(s + LARGEST * int(np.abs(given[1]).max(initial=0) > LARGEST) for s in given[0].shape),
+    "Pad": lambda given: math.prod(
+        s + LARGEST * int(np.abs(given[1]).max(initial=0) > LARGEST) for s in given[0].shape
+    ),
     "Resize": lambda given: LARGEST + 1,
     "Upsample": lambda given: LARGEST + 1,
 }

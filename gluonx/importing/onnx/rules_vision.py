@@ -116,7 +116,11 @@ def _grid_sample(call: Call) -> Any:
     places = []
     for axis, size in enumerate(sizes):
         at = grid[..., space - 1 - axis]  # x comes first
-        at = gnp.multiply(gnp.add(at, 1), (size - 1) / 2) if corners else gnp.divide(gnp.subtract(gnp.multiply(gnp.add(at, 1), size), 1), 2)
+        at = (
+            gnp.multiply(gnp.add(at, 1), (size - 1) / 2)
+            if corners
+            else gnp.divide(gnp.subtract(gnp.multiply(gnp.add(at, 1), size), 1), 2)
+        )
         if mode != "cubic":
             at = _at_the_edge(at, size, edge, corners)
         places.append(at)
