@@ -1111,5 +1111,5 @@ def test_10605_what_a_model_needs_and_gluonx_has_not_is_said_at_once():
     infos = [helper.make_tensor_value_info(name, 1, (1,)) for name in "xz"]
     nodes = [helper.make_node("Wild", ["x"], ["y"], name="first"), helper.make_node("SequenceConstruct", ["y"], ["z"])]
     model = helper.make_model(helper.make_graph(nodes, "g", infos[:1], infos[1:]))
-    with pytest.raises(GraphError, match="(?s)operator Wild, .*node first.*operator SequenceConstruct"):
+    with pytest.raises(GraphError, match=r"(?s)operator Wild, .*node first.*operator SequenceConstruct"):
         gluonx.onnx.import_model(model)

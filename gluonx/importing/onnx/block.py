@@ -25,11 +25,12 @@ __all__ = ["OnnxBlock", "import_model"]
 _STATISTICS = {"BatchNormalization": (3, 4)}
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 _LARGEST_WEIGHT = 1e4  # no trained weight is as large; -65504 and -1e9 are in masks
-_WITHOUT_GRADIENT = frozenset(
-    "And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil ConstantOfShape Equal Floor Greater "
-    "GreaterOrEqual IsInf IsNaN Less LessOrEqual NonMaxSuppression NonZero Not OneHot Or QuantizeLinear "
-    "RandomNormalLike RandomUniformLike Round Shape Sign Size Unique Xor".split()
-)
+_WITHOUT_GRADIENT = frozenset([
+    "And", "ArgMax", "ArgMin", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil",
+    "ConstantOfShape", "Equal", "Floor", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual",
+    "NonMaxSuppression", "NonZero", "Not", "OneHot", "Or", "QuantizeLinear", "RandomNormalLike", "RandomUniformLike",
+    "Round", "Shape", "Sign", "Size", "Unique", "Xor",
+])  # fmt: skip
 _ENDS = ("Shape", "Size")  # what is known of these does not depend on the elements of their inputs
 
 

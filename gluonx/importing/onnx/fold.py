@@ -109,7 +109,8 @@ def _gather(node: Node, values: Sequence[Any]) -> Any:
 
 
 def _slice(node: Node, values: Sequence[Any]) -> Any:
-    starts, ends = (node.attrs.get("starts"), node.attrs.get("ends")) if len(values) == 1 else values[1:3]
+    starts: Any = node.attrs.get("starts") if len(values) == 1 else values[1]
+    ends: Any = node.attrs.get("ends") if len(values) == 1 else values[2]
     steps = values[4] if len(values) > 4 and values[4] is not None else [1]
     return values[0][slice(int(starts[0]), int(ends[0]), int(steps[0]))]  # a shape has one axis
 

@@ -146,7 +146,7 @@ def _gemm(call: Call) -> Any:
 
 @rule("Det")
 def _det(call: Call) -> Any:
-    return gnp.linalg.det(call[0])
+    return gnp.linalg.det(call[0])  # type: ignore[attr-defined]
 
 
 # -- normalizations ---------------------------------------------------------------------------------------------------

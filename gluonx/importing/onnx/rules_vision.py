@@ -109,7 +109,7 @@ def _overlap(one: np.ndarray, other: np.ndarray) -> float:
 @rule("GridSample")
 def _grid_sample(call: Call) -> Any:
     x, grid = call[0], call[1]
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(call.attr("mode", "linear"), call.attr("mode", "linear"))
+    mode: str = call.attr("mode", "linear").removeprefix("bi")
     corners, space = bool(call.attr("align_corners", 0)), x.ndim - 2
     edge = call.attr("padding_mode", "zeros")
     sizes = x.shape[2:]
