@@ -51,7 +51,12 @@ def as_list(out):
 # ---------------------------------------------------------------------------------------------------- what gluonx wrote
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = ("lstm", "gru_both_ways")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
+)
 def test_what_was_written_comes_back(tmp_path, name):
     net, arrays, outputs = make(name)
     path = net.export(tmp_path / "net", format="onnx", dynamic_batch=name != "captured")
@@ -98,7 +103,9 @@ def steps(net, x, labels, count=4):
     return found
 
 
-@pytest.mark.parametrize("build", [lenet, encoder, recurrent], ids=["lenet", "encoder", "lstm"])
+@pytest.mark.parametrize(
+    "build", [lenet, pytest.param(encoder, marks=pytest.mark.slow), recurrent], ids=["lenet", "encoder", "lstm"]
+)
 def test_it_trains_as_the_original_does(tmp_path, build):
     net, shape = build()
     net.initialize()

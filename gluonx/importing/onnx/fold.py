@@ -37,6 +37,8 @@ _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
 }
 """How many elements operators make that can make many of few; what makes more than LARGEST is not folded."""
 
+_MOST_PAIRS = 1 << 28  # what broadcasting or a product can make of the inputs at most
+
 _evaluators: dict[bytes, Any] = {}
 _MOST_EVALUATORS = 4096
 
@@ -72,12 +74,12 @@ def fold(node: Node, given: Sequence[Any]) -> tuple[np.ndarray, ...] | None:
     there = [value for value in given if value is not None]
     if any(value.dtype == object for value in there):
         return (_of_open_sizes(node, given),) if node.op in _OPEN else None
-    if any(value.size > LARGEST for value in there):
+    if any(value.size > LARGEST for value in there) or math.prod(max(v.size, 1) for v in there) > _MOST_PAIRS:
         return None
     maker = _MAKERS.get(node.op)
-    if maker is not None and maker(there) > LARGEST:
-        return None
     try:
+        if maker is not None and maker(there) > LARGEST:
+            return None
         found = _evaluator(node).run(None, {n: v for n, v in zip(node.inputs, given, strict=True) if n})
     except Exception:  # what the reference cannot do is left to the rule, whose message is the better one
         return None

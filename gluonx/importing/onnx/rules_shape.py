@@ -16,7 +16,7 @@ from gluonx.importing.onnx.rules import Call, Node, element_type, rule
 
 __all__ = ["axes_of", "padded"]
 
-_MOST = 1 << 31  # elements of an array that the file asks for by a few numbers
+_MOST = 1 << 28  # elements of an array that the file asks for by a few numbers
 
 
 def axes_of(call: Call, index: int = 1, name: str = "axes") -> tuple[int, ...] | None:
