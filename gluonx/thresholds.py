@@ -70,6 +70,9 @@ THRESHOLDS = {
         "benchmarks.early",
     ),
     "layers.times": Threshold(6, "times", "that each kind of operator comes on average there", "benchmarks.early"),
+    "layers.outside": Threshold(
+        8, "kinds", "of operators that a training step may have outside of a hybridized net", "benchmarks.early"
+    ),
     "layers.bytes": Threshold(
         256 << 20, "bytes", "of values, all of which a run operator by operator holds at once", "benchmarks.early"
     ),

@@ -194,7 +194,7 @@ def test_equal_layers_are_compiled_one_at_a_time_and_whole_the_third_time(hybrid
 
 @pytest.mark.parametrize(("why", "units"), [("no host tier", 6), ("large", 7), ("few layers", 8)])
 def test_equal_layers_that_are_compiled_at_once(why, units, monkeypatch):
-    limits = {"nodes": 20, "times": 3, "bytes": 100 if why == "large" else 1 << 20}
+    limits = {**repeats.layers, "nodes": 20, "times": 3, "bytes": 100 if why == "large" else 1 << 20}
     monkeypatch.setattr(repeats, "layers", repeats.layers if why == "few layers" else limits)
     with engine.host(why != "no host tier"):
         assert _deep_steps(units)[1] == [1, 0, 0, 0]
@@ -244,7 +244,7 @@ def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_
     monkeypatch.setattr(repeats, "layers", {**repeats.layers, "bytes": -1})
     wanted, programs, calls = _noisy_steps(6)
     assert programs == [1, 0, 0, 0]
-    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
     found, programs, same_calls = _noisy_steps(6)
     assert programs == [0, 0, 1, 0]
     assert same_calls == calls, "the forward's own code runs when it is traced and not again"
@@ -263,7 +263,7 @@ def _paused(x):
     ("within", "units"), [(lambda x: np.array(jnp.sin(x.value)), 7), (_paused, 9)], ids=["raw jax.numpy", "pause"]
 )
 def test_a_hybridized_net_with_more_than_operators_is_compiled_at_once(within, units, monkeypatch):
-    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
     assert _noisy_steps(units, within)[1] == [1, 0, 0, 0]
 
 
@@ -278,7 +278,7 @@ def test_a_hybridized_net_in_pieces_reads_the_arrays_that_it_holds_now(monkeypat
         def forward(self, x):
             return self.layers(x * self.scale)
 
-    monkeypatch.setattr(repeats, "layers", {"nodes": 20, "times": 2, "bytes": 1 << 20})
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
     net, x = Scaled(), np.ones((2, 4))
     net.initialize(init="normal")
     plain = [(p.data().asnumpy(), p) for p in net.collect_params().values()]

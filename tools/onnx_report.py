@@ -44,9 +44,9 @@ def cases(kinds: Iterable[str] = ("node", "simple", "converted", "operator")) ->
     if "node" in kinds:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # of the package's own making of the tests
-            found = collect_testcases(None)
+            found: Any = collect_testcases(None)
         for case in found:
-            pairs = [tuple([[_array(onnx, x) for x in part] for part in pair]) for pair in case.data_sets]
+            pairs = [([_array(onnx, x) for x in i], [_array(onnx, x) for x in o]) for i, o in case.data_sets]
             yield Case(case.name, case.model, pairs, case.rtol, case.atol)
     data = Path(onnx.__file__).parent / "backend" / "test" / "data"
     folders = {"simple": "simple", "converted": "pytorch-converted", "operator": "pytorch-operator"}
@@ -58,7 +58,7 @@ def cases(kinds: Iterable[str] = ("node", "simple", "converted", "operator")) ->
 def _of_folder(onnx: Any, folder: Path) -> Iterator[Case]:
     pairs = []
     for place in sorted(folder.glob("test_data_set_*")):
-        pairs.append(tuple([_arrays(onnx, place, kind) for kind in ("input", "output")]))
+        pairs.append((_arrays(onnx, place, "input"), _arrays(onnx, place, "output")))
     if (folder / "model.onnx").exists():
         yield Case(folder.name, onnx.load(folder / "model.onnx"), pairs, 1e-3, 1e-7)
 
@@ -79,7 +79,7 @@ def outcome(case: Case, hybridize: bool = False) -> str:
     """Return ``'right'``, or what went otherwise: ``'refused: ...'``, when it was read or run, or ``'wrong: ...'``."""
     from gluonx import np as gnp
     from gluonx.errors import GraphError
-    from gluonx.onnx import import_model
+    from gluonx.importing.onnx.block import import_model
 
     try:
         net = import_model(case.model)
@@ -132,10 +132,10 @@ def summary(outcomes: dict[str, str]) -> str:
 
 def main(args: list[str] | None = None) -> int:
     """Run the tests whose name matches, and print what came of them; returns the number of wrong results."""
-    parser = argparse.ArgumentParser(prog="python -m tools.onnx_report", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.onnx_report", description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--match", default="", help="a regular expression: the tests to run")
     parser.add_argument("--kinds", default="node,simple,converted,operator", help="which of them")
-    parser.add_argument("--hybridize", action="store_true", help="traced: what depends on values of inputs is wrong then")
+    parser.add_argument("--hybridize", action="store_true", help="trace each of them")
     parser.add_argument("--list", action="store_true", help="name each test that is not right")
     given = parser.parse_args(args)
     outcomes = {}

@@ -146,11 +146,6 @@ class SymbolBlock(HybridBlock):
         The label of a ``SoftmaxOutput`` or ``*RegressionOutput`` at the end plays no part in what comes out: it is
         neither an input nor a parameter unless it is named among the inputs.
         """
-        if os.fspath(symbol_file).lower().endswith(".onnx"):
-            raise FormatError(
-                f"'{os.fspath(symbol_file)}' is an ONNX model; SymbolBlock.imports reads MXNet's graphs, the "
-                "'-symbol.json' file and the '.params' file beside it. gluonx.onnx.import_model(file) gives a block."
-            )
         graph = sym.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         inputs = [sym.var(name) for name in names]

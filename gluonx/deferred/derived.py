@@ -17,7 +17,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -194,13 +194,13 @@ class Together(DerivedOp):
 
     __slots__ = ("across", "alone", "count", "like", "parts")
 
-    def __init__(self, name: str, across: Callable[..., Any], count: int, like: Any, alone: str) -> None:
+    def __init__(self, name: str, across: Callable[..., Any], count: int, like: Operator, alone: str) -> None:
         super().__init__(name, self._alone, n_live=like.n_live, interpreted=False)
         self.across, self.count, self.like, self.alone = across, count, like, alone
         self.eager = self._alone
         self.parts: dict[str, DerivedOp] = {}
 
-    def _alone(self, *args: Any) -> Any:
+    def _alone(self, *args: jax.Array) -> NoReturn:
         raise DeviceError(self.alone)
 
     def part(self, axis: str) -> DerivedOp:
@@ -208,7 +208,7 @@ class Together(DerivedOp):
         found = self.parts.get(axis)
         if found is None:
 
-            def run(*args: Any) -> Any:
+            def run(*args: jax.Array) -> Any:
                 if _length(axis) != self.count:  # some share a device, have no part, or do something else
                     raise DeviceError(self.alone)
                 return self.across(axis, *args)

@@ -42,7 +42,12 @@ limits = {
     "whole": threshold("pieces.whole"),
 }
 # The same of one that trains, on a CPU, where its values take no more than so many bytes.
-layers = {"nodes": threshold("layers.nodes"), "times": threshold("layers.times"), "bytes": threshold("layers.bytes")}
+layers = {
+    "nodes": threshold("layers.nodes"),
+    "times": threshold("layers.times"),
+    "outside": threshold("layers.outside"),
+    "bytes": threshold("layers.bytes"),
+}
 
 
 def runs_in_pieces(graph: Graph, steps: bool) -> bool:

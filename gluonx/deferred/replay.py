@@ -23,8 +23,6 @@ from gluonx.device import Replicas
 
 __all__ = ["Replay"]
 
-_HEAD = 8  # so many kinds of a training step may stand outside of the trace
-
 
 class _Slot:
     """The place of a value of the trace: an input, or a result of a call."""
@@ -76,7 +74,7 @@ class Replay:
         self._tracers.extend(outs)
         self._calls.append((op, given, len(outs) if type(out) is tuple else 0))
 
-    def _given(self, arg: Operand, value: Raw | None) -> Any:
+    def _given(self, arg: Operand, value: Raw | None) -> object:
         """Return what stands for an argument; the replay itself where it came from elsewhere than a call."""
         slot = self._slots.get(id(value))
         if slot is not None:
@@ -96,7 +94,7 @@ class Replay:
         if calls is None or None in found or any(o not in self._states for o in found[n_live:]):
             return None
         layers = repeats.layers
-        if len(calls) < max(layers["nodes"], (len(self._kinds) + _HEAD) * layers["times"]):
+        if len(calls) < max(layers["nodes"], (len(self._kinds) + layers["outside"]) * layers["times"]):
             return None
         if self._nbytes > layers["bytes"]:
             return None
@@ -119,5 +117,5 @@ class Replay:
         return tuple([values[i] for i in self._outs])
 
 
-def _kind(value: Raw | None) -> Any:
+def _kind(value: Raw | None) -> object:
     return (value.shape, value.dtype) if isinstance(value, (jax.Array, np.ndarray)) else type(value)

@@ -477,6 +477,8 @@ def _checked_buckets(specs: Sequence[InputSpec], constraints: Sequence[str], buc
 
 def _read_model(folder: Path) -> dict[str, Any]:
     path = folder / MODEL
+    if folder.suffix.lower() == ".onnx" and not folder.is_dir():
+        raise FormatError(f"'{folder}' is an ONNX model, not an artifact; gluonx.onnx.import_model(file) reads it")
     try:
         model = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1079,3 +1079,37 @@ def test_11334_biases_of_a_graph_begin_with_zeros():
 def test_11542_an_onnx_model_is_no_symbol(tmp_path):
     with pytest.raises(FormatError, match="is an ONNX model; SymbolBlock"):
         gluon.SymbolBlock.imports(tmp_path / "net.onnx", ["data"])
+    with pytest.raises(FormatError, match=r"gluonx.onnx.import_model\(file\) gives a block"):
+        sym.load(tmp_path / "net.onnx")
+    (tmp_path / "net.onnx").write_bytes(b"")
+    with pytest.raises(FormatError, match=r"is an ONNX model, not an artifact; gluonx.onnx.import_model"):
+        gluonx.load(tmp_path / "net.onnx")
+
+
+# -- 11542, 10605: ONNX in -------------------------------------------------------------------------------------------
+
+
+def test_11542_an_onnx_model_is_a_block_that_trains(tmp_path):
+    onnx = pytest.importorskip("gluonx.onnx")
+    net = dense(8, 2)
+    x, y = np.random.normal(size=(16, 3)), np.random.normal(size=(16, 2))
+    block = onnx.import_model(net.export(tmp_path / "net", format="onnx", inputs=[x]))
+    assert (block(x) == net(x)).all() and set(block.collect_params()) == set(net.collect_params())
+    block.hybridize()
+    trainer, losses = Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1}), []
+    for _ in range(5):
+        with autograd.record():
+            value = loss.L2Loss()(block(x), y).mean()
+        value.backward()
+        trainer.step(1)
+        losses.append(float(value))
+    assert losses[-1] < losses[0]
+
+
+def test_10605_what_a_model_needs_and_gluonx_has_not_is_said_at_once():
+    helper = pytest.importorskip("onnx.helper")
+    infos = [helper.make_tensor_value_info(name, 1, (1,)) for name in "xz"]
+    nodes = [helper.make_node("Wild", ["x"], ["y"], name="first"), helper.make_node("SequenceConstruct", ["y"], ["z"])]
+    model = helper.make_model(helper.make_graph(nodes, "g", infos[:1], infos[1:]))
+    with pytest.raises(GraphError, match=r"(?s)operator Wild, .*node first.*operator SequenceConstruct"):
+        gluonx.onnx.import_model(model)

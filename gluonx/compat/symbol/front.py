@@ -13,6 +13,7 @@ from gluonx.compat.symbol import control as control
 from gluonx.compat.symbol import files, loops
 from gluonx.compat.symbol.compose import function, make_variable
 from gluonx.compat.symbol.symbol import Symbol
+from gluonx.errors import FormatError
 
 __all__ = [
     "Group",
@@ -100,6 +101,11 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     OSError
         If the file cannot be opened.
     """
+    if os.fspath(fname).lower().endswith(".onnx"):
+        raise FormatError(
+            f"'{os.fspath(fname)}' is an ONNX model; SymbolBlock.imports and symbol.load read MXNet's graphs, "
+            "'-symbol.json' files. gluonx.onnx.import_model(file) gives a block of this one."
+        )
     return Symbol(*files.read(fname))
 
 

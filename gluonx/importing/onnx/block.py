@@ -25,11 +25,12 @@ __all__ = ["OnnxBlock", "import_model"]
 _STATISTICS = {"BatchNormalization": (3, 4)}
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 _LARGEST_WEIGHT = 1e4  # no trained weight is as large; -65504 and -1e9 are in masks
-_WITHOUT_GRADIENT = frozenset(
-    "And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil ConstantOfShape Equal Floor Greater "
-    "GreaterOrEqual IsInf IsNaN Less LessOrEqual NonMaxSuppression NonZero Not OneHot Or QuantizeLinear "
-    "RandomNormalLike RandomUniformLike Round Shape Sign Size Unique Xor".split()
-)
+_WITHOUT_GRADIENT = frozenset([
+    "And", "ArgMax", "ArgMin", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil",
+    "ConstantOfShape", "Equal", "Floor", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual",
+    "NonMaxSuppression", "NonZero", "Not", "OneHot", "Or", "QuantizeLinear", "RandomNormalLike", "RandomUniformLike",
+    "Round", "Shape", "Sign", "Size", "Unique", "Xor",
+])  # fmt: skip
 _ENDS = ("Shape", "Size")  # what is known of these does not depend on the elements of their inputs
 
 
@@ -155,14 +156,18 @@ class OnnxBlock(HybridBlock):
             pairs = list(zip(shape, wanted, strict=False))[first:]
             if len(shape) != len(wanted) or any(b is not None and isinstance(a, int) and a != b for a, b in pairs):
                 sizes = ", ".join("any" if n is None else str(n) for n in wanted)
-                hint = "; import_model(file, dynamic_batch=True) leaves the first one open" if pairs and not first else ""
+                hint = (
+                    "; import_model(file, dynamic_batch=True) leaves the first one open" if pairs and not first else ""
+                )
                 raise ShapeError(f"input '{declared.name}' has shape {shape}, but the model takes ({sizes}){hint}")
         whole = found.dtype.kind in "iub" and declared.dtype.kind in "iub"
         return found.astype(declared.dtype) if whole and found.dtype != declared.dtype else found
 
     def __repr__(self) -> str:
         def shown(infos: Iterable[Input]) -> str:
-            sizes = [(i, "?" if i.shape is None else ", ".join("?" if n is None else str(n) for n in i.shape)) for i in infos]
+            sizes = [
+                (i, "?" if i.shape is None else ", ".join("?" if n is None else str(n) for n in i.shape)) for i in infos
+            ]
             return ", ".join(f"{i.name}: {i.dtype}({text})" for i, text in sizes)
 
         model: Model = self.__dict__["_model"]

@@ -29,11 +29,15 @@ _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
     "Tile": lambda given: given[0].size * math.prod(map(int, given[1])),
     "Range": lambda given: math.ceil((float(given[1]) - float(given[0])) / float(given[2])) if given[2] else 0,
     "OneHot": lambda given: given[0].size * int(np.ravel(given[1])[0]),
-    "Pad": lambda given: math.prod(s + LARGEST * int(np.abs(given[1]).max(initial=0) > LARGEST) for s in given[0].shape),
+    "Pad": lambda given: math.prod(
+        s + LARGEST * int(np.abs(given[1]).max(initial=0) > LARGEST) for s in given[0].shape
+    ),
     "Resize": lambda given: LARGEST + 1,
     "Upsample": lambda given: LARGEST + 1,
 }
 """How many elements operators make that can make many of few; what makes more than LARGEST is not folded."""
+
+_MOST_PAIRS = 1 << 28  # what broadcasting or a product can make of the inputs at most
 
 _evaluators: dict[bytes, Any] = {}
 _MOST_EVALUATORS = 4096
@@ -70,12 +74,12 @@ def fold(node: Node, given: Sequence[Any]) -> tuple[np.ndarray, ...] | None:
     there = [value for value in given if value is not None]
     if any(value.dtype == object for value in there):
         return (_of_open_sizes(node, given),) if node.op in _OPEN else None
-    if any(value.size > LARGEST for value in there):
+    if any(value.size > LARGEST for value in there) or math.prod(max(v.size, 1) for v in there) > _MOST_PAIRS:
         return None
     maker = _MAKERS.get(node.op)
-    if maker is not None and maker(there) > LARGEST:
-        return None
     try:
+        if maker is not None and maker(there) > LARGEST:
+            return None
         found = _evaluator(node).run(None, {n: v for n, v in zip(node.inputs, given, strict=True) if n})
     except Exception:  # what the reference cannot do is left to the rule, whose message is the better one
         return None
@@ -107,7 +111,8 @@ def _gather(node: Node, values: Sequence[Any]) -> Any:
 
 
 def _slice(node: Node, values: Sequence[Any]) -> Any:
-    starts, ends = (node.attrs.get("starts"), node.attrs.get("ends")) if len(values) == 1 else values[1:3]
+    starts: Any = node.attrs.get("starts") if len(values) == 1 else values[1]
+    ends: Any = node.attrs.get("ends") if len(values) == 1 else values[2]
     steps = values[4] if len(values) > 4 and values[4] is not None else [1]
     return values[0][slice(int(starts[0]), int(ends[0]), int(steps[0]))]  # a shape has one axis
 

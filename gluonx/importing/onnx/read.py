@@ -83,9 +83,26 @@ def read_proto(file: Any) -> tuple[Any, str, Path | None]:
         proto.ParseFromString(data)
     except Exception as error:  # protobuf's DecodeError, whose module is no dependency of ours
         raise FormatError(f"{name} is no ONNX model, or it is damaged: {error}") from error
+    if not all(isinstance(text, str) for text in _texts(proto)):
+        raise FormatError(f"{name} is no ONNX model, or it is damaged: it has names that are no text")
     if not proto.opset_import or not proto.graph.output:
         raise FormatError(f"{name} is no ONNX model, or it is damaged: it has no graph, or names no opset")
     return proto, name, folder
+
+
+def _texts(proto: Any) -> Iterator[Any]:
+    """Yield the names in a model; protobuf gives those that are not UTF-8 as bytes."""
+    nodes = [*proto.graph.node, *[node for f in proto.functions for node in f.node]]
+    yield from (entry.domain for entry in proto.opset_import)
+    for function in proto.functions:
+        yield from (function.name, function.domain, *function.input, *function.output)
+    for node in nodes:
+        yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for tensor in proto.graph.initializer:
+        yield tensor.name
+        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    yield from (value.name for value in (*proto.graph.input, *proto.graph.output))
 
 
 def read_model(file: Any) -> Model:
@@ -276,8 +293,12 @@ def _expanded(onnx: ModuleType, proto: Any, opset: int) -> Any:
             break
         _complete(onnx, proto, {op for _, op in found}, opset)
         try:
-            proto = importlib.import_module("onnx.inliner").inline_selected_functions(proto, found, inline_schema_functions=True)
-        except Exception:  # types that onnx could not find out, or an onnx that cannot: the nodes are refused as they are
+            proto = importlib.import_module("onnx.inliner").inline_selected_functions(
+                proto, found, inline_schema_functions=True
+            )
+        except (
+            Exception
+        ):  # types that onnx could not find out, or an onnx that cannot: the nodes are refused as they are
             break
     return proto
 

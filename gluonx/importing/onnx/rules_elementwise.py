@@ -128,7 +128,7 @@ def _where(call: Call) -> Any:
     return gnp.where(call[0], call[1], call[2])
 
 
-@rule("Clip", known=())
+@rule("Clip")
 def _clip(call: Call) -> Any:
     x = call[0]
     low, high = call[1], call[2]

@@ -156,7 +156,9 @@ def _unique(call: Call) -> Any:
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         values, first, counts, inverse = np.take(values, order, axis or 0), first[order], counts[order], rank[inverse]
-    return tuple(gnp.array(a, dtype=t) for a, t in ((values, x.dtype), *[(a, "int64") for a in (first, inverse, counts)]))
+    return tuple(
+        gnp.array(a, dtype=t) for a, t in ((values, x.dtype), *[(a, "int64") for a in (first, inverse, counts)])
+    )
 
 
 @rule("Einsum")

@@ -112,13 +112,7 @@ def _transposed_margins(
     found = []
     for size, s, r, e, w in zip(sizes, stride, reach, extra, wanted, strict=True):
         total = s * (size - 1) + e + r - w
-        low = total // 2 if auto != "SAME_UPPER" else total - total // 2
-        if auto == "NOTSET" or not auto:
-            low = total - total // 2
-        if auto == "SAME_UPPER":
-            low = total // 2
-        elif auto == "SAME_LOWER":
-            low = total - total // 2
+        low = total // 2 if auto == "SAME_UPPER" else total - total // 2
         found.append((low, total - low))
     return found
 
@@ -142,7 +136,7 @@ def _gemm(call: Call) -> Any:
         if fits or (c is None and alpha == 1):
             return npx.fully_connected(a, b, c, num_hidden=b.shape[0], no_bias=c is None, flatten=False)
         b = gnp.transpose(b)
-    out = gnp.matmul(a, b)  # transposed as a product of its own: c may be of any shape that broadcasts
+    out = gnp.matmul(a, b)
     if alpha != 1:
         out = gnp.multiply(out, alpha)
     if c is None or beta == 0:
@@ -152,7 +146,7 @@ def _gemm(call: Call) -> Any:
 
 @rule("Det")
 def _det(call: Call) -> Any:
-    return gnp.linalg.det(call[0])
+    return gnp.linalg.det(call[0])  # type: ignore[attr-defined]
 
 
 # -- normalizations ---------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def _plan(call: Call, x: Any, axes: Sequence[int], roi: Any, scales: Any, sizes:
     by_sizes = sizes is not None and sizes.size > 0
     if not by_sizes and (scales is None or not scales.size):
         raise GraphError(f"{call.node} has neither scales nor sizes")
-    told = sizes if by_sizes else scales
+    told: Any = sizes if by_sizes else scales
     if len(told) != len(axes):
         raise ShapeError(f"{call.node}: {len(told)} sizes for {len(axes)} axes")
     rois = [None] * len(axes) if roi is None else [(float(roi[i]), float(roi[i + len(axes)])) for i in range(len(axes))]
@@ -85,9 +85,9 @@ def _plan(call: Call, x: Any, axes: Sequence[int], roi: Any, scales: Any, sizes:
     if policy != "stretch":
         one = min(scale.values()) if policy == "not_larger" else max(scale.values())
         scale = dict.fromkeys(scale, one)
-    new = {i: int(told[i]) if by_sizes else int(math.floor(given[i] * scale[i])) for i in changed}
+    new = {i: int(told[i]) if by_sizes else math.floor(given[i] * scale[i]) for i in changed}
     if policy != "stretch":
-        new = {i: int(math.floor(scale[i] * given[i] + 0.5)) for i in changed}
+        new = {i: math.floor(scale[i] * given[i] + 0.5) for i in changed}
     return {axes[i]: _Axis(given[i], new[i], scale[i], rois[i]) for i in changed}
 
 

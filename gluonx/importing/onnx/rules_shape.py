@@ -16,7 +16,7 @@ from gluonx.importing.onnx.rules import Call, Node, element_type, rule
 
 __all__ = ["axes_of", "padded"]
 
-_MOST = 1 << 31  # elements of an array that the file asks for by a few numbers
+_MOST = 1 << 28  # elements of an array that the file asks for by a few numbers
 
 
 def axes_of(call: Call, index: int = 1, name: str = "axes") -> tuple[int, ...] | None:
@@ -104,7 +104,8 @@ def _cut(x: Any, axis: int, start: Any, end: Any, step: int) -> Any:
 @rule("Slice", known=(1, 2, 3, 4))
 def _slice(call: Call) -> Any:
     x = call[0]
-    starts, ends = (call.attr("starts"), call.attr("ends")) if call.opset < 10 else (call.sizes(1), call.sizes(2))
+    starts: Any = call.attr("starts") if call.opset < 10 else call.sizes(1)
+    ends: Any = call.attr("ends") if call.opset < 10 else call.sizes(2)
     axes, steps = axes_of(call, 3) or range(len(starts)), call.sizes(4) or [1] * len(starts)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step < 0 and isinstance(end, int) and isinstance(x.shape[axis], int) and end < -x.shape[axis]:

@@ -109,14 +109,18 @@ def _overlap(one: np.ndarray, other: np.ndarray) -> float:
 @rule("GridSample")
 def _grid_sample(call: Call) -> Any:
     x, grid = call[0], call[1]
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(call.attr("mode", "linear"), call.attr("mode", "linear"))
+    mode: str = call.attr("mode", "linear").removeprefix("bi")
     corners, space = bool(call.attr("align_corners", 0)), x.ndim - 2
     edge = call.attr("padding_mode", "zeros")
     sizes = x.shape[2:]
     places = []
     for axis, size in enumerate(sizes):
         at = grid[..., space - 1 - axis]  # x comes first
-        at = gnp.multiply(gnp.add(at, 1), (size - 1) / 2) if corners else gnp.divide(gnp.subtract(gnp.multiply(gnp.add(at, 1), size), 1), 2)
+        at = (
+            gnp.multiply(gnp.add(at, 1), (size - 1) / 2)
+            if corners
+            else gnp.divide(gnp.subtract(gnp.multiply(gnp.add(at, 1), size), 1), 2)
+        )
         if mode != "cubic":
             at = _at_the_edge(at, size, edge, corners)
         places.append(at)
