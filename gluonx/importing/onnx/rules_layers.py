@@ -14,10 +14,11 @@ from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.rules import Call, Node, rule
 from gluonx.importing.onnx.rules_shape import padded
 
-__all__ = ["convolved", "margins"]
+__all__ = ["auto_pad_check", "convolved", "margins"]
 
 
-def _auto_pad_check(node: Node) -> str | None:
+def auto_pad_check(node: Node) -> str | None:
+    """Return why the margins of a node cannot be computed, or None."""
     found = node.attrs.get("auto_pad", "NOTSET")
     return None if found in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER") else f"auto_pad '{found}'"
 
@@ -68,13 +69,13 @@ def _spatial(call: Call, x: Any) -> None:
         raise GraphError(f"{call.node}: data of {x.ndim} axes; one to three spatial ones are known here")
 
 
-@rule("Conv", check=_auto_pad_check)
+@rule("Conv", check=auto_pad_check)
 def _conv(call: Call) -> Any:
     _spatial(call, call[0])
     return convolved(call, call[0], call[1], call[2])
 
 
-@rule("ConvTranspose", check=_auto_pad_check)
+@rule("ConvTranspose", check=auto_pad_check)
 def _conv_transpose(call: Call) -> Any:
     x, weight, bias = call[0], call[1], call[2]
     _spatial(call, x)

@@ -18,7 +18,7 @@ from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import ShapeError
 from gluonx.importing.onnx.rules import Call, rule
-from gluonx.importing.onnx.rules_layers import _auto_pad_check, margins
+from gluonx.importing.onnx.rules_layers import auto_pad_check, margins
 from gluonx.importing.onnx.rules_shape import padded
 
 __all__: list[str] = []
@@ -92,7 +92,7 @@ def _lowest(x: Any) -> Any:
     return -math.inf if x.dtype.kind not in "iu" else int(np.iinfo(x.dtype).min)
 
 
-@rule("MaxPool", check=_auto_pad_check)
+@rule("MaxPool", check=auto_pad_check)
 def _max_pool(call: Call) -> Any:
     x = call[0]
     w, more = _windows(call, x)
@@ -146,7 +146,7 @@ def _counts(x: Any, w: _Windows, everything: bool) -> np.ndarray:
     return counts
 
 
-@rule("AveragePool", check=_auto_pad_check)
+@rule("AveragePool", check=auto_pad_check)
 def _average_pool(call: Call) -> Any:
     x, everything = call[0], bool(call.attr("count_include_pad", 0))
     w, more = _windows(call, x)
@@ -162,7 +162,7 @@ def _average_pool(call: Call) -> Any:
     return gnp.divide(total, gnp.array(_counts(x, w, everything), dtype=x.dtype))
 
 
-@rule("LpPool", check=_auto_pad_check)
+@rule("LpPool", check=auto_pad_check)
 def _lp_pool(call: Call) -> Any:
     x, p = call[0], call.attr("p", 2)
     w, _ = _windows(call, x)

@@ -15,7 +15,7 @@ from gluonx import np as gnp
 from gluonx.errors import GraphError
 from gluonx.importing.onnx.rules import Call, Node, element_type, rule
 from gluonx.importing.onnx.rules_elementwise import cast
-from gluonx.importing.onnx.rules_layers import _auto_pad_check, convolved
+from gluonx.importing.onnx.rules_layers import auto_pad_check, convolved
 
 __all__: list[str] = []
 
@@ -101,7 +101,7 @@ def _matmul_integer(call: Call) -> Any:
     return gnp.matmul(one, other).astype("int32")
 
 
-@rule("ConvInteger", fixed=(2, 3), check=_auto_pad_check)
+@rule("ConvInteger", fixed=(2, 3), check=auto_pad_check)
 def _conv_integer(call: Call) -> Any:
     # float64 holds every sum of products of bytes exactly.
     weight = _filters(call[1], call[3])
@@ -114,7 +114,7 @@ def _filters(weight: Any, zero: Any) -> Any:
     return _centered(weight, zero, "float64")
 
 
-@rule("QLinearConv", fixed=(1, 2, 4, 5, 6, 7, 8), check=_auto_pad_check)
+@rule("QLinearConv", fixed=(1, 2, 4, 5, 6, 7, 8), check=auto_pad_check)
 def _qlinear_conv(call: Call) -> Any:
     x = _centered(call[0], call[2], "float64")
     total = convolved(call, x, _filters(call[3], call[5]), None if call[8] is None else call[8].astype("float64"))

@@ -58,14 +58,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 def _reduction(function: Callable[..., Any]) -> Callable[[Call], Any]:
     def compute(call: Call) -> Any:
         x, axes = call[0], axes_of(call)
-        if not axes:
-            if call.attr("noop_with_empty_axes", 0):
-                axes = ()
-            else:
-                axes = tuple(range(x.ndim))
-        if axes == ():
-            found = x if function in (gnp.sum, gnp.mean, gnp.prod, _largest, _smallest) else None
-            return found if found is not None else function(gnp.expand_dims(x, -1), axis=(-1,), keepdims=False)
+        if not axes and not call.attr("noop_with_empty_axes", 0):
+            axes = tuple(range(x.ndim))
+        if not axes:  # each element by itself
+            return function(gnp.expand_dims(x, -1), axis=(-1,), keepdims=False).astype(x.dtype)
         return function(x, axis=axes, keepdims=bool(call.attr("keepdims", 1))).astype(x.dtype)
 
     return compute
