@@ -63,7 +63,7 @@ class Replay:
         if any(g is self for g in given):
             self._calls = None
             return
-        outs = out if type(out) is tuple else (out,)
+        outs = out if isinstance(out, tuple) else (out,)
         avals = tuple([(o.shape, o.dtype) for o in outs])
         self._kinds.add((op, avals, *[_kind(v) for v in values[drawn:]]))
         self._nbytes += sum(aval_of(o).nbytes for o in outs)
@@ -72,7 +72,7 @@ class Replay:
         self._states.update(range(start + live, start + len(outs)))
         self._slots.update({id(o): start + i for i, o in enumerate(outs)})
         self._tracers.extend(outs)
-        self._calls.append((op, given, len(outs) if type(out) is tuple else 0))
+        self._calls.append((op, given, len(outs) if isinstance(out, tuple) else 0))
 
     def _given(self, arg: Operand, value: Raw | None) -> object:
         """Return what stands for an argument; the replay itself where it came from elsewhere than a call."""
