@@ -241,10 +241,11 @@ def _noisy_steps(units, within=None):
 
 
 def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_one_program(monkeypatch):
-    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "bytes": -1})
+    layers = {**repeats.layers, "nodes": 20, "times": 2}
+    monkeypatch.setattr(repeats, "layers", {**layers, "bytes": -1})
     wanted, programs, calls = _noisy_steps(6)
     assert programs == [1, 0, 0, 0]
-    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
+    monkeypatch.setattr(repeats, "layers", layers)
     found, programs, same_calls = _noisy_steps(6)
     assert programs == [0, 0, 1, 0]
     assert same_calls == calls, "the forward's own code runs when it is traced and not again"

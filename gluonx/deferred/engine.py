@@ -430,10 +430,11 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
 
 def _ownership(op: Operator, parts: Sequence[Place], owned: Sequence[int], together: int) -> Ownership:
     """Return what an update on these places may do with memory; output k replaces input ``owned[k]``."""
-    leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in owned and isinstance(p, int) and p < 0}
+    mine = set(owned)
+    leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in mine and isinstance(p, int) and p < 0}
     if type(op) is Joint:
         return Ownership(tuple(leaves.values()))  # what lies on several devices is not put together
-    gradients = [p for i, p in enumerate(parts) if i not in owned and isinstance(p, int) and p >= 0]
+    gradients = [p for i, p in enumerate(parts) if i not in mine and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
     replaced = [Replaced(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]
     order = sorted([k for k, i in enumerate(owned) if i in leaves], key=lambda k: leaves[owned[k]])

@@ -103,7 +103,9 @@ class Replay:
 
     def is_due(self, state: State) -> bool:
         """Return whether the next use is to be by calls, and count it."""
-        if not self._left or not state.deferring or casting.Switch.on or Replicas.on or not host.is_on():
+        if not self._left or not state.deferring or Replicas.on or not host.is_on():
+            return False
+        if casting.policy_in_force() is not None:  # the calls are cast already
             return False
         self._left -= 1
         return True

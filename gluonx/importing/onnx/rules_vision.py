@@ -148,11 +148,11 @@ def _at_the_edge(at: Any, size: int, edge: str, corners: bool) -> Any:
 def _picked(x: Any, at: list[Any], sizes: Any, edge: str, corners: bool) -> Any:
     """Return elements at whole places, (batch, ..., channels); 0 outside of the image."""
     batch = gnp.reshape(gnp.arange(x.shape[0], dtype="int32"), (-1, *[1] * (at[0].ndim - 1)))
-    inside, rows = None, [gnp.broadcast_to(batch, at[0].shape)]
+    inside, rows = gnp.ones(at[0].shape, dtype=bool), [gnp.broadcast_to(batch, at[0].shape)]
     for place, size in zip(at, sizes, strict=True):
         place = _at_the_edge(place, size, edge, corners)
         here = gnp.logical_and(gnp.greater_equal(place, 0), gnp.less_equal(place, size - 1))
-        inside = here if inside is None else gnp.logical_and(inside, here)
+        inside = gnp.logical_and(inside, here)
         rows.append(gnp.clip(place, 0, size - 1).astype("int32"))
     found = npx.gather_nd(x, gnp.stack(rows))
     return gnp.where(gnp.expand_dims(inside, -1), found, gnp.zeros_like(found))
