@@ -1,5 +1,6 @@
 """Random programs give in every mode of the engine what a NumPy tape gives."""
 
+import contextlib
 import os
 
 import pytest
@@ -46,3 +47,33 @@ def test_every_mode_agrees_with_the_reference(mode, monkeypatch):
             programs.assert_agree(programs.run(program, programs.GLUONX), wanted)
 
     check()
+
+
+FOUND = {
+    "a slice is detached and dropped, its array written to": [
+        ("record", 0, 0, 0.5),
+        ("view", 2, 5, 2.0),
+        ("detach", 5, 0, 0.5),
+        ("drop", 0, 0, 0.5),
+        ("setitem", 2, 4, 0.75),
+    ],
+    "a slice of a result is detached and dropped, and written to": [
+        ("record", 0, 0, 0.5),
+        ("scalar", 2, 0, 2.0),
+        ("view", 5, 2, 2.0),
+        ("detach", 6, 0, 0.5),
+        ("drop", 0, 0, 0.5),
+        ("overwrite", 6, 1, 0.75),
+        ("backward", 5, 0, 0.5),
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", ["deferred", "naive", "bulk"])
+@pytest.mark.parametrize("name", FOUND)
+def test_programs_that_once_failed(name, mode):
+    modes = {"deferred": contextlib.nullcontext(), "naive": engine.mode("naive"), "bulk": engine.bulk(100)}
+    wanted = _wanted(FOUND[name])
+    with modes[mode]:
+        found = programs.run(FOUND[name], programs.GLUONX)
+    programs.assert_agree(found, wanted)

@@ -8,7 +8,7 @@ basic slice is a :class:`_View` that reads from its base when asked and writes t
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+from weakref import getweakrefcount, getweakrefs, ref
 
 import jax
 import jax.numpy as jnp
@@ -595,6 +595,8 @@ class ndarray(Arithmetic, Handle, Methods):
         if type(value) is Pending and value.value is None and not (type(old) is Pending and old.graph is value.graph):
             value.graph.journal.append(Rebound(self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
+        if getweakrefcount(self) and state.trace is None:
+            _tell_detached(self)
 
     def _become(self, new: Any, reshaped: bool = False) -> ndarray:
         """In-place operators: `new` must have this array's shape, and its dtype or one that it can be cast to."""
@@ -783,45 +785,55 @@ _OVERWRITE = DerivedOp("overwrite", _overwritten)
 
 
 class _Detached(ndarray):
-    """A whole array without its gradient: reads from its base, and writes to it, outside of the tape.
+    """A whole array, or a slice of one, without its gradient: reads from it, and writes to it, outside of the tape.
 
-    The base is held weakly where it is recorded, so that no graph is kept for the sake of a number that was taken out
-    of it; once it is gone, this array is one of its own.
+    A slice is found through the array that it was taken of: nobody else may hold the slice, as in ``x[:2].detach()``.
+    That array is held weakly where it is recorded, so that no graph is kept for the sake of a number that was taken out
+    of it; once it is gone, this array is one of its own, with the value that was written last.
     """
 
-    __slots__ = ("held", "seen", "weak")
+    __slots__ = ("held", "regions", "seen", "weak")
 
     derived = True
 
     @property
-    def base(self) -> Any:
-        """The array that this one shares its value with; None where that is gone."""
+    def root(self) -> Any:
+        """The whole array that this one shares its value with, or is a slice of; None where that is gone."""
         return self.weak() if self.held is None else self.held
+
+    @property
+    def base(self) -> Any:
+        """The array that this one shares its value with, a new slice for one; None where that is gone."""
+        base = self.root
+        if base is not None:
+            for region in self.regions:
+                base = _view(base, region)
+        return base
 
     def is_current(self) -> bool:
         """Return whether the value taken last still is the base's."""
         if current_state().trace is not None:
             return False
-        base, seen = self.base, self.seen
-        if base is None:
+        root, seen = self.root, self.seen
+        if root is None:
             return True
-        if base.derived and not base.is_current():
+        if root.derived and not root.is_current():
             return False
-        current = base.value
+        current = root.value
         return current is seen or (type(seen) is Pending and seen.value is not None and seen.value is current)
 
     @property
     def value(self) -> Any:  # type: ignore[override]
         """The base's value, without its tape."""
-        base = self.base
-        if base is None or self.is_current():
+        root = self.root
+        if root is None or self.is_current():
             return _get_value(self)
-        taken = stripped(base)
+        taken = stripped(self.base)
         if current_state().trace is not None or isinstance(taken.value, Tracer):
             return taken.value
         _set_value(self, taken.value)
         self.aval = None if type(taken.value) is HostArray else taken.aval or aval_of(taken.value)
-        self.seen = base.value
+        self.seen = root.value
         return taken.value
 
     @value.setter
@@ -829,10 +841,10 @@ class _Detached(ndarray):
         _set_value(self, value)
 
     def _put(self, new: Handle) -> None:
-        base, before = self.base, current_state()
+        root, base, before = self.root, self.base, current_state()
         if base is None:
             super()._put(new)
-        elif before.recording and base.variable is None and (base.tape is not None or base._is_live()):
+        elif before.recording and root.variable is None and (root.tape is not None or root._is_live()):
             base._put(invoke(_OVERWRITE, (base, stripped(new))))  # the numbers change, the graph does not
         else:
             set_state(state_with(recording=False))
@@ -845,13 +857,32 @@ class _Detached(ndarray):
 Detached = _Detached
 
 
-def _detached(base: ndarray) -> ndarray:
-    if isinstance(base, _Detached):
-        base = base.base if base.base is not None else base
-    recorded = type(base.value) is Pending or base.tape is not None
-    twin: _Detached = object.__new__(base.detached_class)
-    twin.held, twin.weak = (None, ref(base)) if recorded else (base, None)
-    twin.seen, twin.tape, twin.variable, twin.aval = twin, None, None, base.aval
+class _Link(ref):
+    """A weak reference to an array, from which what was detached of it is found."""
+
+    __slots__ = ("twin",)
+
+
+def _tell_detached(root: ndarray) -> None:
+    """Let what holds `root` weakly take its value: `root` may be gone when that is read."""
+    for link in getweakrefs(root):
+        twin = link.twin() if type(link) is _Link else None
+        if twin is not None:
+            _ = twin.value
+
+
+def _detached(array: ndarray) -> ndarray:
+    root, regions = array, ()
+    while isinstance(root, _View):
+        root, regions = root.base, (root.region, *regions)
+    if isinstance(root, _Detached) and root.root is not None:
+        root, regions = root.root, (*root.regions, *regions)
+    recorded = type(root.value) is Pending or root.tape is not None
+    twin: _Detached = object.__new__(array.detached_class)
+    twin.held, twin.weak = (None, _Link(root)) if recorded else (root, None)
+    if twin.weak is not None:
+        twin.weak.twin = ref(twin)
+    twin.regions, twin.seen, twin.tape, twin.variable, twin.aval = regions, twin, None, None, array.aval
     _set_value(twin, None)
     _ = twin.value  # as of now: what is recorded is taken off the tape here
     return twin

@@ -880,6 +880,56 @@ def test_detach_of_slices_and_of_what_is_gone(mode):
     close(d, [3.0, 5.0])
 
 
+@pytest.mark.parametrize("keep", [True, False], ids=["slice-held", "slice-dropped"])
+@pytest.mark.parametrize("of", ["leaf", "result"])
+def test_detach_of_a_recorded_slice_shares_the_arrays_memory(mode, of, keep):
+    x = variable(1.0, 2.0, 3.0, 4.0)
+    with autograd.record():
+        y = x if of == "leaf" else x * 2
+        whole, part = y[1:], y[1:][::2]
+        d = part.detach()
+        if not keep:
+            del whole, part
+    y[:] = [5.0, 6.0, 7.0, 8.0]
+    close(d, [6.0, 8.0])
+    with autograd.record():
+        d[0] = 9
+    close(y, [5.0, 9.0, 7.0, 8.0])
+    d.detach()[:1].detach()[:] = 3
+    close(y, [5.0, 3.0, 7.0, 8.0]), close(d, [3.0, 8.0])
+
+
+def test_a_write_through_a_detached_slice_changes_numbers_and_not_the_graph(mode):
+    x = variable(1.0, 2.0, 3.0)
+    with autograd.record():
+        h = x * 2
+        d = h[1:].detach()
+        d[0] = 5
+        y = (h * h).sum()
+    cut(mode, y)
+    y.backward()
+    close(h, [2.0, 5.0, 6.0]), close(x.grad, [8.0, 20.0, 24.0])
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read", "unread"])
+@pytest.mark.parametrize("key", [None, slice(1, None)], ids=["whole", "slice"])
+def test_what_was_detached_keeps_the_last_write_to_what_is_gone(mode, key, read):
+    x = variable(1.0, 2.0, 3.0)
+    with autograd.record():
+        y = x * 2
+        d = y.detach() if key is None else y[key].detach()
+    key = key or ...
+    if read:
+        close(d, onp.array([2.0, 4.0, 6.0])[key])
+    y += 1
+    y[2] = 9
+    gone = weakref.ref(y)
+    del y
+    engine.waitall()
+    assert gone() is None
+    close(d, onp.array([3.0, 5.0, 9.0])[key])
+
+
 def test_detach_follows_a_parameter_through_steps():
     from gluonx import Trainer
 
@@ -896,17 +946,18 @@ def test_detach_follows_a_parameter_through_steps():
     close(held, [[-0.5, -0.5]])
 
 
-def test_detach_keeps_no_graph():
+@pytest.mark.parametrize("part", [False, True], ids=["whole", "slice"])
+def test_detach_keeps_no_graph(part):
     x = variable(1.0, 2.0)
     with autograd.record():
         h = x * 2
-        y = (h * h).sum()
-        d = y.detach()
+        y = (h * h).sum(keepdims=True)
+        d = y[0].detach() if part else y.detach()
     gone = weakref.ref(y)
     del y
     gc.collect()
     assert gone() is None
-    close(d, 20.0)
+    close(d, 20.0 if part else [20.0])
 
 
 def test_which_slices_share_memory():
@@ -916,6 +967,7 @@ def test_which_slices_share_memory():
         (x, x.detach(), True), (x[::2], x[1::2], False), (x[:, 0], x[:, 1], False), (x[::-1], x[0], True),
         (x[3:0:-1], x[0], False), (x[2][None], x[2:3], True), (x[4], x[:, 1][4:5], True), (x[1:][0], x[0], False),
         (x[:0], x, False), (x.detach()[:2], x[1:], True), (x, onp.zeros(3), False),
+        (x[:2].detach(), x[1:], True), (x[:2].detach(), x[2:], False), (x[1:][1:].detach(), x.detach()[2], True),
     ]  # fmt: skip
     for a, b, wanted in shares:
         assert np.shares_memory(a, b) is wanted
