@@ -10,7 +10,7 @@ import numpy as onp
 
 from gluonx import autograd, np
 from gluonx.data.batchify import bucket_of, bucket_sizes
-from gluonx.deferred.core import Handle, Pending, Tracer
+from gluonx.deferred.core import Handle, Tracer
 from gluonx.errors import ArgumentError, ShapeError
 
 __all__ = ["Bucketed"]
@@ -98,7 +98,4 @@ class Bucketed:
 
 
 def _has_gradient(x: Any) -> bool:
-    value = x.value
-    if type(value) is Pending and value.value is None and not value.graph.closed:
-        return x.variable is not None or value.graph.is_live(value.slot)
-    return x.variable is not None or x.tape is not None
+    return x.variable is not None or x._is_recorded()

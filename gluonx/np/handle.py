@@ -323,6 +323,13 @@ class ndarray(Arithmetic, Handle, Methods):
         value = self.value
         return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
 
+    def _is_recorded(self) -> bool:
+        """Return whether autograd has recorded the value, which may wait, or be computed by a read of another one."""
+        value = self.value
+        if type(value) is Pending and value.value is not None:
+            settle(self)  # takes its tape up
+        return self.tape is not None or self._is_live()
+
     def __jax_array__(self) -> Any:
         return self._raw()
 
@@ -505,7 +512,7 @@ class ndarray(Arithmetic, Handle, Methods):
         """
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
-        if self.cuts_when_attached and (self.tape is not None or self._is_live()):
+        if self.cuts_when_attached and self._is_recorded():
             self.variable = None
             self._put(stripped(self))
         if stype == "row_sparse":
@@ -525,11 +532,12 @@ class ndarray(Arithmetic, Handle, Methods):
     def _lead_to(self, variable: Variable | None) -> None:
         """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
         old, self.variable = self.variable, variable
-        value = self.value
+        if not self._is_recorded():
+            return
         if self.tape is not None:
             add_mark(self.tape.segment.marks, self.tape.slot, old, variable)
-        elif self._is_live():
-            add_mark(value.graph.marks, value.slot, old, variable)
+        else:
+            add_mark(self.value.graph.marks, self.value.slot, old, variable)
 
     def _placed(self) -> Any:
         """Return the sharding of this array where it is not JAX's default device."""
@@ -844,7 +852,7 @@ class _Detached(ndarray):
         root, base, before = self.root, self.base, current_state()
         if base is None:
             super()._put(new)
-        elif before.recording and root.variable is None and (root.tape is not None or root._is_live()):
+        elif before.recording and root.variable is None and root._is_recorded():
             base._put(invoke(_OVERWRITE, (base, stripped(new))))  # the numbers change, the graph does not
         else:
             set_state(state_with(recording=False))

@@ -1025,6 +1025,10 @@ def test_789_what_fits_nowhere_is_told():
     for make in (lambda: x, lambda: x * 2):
         with autograd.record(), pytest.raises(ArgumentError, match="gradient would be lost"):
             call(make())
+    with autograd.record(), pytest.raises(ArgumentError, match="gradient would be lost"):
+        recorded, other = x * 2, x * 3
+        other.wait_to_read()  # computes both
+        call(recorded)
 
 
 # -- 15103: blocks out of symbols ------------------------------------------------------------------------------------

@@ -911,6 +911,32 @@ def test_a_write_through_a_detached_slice_changes_numbers_and_not_the_graph(mode
     close(h, [2.0, 5.0, 6.0]), close(x.grad, [8.0, 20.0, 24.0])
 
 
+def test_a_write_through_detach_after_another_array_was_read(mode):
+    x = variable(1.0, 2.0, 3.0)
+    with autograd.record():
+        h, other = x * 2, x * 3
+        d = h.detach()
+        other.wait_to_read()  # computes h too
+        d[1] = 5
+        y = (h * h).sum()
+    y.backward()
+    close(h, [2.0, 5.0, 6.0]), close(x.grad, [8.0, 20.0, 24.0])
+
+
+@pytest.mark.parametrize("make", [np.array, nd.array], ids=["np", "nd"])
+def test_attach_grad_to_a_recorded_value_after_another_array_was_read(mode, make):
+    x = make([1.0, 2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        h, other = x * 2, x * 3
+        other.wait_to_read()  # computes h too
+        h.attach_grad()
+        y = (h * h).sum() + x.sum()
+    y.backward()
+    close(h.grad, [4.0, 8.0, 12.0])
+    close(x.grad, [9.0, 17.0, 25.0] if make is np.array else [1.0, 1.0, 1.0])  # nd cuts, as in MXNet 1
+
+
 @pytest.mark.parametrize("read", [True, False], ids=["read", "unread"])
 @pytest.mark.parametrize("key", [None, slice(1, None)], ids=["whole", "slice"])
 def test_what_was_detached_keeps_the_last_write_to_what_is_gone(mode, key, read):
