@@ -203,11 +203,11 @@ def test_equal_layers_that_are_compiled_at_once(why, units, monkeypatch):
 class _Noisy(nn.HybridBlock):
     """Equal layers that draw and keep statistics; `within` is called on what lies between two of them."""
 
-    def __init__(self, units, within=None):
+    def __init__(self, units, within=None, rate=0.3):
         super().__init__()
         self.layers = nn.HybridSequential()
         for _ in range(10):
-            self.layers.add(nn.Dense(units, in_units=units), nn.BatchNorm(in_channels=units), nn.Dropout(0.3))
+            self.layers.add(nn.Dense(units, in_units=units), nn.BatchNorm(in_channels=units), nn.Dropout(rate))
         self.within = within
         self.calls = 0
 
@@ -220,9 +220,9 @@ class _Noisy(nn.HybridBlock):
         return x, (x**2).mean()
 
 
-def _noisy_steps(units, within=None):
+def _noisy_steps(units, within=None, rate=0.3):
     gluonx.random.seed(5)
-    net, data = _Noisy(units, within), onp.random.RandomState(1).rand(2, 8, units)
+    net, data = _Noisy(units, within, rate), onp.random.RandomState(1).rand(2, 8, units)
     net.initialize()
     net.cast("float64")  # the last bits of float32 grow through ten layers of statistics
     net.hybridize()
@@ -240,13 +240,21 @@ def _noisy_steps(units, within=None):
     return log + [p.data().asnumpy() for p in net.collect_params().values()], programs, calls
 
 
-def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_one_program(monkeypatch):
+@pytest.mark.parametrize(
+    ("units", "rate", "others"), [(6, 0.3, ()), (11, 0.45, (0.15, 0.25, 0.35))], ids=["", "moving"]
+)
+def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_one_program(
+    units, rate, others, monkeypatch
+):
+    for other in others:  # after some values a rate is an operand, and the operator no constant
+        with autograd.train_mode():
+            npx.dropout(np.ones(3), p=other)
     layers = {**repeats.layers, "nodes": 20, "times": 2}
     monkeypatch.setattr(repeats, "layers", {**layers, "bytes": -1})
-    wanted, programs, calls = _noisy_steps(6)
+    wanted, programs, calls = _noisy_steps(units, rate=rate)
     assert programs == [1, 0, 0, 0]
     monkeypatch.setattr(repeats, "layers", layers)
-    found, programs, same_calls = _noisy_steps(6)
+    found, programs, same_calls = _noisy_steps(units, rate=rate)
     assert programs == [0, 0, 1, 0]
     assert same_calls == calls, "the forward's own code runs when it is traced and not again"
     for x, y in zip(found, wanted, strict=True):

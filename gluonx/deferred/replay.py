@@ -20,6 +20,7 @@ from gluonx.deferred import casting, host, repeats
 from gluonx.deferred.contracts import Args, Invoke, Operand, Operator, Raw
 from gluonx.deferred.core import Handle, State, Tracer, aval_of
 from gluonx.device import Replicas
+from gluonx.ops.registry import Moved
 
 __all__ = ["Replay"]
 
@@ -65,7 +66,8 @@ class Replay:
             return
         outs = out if isinstance(out, tuple) else (out,)
         avals = tuple([(o.shape, o.dtype) for o in outs])
-        self._kinds.add((op, avals, *[_kind(v) for v in values[drawn:]]))
+        which = (op.lifted, op.numbers) if type(op) is Moved else op  # a `Moved` is another object at each call
+        self._kinds.add((which, avals, *[_kind(v) for v in values[drawn:]]))
         self._nbytes += sum(aval_of(o).nbytes for o in outs)
         live = len(outs) if op.n_live is None else op.n_live
         start = len(self._tracers)
