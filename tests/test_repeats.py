@@ -262,6 +262,11 @@ def test_a_hybridized_net_in_pieces_draws_the_masks_and_keeps_the_statistics_of_
     assert [(x == 0).tolist() for x in found[:8:2]] == [(x == 0).tolist() for x in wanted[:8:2]]
 
 
+def test_a_second_hybridized_net_of_that_structure_is_compiled_once(monkeypatch):
+    monkeypatch.setattr(repeats, "layers", {**repeats.layers, "nodes": 20, "times": 2})
+    assert [_noisy_steps(13, rate=0.35)[1] for _ in range(3)] == [[0, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
+
+
 def _paused(x):
     with autograd.pause():
         y = x * 2

@@ -68,7 +68,7 @@ _joining = threading.Lock()  # two threads could make a circle, or lose one of t
 
 
 class Structure:
-    """What blocks and parameters that hold each other have in common: the version of their parts.
+    """Common state of blocks and parameters that hold each other: the version of their parts.
 
     Blocks do not know who holds them. So a block that takes a part in joins that part's structure, and each change
     counts for all who belong to it; taken apart they stay together, which costs no more than a look too many. A

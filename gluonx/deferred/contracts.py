@@ -1,4 +1,4 @@
-"""What the parts of the engine expect of each other: protocols, records, and names for types.
+"""Contracts between the parts of the engine: protocols, records, and names for types.
 
 Nothing here computes. A name in this module says once what an argument called ``op``, ``args``, ``graph`` or ``part``
 is wherever it occurs in the engine, and pyright checks that who is given as one is one.
@@ -72,7 +72,7 @@ Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an
 
 
 class Recorded(Protocol):
-    """What the pending graph asks of an operator: enough to be a part of a trie key.
+    """An operator as the pending graph sees it: enough to be a part of a trie key.
 
     ``wide`` tells that it computes in 64-bit types, ``exact`` that such a type was asked of it by name.
     """
@@ -138,7 +138,7 @@ def is_operator(op: Recorded) -> TypeGuard[Operator]:
 
 
 class Interpreter(Protocol):
-    """What stands in ``State.trace``: operators go to it in place of being run or recorded.
+    """The one in ``State.trace``: operators go to it in place of being run or recorded.
 
     :class:`~gluonx.deferred.tracing.Trace` (with its kinds, the recorder of exports and the one that turns channels
     last) makes them part of a JAX trace. A :class:`~gluonx.deferred.passing.Passage` looks at them and lets them pass:
@@ -252,7 +252,7 @@ class Replaced(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """What a step may do with memory, found once for each node.
+    """Rights of a step over memory, found once for each node.
 
     ``donors`` are the leaves whose buffers its program may reuse, ``gradients`` slots that may leave it packed,
     ``replaced`` what may be kept as a vector, and ``order`` the numbers of all outputs that take the place of a leaf,
@@ -266,7 +266,7 @@ class Ownership(NamedTuple):
 
 
 class StepRequest(NamedTuple):
-    """What a Trainer asks of the engine: `op` on `args`, its outputs into `targets`, and all that is pending with it.
+    """A request of a Trainer: `op` on `args`, its outputs into `targets`, and all that is pending with it.
 
     Attributes
     ----------
@@ -311,7 +311,7 @@ class Packs(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far a gradient from one output of a program gets: numbers of sources, and depths of nodes that it passes."""
+    """The reach of a gradient from one output of a program: numbers of sources, and depths of nodes that it passes."""
 
     sources: frozenset[int]
     nodes: frozenset[int]

@@ -2,10 +2,10 @@
 
 XLA compiles a deep net whole in ten seconds and more, and the kinds of operators that it repeats in one
 (:mod:`gluonx.deferred.repeats`). The trace of a hybridized block is one operator of the pending graph, in which no
-repetition shows. So a trace that is recorded notes its calls; where they repeat, its first uses record those calls
-instead, as the block's forward would without ``hybridize``, and a later use is the one operator. No code of the user
-runs again for it. A trace with anything else in it (raw ``jax.numpy``, rematerialized or scanned layers, a part under
-``autograd.pause``) is one operator from the start.
+repetition shows. So a trace that is recorded notes its calls; where they repeat, the first uses of any such trace in
+the process record those calls instead, as the forward would without ``hybridize``, and a later one is the one operator.
+No code of the user runs again for it. A trace with anything else in it (raw ``jax.numpy``, rematerialized or scanned
+layers, a part under ``autograd.pause``) is one operator from the start.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred import casting, host, repeats
+from gluonx.deferred import casting, host, kept, repeats
 from gluonx.deferred.contracts import Args, Invoke, Operand, Operator, Raw
 from gluonx.deferred.core import Handle, State, Tracer, aval_of
 from gluonx.device import Replicas
 from gluonx.ops.registry import Moved
 
 __all__ = ["Replay"]
+
+# By what was called on what: how often. Nets of one structure go the same way, and so often it runs in pieces.
+_uses: dict[Any, int] = kept.memo()
 
 
 class _Slot:
@@ -47,11 +50,12 @@ class Replay:
         self._tracers = list(inputs)  # kept, so that no other has the id of one
         self._slots = {id(t): i for i, t in enumerate(inputs)}
         self._calls: list[tuple[Operator, list[Any], int]] | None = []
+        self._way = list[Any]()  # for each call what it is, and on which values
         self._kinds = set[Any]()
         self._nbytes = 0
         self._states = set[int]()  # slots of results that carry no gradient
         self._outs: list[int] = []
-        self._left = repeats.limits["runs"]
+        self._key: tuple[Any, ...] = ()
 
     def note(
         self, op: Operator, args: Args, values: Sequence[Raw | None], out: jax.Array | tuple[jax.Array, ...]
@@ -67,7 +71,9 @@ class Replay:
         outs = out if isinstance(out, tuple) else (out,)
         avals = tuple([(o.shape, o.dtype) for o in outs])
         which = (op.lifted, op.numbers) if type(op) is Moved else op  # a `Moved` is another object at each call
-        self._kinds.add((which, avals, *[_kind(v) for v in values[drawn:]]))
+        kind = (which, avals, *[_kind(v) for v in values[drawn:]])
+        self._kinds.add(kind)
+        self._way.append((kind, tuple([g.number if type(g) is _Slot else None for g in given])))
         self._nbytes += sum(aval_of(o).nbytes for o in outs)
         live = len(outs) if op.n_live is None else op.n_live
         start = len(self._tracers)
@@ -91,7 +97,8 @@ class Replay:
 
     def end(self, outs: Sequence[jax.Array], n_live: int) -> Replay | None:
         """Note the results, of which the first `n_live` carry gradients; None where the trace is to be one operator."""
-        calls, self._tracers = self._calls, []
+        calls, self._tracers, self._key = self._calls, [], tuple(self._way)
+        self._way = []
         found = [self._slots.get(id(o)) for o in outs]
         if calls is None or None in found or any(o not in self._states for o in found[n_live:]):
             return None
@@ -105,11 +112,12 @@ class Replay:
 
     def is_due(self, state: State) -> bool:
         """Return whether the next use is to be by calls, and count it."""
-        if not self._left or not state.deferring or Replicas.on or not host.is_on():
+        uses = _uses.get(self._key, 0)
+        if uses >= repeats.limits["runs"] or not state.deferring or Replicas.on or not host.is_on():
             return False
         if casting.policy_in_force() is not None:  # the calls are cast already
             return False
-        self._left -= 1
+        _uses[self._key] = uses + 1
         return True
 
     def run(self, invoke: Invoke, inputs: list[Handle]) -> tuple[Handle, ...]:

@@ -1,3 +1,3 @@
-"""How a model of another library comes in: ONNX files as blocks (`gluonx.importing.onnx`)."""
+"""Models of other libraries: ONNX files as blocks (`gluonx.importing.onnx`)."""
 
 __all__: list[str] = []

@@ -136,7 +136,7 @@ class _Conv(HybridBlock):
 
 @declared
 class _Plain(_Conv):
-    """What convolutions take, with the defaults of one dimension."""
+    """Arguments of convolutions, with the defaults of one dimension."""
 
     channels: InitVar[int]
     kernel_size: InitVar[Size]
@@ -154,7 +154,7 @@ class _Plain(_Conv):
 
 @declared
 class _Transposed(_Conv):
-    """What transposed convolutions take, with the defaults of one dimension."""
+    """Arguments of transposed convolutions, with the defaults of one dimension."""
 
     _transposed = True
 

@@ -134,7 +134,7 @@ class _Deformable(HybridBlock):
 
 @declared
 class _Declared(_Deformable):
-    """What both layers take."""
+    """Arguments of both layers."""
 
     channels: InitVar[int]
     kernel_size: InitVar[Size] = (1, 1)

@@ -33,7 +33,7 @@ METHODS = (
     "softmax", "softmin", "sort", "space_to_depth", "split_v2", "sqrt", "square", "sum", "swapaxes", "take", "tan",
     "tanh", "topk", "trunc", "zeros_like",
 )  # fmt: skip
-"""What NDArrays and symbols have as methods: the function of the same name with the array in front."""
+"""Methods of NDArrays and symbols: the function of the same name with the array in front."""
 
 
 def find(name: str) -> LegacyOp | None:

@@ -78,12 +78,12 @@ class OnnxBlock(HybridBlock):
 
     @property
     def inputs(self) -> list[Input]:
-        """What the model takes."""
+        """The inputs of the model."""
         return self.__dict__["_model"].inputs
 
     @property
     def outputs(self) -> list[Input]:
-        """What the model gives."""
+        """The outputs of the model."""
         return self.__dict__["_model"].outputs
 
     @property

@@ -35,7 +35,7 @@ _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
     "Resize": lambda given: LARGEST + 1,
     "Upsample": lambda given: LARGEST + 1,
 }
-"""How many elements operators make that can make many of few; what makes more than LARGEST is not folded."""
+"""Sizes of the results of operators that can make many of few; what makes more than LARGEST is not folded."""
 
 _MOST_PAIRS = 1 << 28  # what broadcasting or a product can make of the inputs at most
 

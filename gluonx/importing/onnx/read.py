@@ -35,7 +35,7 @@ _KINDS = {"tensor_type": "", "sequence_type": "a sequence", "optional_type": "an
 
 
 class Input(NamedTuple):
-    """What a model takes, or gives: name, dtype, and sizes (None where one is open; None for all if the rank is)."""
+    """An input or output of a model: name, dtype, and sizes (None where one is open; None for all if the rank is)."""
 
     name: str
     dtype: np.dtype
@@ -44,7 +44,7 @@ class Input(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What a file holds. `arrays` are the initializers, `constants` what nodes of constants give."""
+    """The contents of a file. `arrays` are the initializers, `constants` what nodes of constants give."""
 
     path: str
     opset: int

@@ -85,7 +85,7 @@ class Node:
 
 
 class Rule:
-    """What is known of an operator: the function, the inputs that must be known, and what refuses a node.
+    """A row of the table of operators: the function, the inputs that must be known, and what refuses a node.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,20 +174,21 @@ def _global(x: Any) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
+def _pooled_whole(x: Any, kind: str, reduce: Callable[..., Any]) -> Any:
+    """Pool over the whole image: `kind` where the operator has so many dimensions, else `reduce`."""
+    if 3 <= x.ndim <= 5:
+        return npx.pooling(x, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type=kind)
+    return reduce(x, axis=_global(x), keepdims=True)
+
+
 @rule("GlobalAveragePool")
 def _global_average(call: Call) -> Any:
-    x = call[0]
-    if 3 <= x.ndim <= 5:
-        return npx.pooling(x, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type="avg")
-    return gnp.mean(x, axis=_global(x), keepdims=True)
+    return _pooled_whole(call[0], "avg", gnp.mean)
 
 
 @rule("GlobalMaxPool")
 def _global_max(call: Call) -> Any:
-    x = call[0]
-    if 3 <= x.ndim <= 5:
-        return npx.pooling(x, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type="max")
-    return gnp.max(x, axis=_global(x), keepdims=True)
+    return _pooled_whole(call[0], "max", gnp.max)
 
 
 @rule("GlobalLpPool")
