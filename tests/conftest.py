@@ -6,7 +6,7 @@ import jax
 import numpy
 import pytest
 
-from lib.sample import SAMPLED, WHOLE, chosen
+from lib.sample import SAMPLED, TURNS, WHOLE, chosen
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def strict_ranks():
 def pytest_collection_modifyitems(items):
     """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case."""
     for item in items:
-        share = SAMPLED.get(item.path.name)
+        share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name)
         asked = any("::" in arg for arg in item.config.args)
         whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
-        if share and not asked and not whole and hasattr(item, "callspec") and not chosen(item.nodeid, share):
+        if share and not asked and not whole and not chosen(item.nodeid, share):
             item.add_marker(pytest.mark.slow)
