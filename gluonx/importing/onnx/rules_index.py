@@ -133,9 +133,7 @@ def _topk(call: Call) -> Any:
     return values, places.astype("int64")
 
 
-@rule("NonZero")
-def _nonzero(call: Call) -> Any:
-    return gnp.stack(list(gnp.nonzero(call[0]))).astype("int64")
+rule("NonZero")(lambda call: gnp.stack(list(gnp.nonzero(call[0]))).astype("int64"))
 
 
 @rule("Compress")
@@ -161,19 +159,9 @@ def _unique(call: Call) -> Any:
     )
 
 
-@rule("Einsum")
-def _einsum(call: Call) -> Any:
-    return gnp.einsum(call.attr("equation").replace(" ", ""), *call.all())
-
-
-@rule("CumSum", known=(1,))
-def _cumsum(call: Call) -> Any:
-    return _running(call, gnp.cumsum, 0)
-
-
-@rule("CumProd", known=(1,))
-def _cumprod(call: Call) -> Any:
-    return _running(call, gnp.cumprod, 1)
+rule("Einsum")(lambda call: gnp.einsum(call.attr("equation").replace(" ", ""), *call.all()))
+rule("CumSum", known=(1,))(lambda call: _running(call, gnp.cumsum, 0))
+rule("CumProd", known=(1,))(lambda call: _running(call, gnp.cumprod, 1))
 
 
 def _running(call: Call, function: Any, first: int) -> Any:

@@ -121,9 +121,7 @@ def _transposed_margins(
 # -- products ---------------------------------------------------------------------------------------------------------
 
 
-@rule("MatMul")
-def _matmul(call: Call) -> Any:
-    return gnp.matmul(call[0], call[1]).astype(call[0].dtype)
+rule("MatMul")(lambda call: gnp.matmul(call[0], call[1]).astype(call[0].dtype))
 
 
 @rule("Gemm")
@@ -184,9 +182,7 @@ def _batch_statistics(x: Any, scale: Any, shift: Any, mean: Any, var: Any, eps: 
     return out, means, gnp.add(gnp.multiply(var, momentum), gnp.multiply(own_var, 1 - momentum))
 
 
-@rule("InstanceNormalization")
-def _instance_normalization(call: Call) -> Any:
-    return npx.instance_norm(call[0], call[1], call[2], eps=call.attr("epsilon", 1e-5))
+rule("InstanceNormalization")(lambda call: npx.instance_norm(call[0], call[1], call[2], eps=call.attr("epsilon", 1e-5)))
 
 
 @rule("LayerNormalization")
@@ -278,9 +274,7 @@ def _dropout(call: Call) -> Any:
 # -- losses -----------------------------------------------------------------------------------------------------------
 
 
-@rule("NegativeLogLikelihoodLoss")
-def _negative_log_likelihood(call: Call) -> Any:
-    return _likelihood(call, call[0], call[1], call[2])
+rule("NegativeLogLikelihoodLoss")(lambda call: _likelihood(call, call[0], call[1], call[2]))
 
 
 @rule("SoftmaxCrossEntropyLoss")

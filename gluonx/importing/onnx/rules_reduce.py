@@ -71,14 +71,8 @@ for _name, _function in _FUNCTIONS.items():
     rule(_name, known=(1,))(_reduction(_function))
 
 
-@rule("ArgMax")
-def _argmax(call: Call) -> Any:
-    return _place(call, gnp.argmax)
-
-
-@rule("ArgMin")
-def _argmin(call: Call) -> Any:
-    return _place(call, gnp.argmin)
+rule("ArgMax")(lambda call: _place(call, gnp.argmax))
+rule("ArgMin")(lambda call: _place(call, gnp.argmin))
 
 
 def _place(call: Call, function: Any) -> Any:

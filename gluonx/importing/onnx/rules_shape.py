@@ -33,9 +33,7 @@ def _shape(call: Call) -> Any:
     return shape_array(shape[call.attr("start", 0) : call.attr("end")])
 
 
-@rule("Size")
-def _size(call: Call) -> Any:
-    return shape_array([math.prod(call.raw(0).shape)]).reshape(())
+rule("Size")(lambda call: shape_array([math.prod(call.raw(0).shape)]).reshape(()))
 
 
 @rule("Reshape", known=(1,))
@@ -58,9 +56,7 @@ def _flatten(call: Call) -> Any:
     return gnp.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-@rule("Squeeze", known=(1,))
-def _squeeze(call: Call) -> Any:
-    return gnp.squeeze(call[0], axes_of(call))
+rule("Squeeze", known=(1,))(lambda call: gnp.squeeze(call[0], axes_of(call)))
 
 
 @rule("Unsqueeze", known=(1,))
@@ -72,9 +68,7 @@ def _unsqueeze(call: Call) -> Any:
     return gnp.reshape(x, tuple([1 if axis in places else next(shape) for axis in range(ndim)]))
 
 
-@rule("Transpose")
-def _transpose(call: Call) -> Any:
-    return gnp.transpose(call[0], call.attr("perm"))
+rule("Transpose")(lambda call: gnp.transpose(call[0], call.attr("perm")))
 
 
 @rule("Concat")
