@@ -12,8 +12,7 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx import npx
-from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 
 __all__: list[str] = []
 
@@ -134,14 +133,6 @@ def _clip(call: Call) -> Any:
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
-def _type_given(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("to") or node.attrs.get("dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
-
-
 def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
     """Return an array in another type; floats that an 8-bit float cannot hold become its largest."""
     if dtype in _FLOAT8 and saturate:
@@ -150,7 +141,7 @@ def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
     return x.astype(dtype) if x.dtype != dtype else x
 
 
-@rule("Cast", check=_type_given)
+@rule("Cast", check=type_in("to", "dtype"))
 def _cast(call: Call) -> Any:
     return cast(call[0], element_type(call.attr("to")), bool(call.attr("saturate", 1)))
 

@@ -10,7 +10,7 @@ import numpy as np
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, rule
+from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.np.handle import host_value
 
 __all__: list[str] = []
@@ -64,9 +64,7 @@ def _gather_nd(call: Call) -> Any:
     return npx.gather_nd(x, at)
 
 
-def _scatter_check(node: Node) -> str | None:
-    kind = node.attrs.get("reduction", "none")
-    return None if kind in ("none", "add", "mul", "max", "min") else f"reduction '{kind}'"
+_scatter_check = one_of("reduction", "none", "add", "mul", "max", "min")
 
 
 def _scattered(call: Call, x: Any, at: tuple[Any, ...], values: Any) -> Any:

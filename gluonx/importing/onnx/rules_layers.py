@@ -11,16 +11,13 @@ import numpy as np
 from gluonx import autograd, npx
 from gluonx import np as gnp
 from gluonx.errors import GraphError, ShapeError
-from gluonx.importing.onnx.rules import Call, Node, rule
+from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.importing.onnx.rules_shape import padded
 
 __all__ = ["auto_pad_check", "convolved", "margins"]
 
 
-def auto_pad_check(node: Node) -> str | None:
-    """Return why the margins of a node cannot be computed, or None."""
-    found = node.attrs.get("auto_pad", "NOTSET")
-    return None if found in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER") else f"auto_pad '{found}'"
+auto_pad_check = one_of("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 def margins(

@@ -12,7 +12,7 @@ from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.fold import LARGEST, shape_array
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 
 __all__ = ["axes_of", "padded"]
 
@@ -165,15 +165,7 @@ def _range(call: Call) -> Any:
     return made if made.size <= LARGEST else gnp.array(made, dtype=made.dtype)
 
 
-def _dtype_given(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
-
-
-@rule("EyeLike", check=_dtype_given)
+@rule("EyeLike", check=type_in("dtype"))
 def _eye_like(call: Call) -> Any:
     x = call[0]
     dtype = element_type(call.attr("dtype")) if call.attr("dtype") else x.dtype
@@ -187,12 +179,7 @@ def _trilu(call: Call) -> Any:
     return part(call[0], 0 if k is None else int(k.reshape(())))
 
 
-def _pad_check(node: Node) -> str | None:
-    mode = node.attrs.get("mode", "constant")
-    return None if mode in ("constant", "reflect", "edge", "wrap") else f"mode '{mode}'"
-
-
-@rule("Pad", known=(1, 3), check=_pad_check)
+@rule("Pad", known=(1, 3), check=one_of("mode", "constant", "reflect", "edge", "wrap"))
 def _pad(call: Call) -> Any:
     x, mode = call[0], call.attr("mode", "constant")
     pads = call.sizes(1) if call.opset >= 11 else tuple(call.attr("pads"))
