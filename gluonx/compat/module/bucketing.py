@@ -12,6 +12,10 @@ from gluonx.compat.module.module import Module
 __all__ = ["BucketingModule"]
 
 
+def _of_bucket(name: str, doc: str) -> Any:
+    return property(lambda self: getattr(self._module, name), doc=doc)
+
+
 class BucketingModule(BaseModule):
     """A module for each bucket, made when its first batch comes.
 
@@ -59,35 +63,12 @@ class BucketingModule(BaseModule):
         there = [name for name in fixed or [] if name in symbol.list_arguments()]
         return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
 
-    @property
-    def symbol(self) -> Any:  # type: ignore[override]
-        """The symbol of the present bucket."""
-        return self._module.symbol
-
-    @property
-    def data_names(self) -> list[str]:
-        """The inputs of the present bucket."""
-        return self._module.data_names
-
-    @property
-    def output_names(self) -> list[str]:
-        """The outputs of the present bucket."""
-        return self._module.output_names
-
-    @property
-    def data_shapes(self) -> Any:  # type: ignore[override]
-        """The shapes of the inputs of the present bucket."""
-        return self._module.data_shapes
-
-    @property
-    def label_shapes(self) -> Any:  # type: ignore[override]
-        """The shapes of the labels of the present bucket."""
-        return self._module.label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of the outputs of the present bucket."""
-        return self._module.output_shapes
+    symbol = _of_bucket("symbol", "The symbol of the present bucket.")
+    data_names = _of_bucket("data_names", "The inputs of the present bucket.")
+    output_names = _of_bucket("output_names", "The outputs of the present bucket.")
+    data_shapes = _of_bucket("data_shapes", "The shapes of the inputs of the present bucket.")
+    label_shapes = _of_bucket("label_shapes", "The shapes of the labels of the present bucket.")
+    output_shapes = _of_bucket("output_shapes", "The shapes of the outputs of the present bucket.")
 
     def bind(  # type: ignore[override]
         self,
