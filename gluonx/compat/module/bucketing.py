@@ -6,14 +6,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of
+from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, shown
 from gluonx.compat.module.module import Module
 
 __all__ = ["BucketingModule"]
-
-
-def _of_bucket(name: str, doc: str) -> Any:
-    return property(lambda self: getattr(self._module, name), doc=doc)
 
 
 class BucketingModule(BaseModule):
@@ -63,12 +59,12 @@ class BucketingModule(BaseModule):
         there = [name for name in fixed or [] if name in symbol.list_arguments()]
         return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
 
-    symbol = _of_bucket("symbol", "The symbol of the present bucket.")
-    data_names = _of_bucket("data_names", "The inputs of the present bucket.")
-    output_names = _of_bucket("output_names", "The outputs of the present bucket.")
-    data_shapes = _of_bucket("data_shapes", "The shapes of the inputs of the present bucket.")
-    label_shapes = _of_bucket("label_shapes", "The shapes of the labels of the present bucket.")
-    output_shapes = _of_bucket("output_shapes", "The shapes of the outputs of the present bucket.")
+    symbol = shown("_module.symbol", "The symbol of the present bucket.")
+    data_names = shown("_module.data_names", "The inputs of the present bucket.")
+    output_names = shown("_module.output_names", "The outputs of the present bucket.")
+    data_shapes = shown("_module.data_shapes", "The shapes of the inputs of the present bucket.")
+    label_shapes = shown("_module.label_shapes", "The shapes of the labels of the present bucket.")
+    output_shapes = shown("_module.output_shapes", "The shapes of the outputs of the present bucket.")
 
     def bind(  # type: ignore[override]
         self,

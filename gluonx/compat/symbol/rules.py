@@ -180,9 +180,7 @@ def _integer_power(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.attrs["exponent"]))
 
 
-@rule("exp2")
-def _exp2(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False)
+rule("exp2")(lambda emit, step: emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False))
 
 
 @rule("where")
@@ -351,9 +349,7 @@ def _transpose(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_transpose", emit.array(step.args[0]), axes=axes or tuple(range(ndim))[::-1])
 
 
-@rule("squeeze")
-def _squeeze(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_squeeze", emit.array(step.args[0]), axis=_axes_or_none(step))
+rule("squeeze")(lambda emit, step: emit.node("_npi_squeeze", emit.array(step.args[0]), axis=_axes_or_none(step)))
 
 
 @rule("expand_dims")
@@ -426,9 +422,7 @@ def _tile(emit: Emit, step: Step) -> Any:
     return emit.node("tile", emit.array(step.args[0]), reps=(reps,) if isinstance(reps, int) else reps)
 
 
-@rule("pad")
-def _pad(emit: Emit, step: Step) -> Any:
-    return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0)
+rule("pad")(lambda emit, step: _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0))
 
 
 def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
@@ -635,9 +629,7 @@ def _swiglu(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
 
 
-@rule("dropout")
-def _dropout(emit: Emit, step: Step) -> Any:
-    return emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes"))
+rule("dropout")(lambda emit, step: emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes")))
 
 
 @rule("embedding")
