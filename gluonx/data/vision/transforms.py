@@ -79,6 +79,7 @@ class _OfImage(HostForm):
         return (out, *args) if args else out
 
     def on_host(self, x: Any, *args: Any) -> Any:
+        """Return the transformed image, and the other arguments as they are."""
         out = self._on_numpy(x)
         return (out, *args) if args else out
 
