@@ -15,25 +15,9 @@ import numpy as onp
 from gluonx import np, npx
 from gluonx.arguments import unexpected
 from gluonx.device import num_gpus as get_gpu_count
-from gluonx.npx import get_cuda_compute_capability
-from gluonx.npx.modes import (
-    is_np_array,
-    is_np_default_dtype,
-    is_np_shape,
-    is_x64,
-    np_array,
-    np_default_dtype,
-    np_shape,
-    reset_np,
-    set_np,
-    set_np_default_dtype,
-    set_np_shape,
-    set_x64,
-    use_np,
-    use_np_array,
-    use_np_default_dtype,
-    use_np_shape,
-)
+from gluonx.npx import get_cuda_compute_capability, modes
+from gluonx.npx.modes import *  # noqa: F403
+from gluonx.npx.modes import is_np_default_dtype
 
 __all__ = [
     "default_array",
@@ -43,31 +27,16 @@ __all__ = [
     "get_gpu_memory",
     "get_max_supported_compute_capability",
     "getenv",
-    "is_np_array",
-    "is_np_default_dtype",
-    "is_np_shape",
-    "is_x64",
-    "np_array",
-    "np_default_dtype",
-    "np_shape",
     "np_ufunc_legal_option",
-    "reset_np",
     "set_flush_denorms",
-    "set_np",
-    "set_np_default_dtype",
-    "set_np_shape",
-    "set_x64",
     "setenv",
-    "use_np",
-    "use_np_array",
-    "use_np_default_dtype",
-    "use_np_shape",
     "wrap_data_api_linalg_func",
     "wrap_data_api_statical_func",
     "wrap_np_binary_func",
     "wrap_np_unary_func",
     "wrap_sort_functions",
 ]
+__all__ += modes.__all__
 
 
 def default_array(source_array: Any, device: Any = None, dtype: Any = None) -> np.ndarray:

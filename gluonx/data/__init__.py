@@ -9,33 +9,12 @@ from gluonx.data import dataset as dataset
 from gluonx.data import recordio as recordio
 from gluonx.data import sampler as sampler
 from gluonx.data.dataloader import DataLoader as DataLoader
-from gluonx.data.dataset import ArrayDataset as ArrayDataset
-from gluonx.data.dataset import Dataset as Dataset
-from gluonx.data.dataset import RecordFileDataset as RecordFileDataset
-from gluonx.data.dataset import SimpleDataset as SimpleDataset
-from gluonx.data.sampler import BatchSampler as BatchSampler
-from gluonx.data.sampler import FilterSampler as FilterSampler
-from gluonx.data.sampler import IntervalSampler as IntervalSampler
-from gluonx.data.sampler import RandomSampler as RandomSampler
-from gluonx.data.sampler import Sampler as Sampler
-from gluonx.data.sampler import SequentialSampler as SequentialSampler
+from gluonx.data.dataset import *  # noqa: F403
+from gluonx.data.sampler import *  # noqa: F403
 
-__all__ = [
-    "ArrayDataset",
-    "BatchSampler",
-    "Bucketed",
-    "DataLoader",
-    "Dataset",
-    "FilterSampler",
-    "IntervalSampler",
-    "RandomSampler",
-    "RecordFileDataset",
-    "Sampler",
-    "SequentialSampler",
-    "SimpleDataset",
-    "batchify",
-    "vision",
-]
+__all__ = ["Bucketed", "DataLoader", "batchify", "vision"]  # noqa: F405 - __getattr__ has two of them
+__all__ += dataset.__all__
+__all__ += sampler.__all__
 
 
 def __getattr__(name: str) -> Any:

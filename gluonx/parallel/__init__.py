@@ -20,36 +20,14 @@ Examples
 ...     trainer.step(1)
 """
 
-from gluonx.parallel.batches import from_local as from_local
-from gluonx.parallel.batches import gather as gather
-from gluonx.parallel.placing import constrain as constrain
-from gluonx.parallel.placing import mesh as mesh
-from gluonx.parallel.placing import replicate as replicate
-from gluonx.parallel.placing import split as split
-from gluonx.parallel.placing import use as use
-from gluonx.parallel.planning import Plan as Plan
-from gluonx.parallel.planning import plan as plan
-from gluonx.parallel.processes import initialize as initialize
-from gluonx.parallel.strategies import data_parallel as data_parallel
-from gluonx.parallel.strategies import expert as expert
-from gluonx.parallel.strategies import fsdp as fsdp
-from gluonx.parallel.strategies import tensor as tensor
-from gluonx.sharding import current_mesh as current_mesh
+from gluonx.parallel import placing, strategies
+from gluonx.parallel.batches import from_local, gather
+from gluonx.parallel.placing import *  # noqa: F403
+from gluonx.parallel.planning import Plan, plan
+from gluonx.parallel.processes import initialize
+from gluonx.parallel.strategies import *  # noqa: F403
+from gluonx.sharding import current_mesh
 
-__all__ = [
-    "Plan",
-    "constrain",
-    "current_mesh",
-    "data_parallel",
-    "expert",
-    "from_local",
-    "fsdp",
-    "gather",
-    "initialize",
-    "mesh",
-    "plan",
-    "replicate",
-    "split",
-    "tensor",
-    "use",
-]
+__all__ = ["Plan", "current_mesh", "from_local", "gather", "initialize", "plan"]
+__all__ += placing.__all__
+__all__ += strategies.__all__

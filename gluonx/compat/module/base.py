@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -17,6 +18,11 @@ from gluonx.errors import GraphError
 __all__ = ["BaseModule"]
 
 DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
+
+
+def shown(path: str, doc: str) -> Any:
+    """Return a property that is an attribute of a module, or of a part of it: ``'_module.symbol'``."""
+    return property(operator.attrgetter(path), doc=doc)
 
 
 def called(callbacks: Any, *args: Any) -> None:

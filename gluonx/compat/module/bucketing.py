@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of
+from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, shown
 from gluonx.compat.module.module import Module
 
 __all__ = ["BucketingModule"]
@@ -59,35 +59,12 @@ class BucketingModule(BaseModule):
         there = [name for name in fixed or [] if name in symbol.list_arguments()]
         return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
 
-    @property
-    def symbol(self) -> Any:  # type: ignore[override]
-        """The symbol of the present bucket."""
-        return self._module.symbol
-
-    @property
-    def data_names(self) -> list[str]:
-        """The inputs of the present bucket."""
-        return self._module.data_names
-
-    @property
-    def output_names(self) -> list[str]:
-        """The outputs of the present bucket."""
-        return self._module.output_names
-
-    @property
-    def data_shapes(self) -> Any:  # type: ignore[override]
-        """The shapes of the inputs of the present bucket."""
-        return self._module.data_shapes
-
-    @property
-    def label_shapes(self) -> Any:  # type: ignore[override]
-        """The shapes of the labels of the present bucket."""
-        return self._module.label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of the outputs of the present bucket."""
-        return self._module.output_shapes
+    symbol = shown("_module.symbol", "The symbol of the present bucket.")
+    data_names = shown("_module.data_names", "The inputs of the present bucket.")
+    output_names = shown("_module.output_names", "The outputs of the present bucket.")
+    data_shapes = shown("_module.data_shapes", "The shapes of the inputs of the present bucket.")
+    label_shapes = shown("_module.label_shapes", "The shapes of the labels of the present bucket.")
+    output_shapes = shown("_module.output_shapes", "The shapes of the outputs of the present bucket.")
 
     def bind(  # type: ignore[override]
         self,

@@ -14,7 +14,7 @@ from gluonx import optimizer as opt
 from gluonx.compat.callback import save_checkpoint
 from gluonx.compat.io import DataDesc
 from gluonx.compat.model import load_checkpoint
-from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of
+from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of, shown
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.compat.symbol.executor import Executor
 from gluonx.device import current_device
@@ -140,35 +140,16 @@ class Module(BaseModule):
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
-    @property
-    def symbol(self) -> Any:  # type: ignore[override]
-        """The symbol."""
-        return self._symbol
-
-    @property
-    def data_names(self) -> list[str]:
-        """The names of the inputs."""
-        return self._data_names
-
-    @property
-    def label_names(self) -> list[str]:
-        """The names of the labels."""
-        return self._label_names
+    symbol = shown("_symbol", "The symbol.")
+    data_names = shown("_data_names", "The names of the inputs.")
+    label_names = shown("_label_names", "The names of the labels.")
+    data_shapes = shown("_data_shapes", "The descriptions of the inputs that `bind` was given.")
+    label_shapes = shown("_label_shapes", "The descriptions of the labels that `bind` was given.")
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs."""
         return self._symbol.list_outputs()
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """The descriptions of the inputs that `bind` was given."""
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc]:  # type: ignore[override]
-        """The descriptions of the labels that `bind` was given."""
-        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:

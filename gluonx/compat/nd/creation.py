@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -172,8 +173,8 @@ to_dlpack_for_write = to_dlpack_for_read
 # -- an array or a number on each side --------------------------------------------------------------------------------
 
 
-def _either(both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], Any], doc: str) -> Any:
-    arrays, right, left = TABLE[both], TABLE[scalar], TABLE[reflected]
+def _either(name: str, both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], Any], doc: str) -> Any:
+    arrays, right, left = TABLE[f"broadcast_{both}"], TABLE[f"_{scalar}_scalar"], TABLE[f"_{reflected}_scalar"]
 
     def function(lhs: Any, rhs: Any) -> Any:
         ours, theirs = isinstance(lhs, Handle), isinstance(rhs, Handle)
@@ -187,48 +188,34 @@ def _either(both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], 
             return as_nd(left.rule(left.parse({"scalar": lhs}), rhs))
         return plain(lhs, rhs)
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
 
 
-def _named(name: str, function: Any) -> Any:
-    function.__name__ = function.__qualname__ = name
-    return function
+def _one(name: str, plain: Callable[[Any, Any], Any], doc: str, opposite: str = "") -> Any:
+    """Return a function whose operators have its name; `opposite` is what it is with its arguments exchanged."""
+    return _either(name, name, name, opposite or name, plain, doc)
 
 
-def _symmetric(name: str, word: str, plain: Any, doc: str, opposite: str = "") -> Any:
-    made = _either(f"broadcast_{word}", f"_{word}_scalar", f"_{opposite or word}_scalar", plain, doc)
-    return _named(name, made)
-
-
-add = _named("add", _either("broadcast_add", "_plus_scalar", "_plus_scalar", lambda x, y: x + y, "The sum."))
-subtract = _named(
-    "subtract", _either("broadcast_sub", "_minus_scalar", "_rminus_scalar", lambda x, y: x - y, "The difference.")
-)
-multiply = _named(
-    "multiply", _either("broadcast_mul", "_mul_scalar", "_mul_scalar", lambda x, y: x * y, "The product.")
-)
-divide = _named("divide", _either("broadcast_div", "_div_scalar", "_rdiv_scalar", lambda x, y: x / y, "The quotient."))
+add = _either("add", "add", "plus", "plus", operator.add, "The sum.")
+subtract = _either("subtract", "sub", "minus", "rminus", operator.sub, "The difference.")
+multiply = _either("multiply", "mul", "mul", "mul", operator.mul, "The product.")
+divide = _either("divide", "div", "div", "rdiv", operator.truediv, "The quotient.")
 true_divide = divide
-modulo = _named("modulo", _either("broadcast_mod", "_mod_scalar", "_rmod_scalar", lambda x, y: x % y, "The remainder."))
-power = _named("power", _either("broadcast_power", "_power_scalar", "_rpower_scalar", lambda x, y: x**y, "The power."))
-maximum = _symmetric("maximum", "maximum", max, "The larger, elementwise.")
-minimum = _symmetric("minimum", "minimum", min, "The smaller, elementwise.")
-equal = _symmetric("equal", "equal", lambda x, y: float(x == y), "1 where equal, else 0.")
-not_equal = _symmetric("not_equal", "not_equal", lambda x, y: float(x != y), "1 where not equal, else 0.")
-greater = _symmetric("greater", "greater", lambda x, y: float(x > y), "1 where greater, else 0.", "lesser")
-greater_equal = _symmetric(
-    "greater_equal", "greater_equal", lambda x, y: float(x >= y), "1 where not less, else 0.", "lesser_equal"
-)
-lesser = _symmetric("lesser", "lesser", lambda x, y: float(x < y), "1 where less, else 0.", "greater")
-lesser_equal = _symmetric(
-    "lesser_equal", "lesser_equal", lambda x, y: float(x <= y), "1 where not greater, else 0.", "greater_equal"
-)
-logical_and = _symmetric("logical_and", "logical_and", lambda x, y: float(bool(x) and bool(y)), "1 where both hold.")
-logical_or = _symmetric("logical_or", "logical_or", lambda x, y: float(bool(x) or bool(y)), "1 where one holds.")
-logical_xor = _symmetric(
-    "logical_xor", "logical_xor", lambda x, y: float(bool(x) != bool(y)), "1 where just one holds."
-)
+modulo = _either("modulo", "mod", "mod", "rmod", operator.mod, "The remainder.")
+power = _either("power", "power", "power", "rpower", operator.pow, "The power.")
+maximum = _one("maximum", max, "The larger, elementwise.")
+minimum = _one("minimum", min, "The smaller, elementwise.")
+equal = _one("equal", lambda x, y: float(x == y), "1 where equal, else 0.")
+not_equal = _one("not_equal", lambda x, y: float(x != y), "1 where not equal, else 0.")
+greater = _one("greater", lambda x, y: float(x > y), "1 where greater, else 0.", "lesser")
+greater_equal = _one("greater_equal", lambda x, y: float(x >= y), "1 where not less, else 0.", "lesser_equal")
+lesser = _one("lesser", lambda x, y: float(x < y), "1 where less, else 0.", "greater")
+lesser_equal = _one("lesser_equal", lambda x, y: float(x <= y), "1 where not greater, else 0.", "greater_equal")
+logical_and = _one("logical_and", lambda x, y: float(bool(x) and bool(y)), "1 where both hold.")
+logical_or = _one("logical_or", lambda x, y: float(bool(x) or bool(y)), "1 where one holds.")
+logical_xor = _one("logical_xor", lambda x, y: float(bool(x) != bool(y)), "1 where just one holds.")
 
 
 # -- joining, splitting ------------------------------------------------------------------------------------------------

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from gluonx.compat.nd.names import lookup, public_names
+from gluonx.compat.nd.names import module_of
 
 __all__: list[str] = []
 
-
-def __getattr__(name: str) -> Any:
-    found = globals()[name] = lookup(name, "image")
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *public_names("image")})
+__getattr__, __dir__ = module_of(globals(), "image")

@@ -10,7 +10,7 @@ from gluonx._absent import instead_of
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 
-__all__ = ["lookup", "public_names"]
+__all__ = ["lookup", "module_of", "public_names"]
 
 # Where the operators of a prefix are found.
 PREFIXES = {
@@ -57,6 +57,16 @@ def _absent(name: str, part: str) -> str:
         return f"{told}: {hint}."
     near = difflib.get_close_matches(name, public_names(part), 1)
     return f"{told}; did you mean '{near[0]}'?" if near else f"{told}."
+
+
+def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of the module that is a `part` of ``mx.nd``."""
+
+    def found(name: str) -> Any:
+        made = namespace[name] = lookup(name, part)
+        return made
+
+    return found, lambda: sorted({*namespace, *public_names(part)})
 
 
 def public_names(part: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gluonx.compat.operators.row import core, row, rows
+from gluonx.compat.operators.row import core, row, rows, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.dtype import is_inexact
 
@@ -266,21 +266,17 @@ _scalar_rows(_REVERSED, swapped=True)
 
 # -- the rest ---------------------------------------------------------------------------------------------------------
 
-row("add_n(*args)", lambda a, *args: core("add_n", *args), via="add_n", alias="ElementWiseSum")
-row("smooth_l1(data; scalar: float=1.0)", lambda a, data: core("smooth_l1", data, scalar=a.scalar), via="smooth_l1")
+same("add_n(*args)", "add_n", alias="ElementWiseSum")
+same("smooth_l1(data; scalar: float=1.0)", "smooth_l1")
 row(
     "clip(data; a_min: float, a_max: float)",
     lambda a, data: core("clip", data, _operand(a.a_min, data), _operand(a.a_max, data)),
     via="clip",
 )
-row(
-    "hard_sigmoid(data; alpha: float=0.2, beta: float=0.5)",
-    lambda a, data: core("hard_sigmoid", data, alpha=a.alpha, beta=a.beta),
-    via="hard_sigmoid",
-)
-row("make_loss(data)", lambda a, data: core("make_loss", data), via="make_loss")
+same("hard_sigmoid(data; alpha: float=0.2, beta: float=0.5)", "hard_sigmoid")
+same("make_loss(data)", "make_loss")
 row("_identity_with_attr_like_rhs(lhs, rhs)", lambda a, lhs, rhs: core("copy", lhs), via="copy")
-row("Cast(data; dtype: dtype)", lambda a, data: core("cast", data, dtype=a.dtype), via="cast", alias="cast")
+same("Cast(data; dtype: dtype)", "cast", alias="cast")
 
 
 @row("amp_cast(data; dtype: dtype)", via="cast")

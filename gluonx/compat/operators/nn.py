@@ -6,7 +6,7 @@ from typing import Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.reduce import at_least_1d
-from gluonx.compat.operators.row import TABLE, core, row
+from gluonx.compat.operators.row import TABLE, core, given, row, same
 from gluonx.errors import ShapeError
 
 __all__: list[str] = []
@@ -17,47 +17,22 @@ _CONV = (
     "workspace: int={workspace}, no_bias: bool={no_bias}, cudnn_tune: str?=None, cudnn_off: bool=False, "
     "layout: str?=None"
 )
-_CONV_ATTRS = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "no_bias", "layout")
+_FORWARD = _CONV.format(extra="", workspace=1024, no_bias=False)
+_BACKWARD = _CONV.format(extra="adj: shape=(), target_shape: shape=(), ", workspace=512, no_bias=True)
+_DENSE = "num_hidden: int, no_bias: bool=False, flatten: bool=True"
 
 
-def _given(a: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return these attributes, empty tuples as None."""
-    return {name: None if a[name] == () else a[name] for name in names}
+def _layer(signature: str, via: str) -> None:
+    def rule(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
+        return core(via, data, weight, None if a.no_bias else bias, **given(a))
+
+    row(signature, rule, via=via, needs=_HAS_BIAS)
 
 
-def _convolution(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
-    return core("convolution", data, weight, None if a.no_bias else bias, **_given(a, _CONV_ATTRS))
-
-
-for _name in ("Convolution", "Convolution_v1"):
-    row(
-        f"{_name}(data, weight, bias?; {_CONV.format(extra='', workspace=1024, no_bias=False)})",
-        _convolution,
-        via="convolution",
-        needs=_HAS_BIAS,
-    )
-
-
-@row(
-    "Deconvolution(data, weight, bias?; "
-    + _CONV.format(extra="adj: shape=(), target_shape: shape=(), ", workspace=512, no_bias=True)
-    + ")",
-    via="deconvolution",
-    needs=_HAS_BIAS,
-)
-def _deconvolution(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
-    attrs = _given(a, (*_CONV_ATTRS, "adj", "target_shape"))
-    return core("deconvolution", data, weight, None if a.no_bias else bias, **attrs)
-
-
-@row(
-    "FullyConnected(data, weight, bias?; num_hidden: int, no_bias: bool=False, flatten: bool=True)",
-    via="fully_connected",
-    needs=_HAS_BIAS,
-)
-def _fully_connected(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
-    return core("fully_connected", data, weight, None if a.no_bias else bias, **a)
-
+_layer(f"Convolution(data, weight, bias?; {_FORWARD})", "convolution")
+_layer(f"Convolution_v1(data, weight, bias?; {_FORWARD})", "convolution")
+_layer(f"Deconvolution(data, weight, bias?; {_BACKWARD})", "deconvolution")
+_layer(f"FullyConnected(data, weight, bias?; {_DENSE})", "fully_connected")
 
 for _name in ("Embedding", "_contrib_SparseEmbedding"):
     row(
@@ -71,23 +46,8 @@ _POOL = (
     "pooling_convention: {full same valid}=valid, stride: shape=(), pad: shape=(), p_value: int?=None, "
     "count_include_pad: bool?=None, layout: str?=None"
 )
-_POOL_ATTRS = (
-    "kernel",
-    "pool_type",
-    "global_pool",
-    "pooling_convention",
-    "stride",
-    "pad",
-    "p_value",
-    "count_include_pad",
-    "layout",
-)
 for _name in ("Pooling", "Pooling_v1"):
-    row(
-        f"{_name}(data; {_POOL})",
-        lambda a, data: core("pooling", data, **_given(a, _POOL_ATTRS)),
-        via="pooling",
-    )
+    row(f"{_name}(data; {_POOL})", lambda a, data: core("pooling", data, **given(a)), via="pooling")
 # MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
 row(
     f"_contrib_AdaptiveAvgPooling2D(data; output_size: shape?=(), {_POOL})",
@@ -126,41 +86,23 @@ def _batch_norm_relu(a: Any, *inputs: Any) -> Any:
     return (core("relu", out[0]), *out[1:]) if isinstance(out, tuple) else core("relu", out)
 
 
-row(
+same(
     "LayerNorm(data, gamma, beta; axis: int=-1, eps: float=1e-05, output_mean_var: bool=False)",
-    lambda a, *x: core("layer_norm", *x, **a),
-    via="layer_norm",
+    "layer_norm",
     nout=_three,
 )
-row(
-    "InstanceNorm(data, gamma, beta; eps: float=0.001)",
-    lambda a, *x: core("instance_norm", *x, **a),
-    via="instance_norm",
-)
-row(
+same("InstanceNorm(data, gamma, beta; eps: float=0.001)", "instance_norm")
+same(
     "GroupNorm(data, gamma, beta; num_groups: int=1, eps: float=1e-05, output_mean_var: bool=False)",
-    lambda a, *x: core("group_norm", *x, **a),
-    via="group_norm",
+    "group_norm",
     nout=_three,
 )
-row(
-    "L2Normalization(data; eps: float=1e-10, mode: {channel instance spatial}=instance)",
-    lambda a, data: core("l2_normalization", data, **a),
-    via="l2_normalization",
-)
-row(
-    "LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: int)",
-    lambda a, data: core("lrn", data, **a),
-    via="lrn",
-)
+same("L2Normalization(data; eps: float=1e-10, mode: {channel instance spatial}=instance)", "l2_normalization")
+same("LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: int)", "lrn")
 
 # -- activations ------------------------------------------------------------------------------------------------------
 
-row(
-    "Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})",
-    lambda a, data: core("activation", data, act_type=a.act_type),
-    via="activation",
-)
+same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})", "activation")
 
 
 @row(
@@ -214,12 +156,11 @@ def _softmax_activation(a: Any, data: Any) -> Any:
 
 # -- losses as outputs ------------------------------------------------------------------------------------------------
 
-row(
+same(
     "SoftmaxOutput(data, label; grad_scale: float=1.0, ignore_label: float=-1.0, multi_output: bool=False, "
     "use_ignore: bool=False, preserve_shape: bool=False, normalization: {batch null valid}=null, "
     "out_grad: bool=False, smooth_alpha: float=0.0)",
-    lambda a, data, label: core("softmax_output", data, label, **a),
-    via="softmax_output",
+    "softmax_output",
     alias="Softmax",
 )
 for _name, _via in (
@@ -227,20 +168,14 @@ for _name, _via in (
     ("LogisticRegressionOutput", "logistic_regression_output"),
     ("MAERegressionOutput", "mae_regression_output"),
 ):
-    row(
-        f"{_name}(data, label; grad_scale: float=1.0)",
-        lambda a, data, label, via=_via: core(via, data, label, grad_scale=a.grad_scale),
-        via=_via,
-    )
-row(
+    same(f"{_name}(data, label; grad_scale: float=1.0)", _via)
+same(
     "SVMOutput(data, label; margin: float=1.0, regularization_coefficient: float=1.0, use_linear: bool=False)",
-    lambda a, data, label: core("svm_output", data, label, **a),
-    via="svm_output",
+    "svm_output",
 )
-row(
+same(
     "MakeLoss(data; grad_scale: float=1.0, valid_thresh: float=0.0, normalization: {batch null valid}=null)",
-    lambda a, data: core("make_loss", data, **a),
-    via="make_loss",
+    "make_loss",
 )
 
 
@@ -314,21 +249,13 @@ for _name, _inputs in (
     ("encdec_qk", "queries, keys_values"),
     ("encdec_valatt", "keys_values, attention"),
 ):
-    row(
-        f"_contrib_interleaved_matmul_{_name}({_inputs}; heads: int)",
-        lambda a, *x, via=f"interleaved_matmul_{_name}": core(via, *x, heads=a.heads),
-        via=f"interleaved_matmul_{_name}",
-    )
+    same(f"_contrib_interleaved_matmul_{_name}({_inputs}; heads: int)", f"interleaved_matmul_{_name}")
 for _name, _inputs in (
     ("score", "query, key, dilation"),
     ("mask_like", "score, dilation, valid_length"),
     ("context", "score, value, dilation"),
 ):
-    row(
-        f"_contrib_sldwin_atten_{_name}({_inputs}; w: int, symmetric: bool)",
-        lambda a, *x, via=f"sldwin_atten_{_name}": core(via, *x, **a),
-        via=f"sldwin_atten_{_name}",
-    )
+    same(f"_contrib_sldwin_atten_{_name}({_inputs}; w: int, symmetric: bool)", f"sldwin_atten_{_name}")
 
 
 @row("_contrib_allclose(a, b; rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=True)", via="isclose all")
@@ -340,72 +267,42 @@ def _allclose(attrs: Any, a: Any, b: Any) -> Any:
 # -- bytes for real numbers --------------------------------------------------------------------------------------------
 
 _CALIBRATED = "min_calib_range: float?=None, max_calib_range: float?=None"
-for _name, _via, _words in (
-    ("_contrib_quantize", "contrib_quantize", "data, min_range, max_range; out_type: {int8 uint8}=uint8"),
-    ("_contrib_quantize_v2", "contrib_quantize_v2", f"data; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}"),
-    (
-        "_contrib_requantize",
-        "requantize",
-        f"data, min_range, max_range; out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}",
-    ),
-    ("_contrib_dequantize", "dequantize", "data, min_range, max_range; out_type: {float32}=float32"),
-):
-    row(
-        f"{_name}({_words})",
-        lambda a, *x, via=_via: core(via, *x, **a),
-        via=_via,
-        nout=1 if _via == "dequantize" else 3,
-    )
-
+_TYPES = f"out_type: {{auto int8 uint8}}=int8, {_CALIBRATED}"
+same("_contrib_quantize(data, min_range, max_range; out_type: {int8 uint8}=uint8)", "contrib_quantize", nout=3)
+same(f"_contrib_quantize_v2(data; {_TYPES})", "contrib_quantize_v2", nout=3)
+same(f"_contrib_requantize(data, min_range, max_range; {_TYPES})", "requantize", nout=3)
+same("_contrib_dequantize(data, min_range, max_range; out_type: {float32}=float32)", "dequantize")
 
 _RANGES = "min_data, max_data, min_weight, max_weight, min_bias?, max_bias?"
 _HAS_QUANTIZED_BIAS = dict.fromkeys(("bias", "min_bias", "max_bias"), _HAS_BIAS["bias"])
 
 
-def _quantized_layer(via: str, names: tuple[str, ...]) -> Any:
-    """Return a layer of bytes; without a bias there is no range of it either."""
+def _quantized_layer(via: str, attrs: str) -> None:
+    """Enter a layer of bytes; without a bias there is no range of it either."""
 
     def layer(a: Any, data: Any, weight: Any, *others: Any) -> Any:
         bias, others = (None, others) if a.no_bias else (others[0], others[1:])
-        return core(via, data, weight, bias, *others, **_given(a, names))
+        return core(via, data, weight, bias, *others, **given(a))
 
-    return layer
+    signature = f"_contrib_{via}(data, weight, bias?, {_RANGES}; {attrs})"
+    row(signature, layer, via=via, needs=_HAS_QUANTIZED_BIAS, nout=3)
 
 
-row(
-    f"_contrib_quantized_conv(data, weight, bias?, {_RANGES}; {_CONV.format(extra='', workspace=1024, no_bias=False)})",
-    _quantized_layer("quantized_conv", _CONV_ATTRS),
-    via="quantized_conv",
-    needs=_HAS_QUANTIZED_BIAS,
-    nout=3,
-)
-row(
-    f"_contrib_quantized_fully_connected(data, weight, bias?, {_RANGES}; "
-    "num_hidden: int, no_bias: bool=False, flatten: bool=True)",
-    _quantized_layer("quantized_fully_connected", ("num_hidden", "no_bias", "flatten")),
-    via="quantized_fully_connected",
-    needs=_HAS_QUANTIZED_BIAS,
-    nout=3,
-)
+_quantized_layer("quantized_conv", _FORWARD)
+_quantized_layer("quantized_fully_connected", _DENSE)
 row(
     f"_contrib_quantized_pooling(data, min_data, max_data; {_POOL})",
-    lambda a, *x: core("quantized_pooling", *x, **_given(a, _POOL_ATTRS)),
+    lambda a, *x: core("quantized_pooling", *x, **given(a)),
     via="quantized_pooling",
     nout=3,
 )
-row(
+same(
     "_contrib_quantized_act(data, min_data, max_data; "
     "act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})",
-    lambda a, *x: core("quantized_act", *x, **a),
-    via="quantized_act",
+    "quantized_act",
     nout=3,
 )
-row(
-    "_contrib_quantized_flatten(data, min_data, max_data)",
-    lambda a, *x: core("quantized_flatten", *x),
-    via="quantized_flatten",
-    nout=3,
-)
+same("_contrib_quantized_flatten(data, min_data, max_data)", "quantized_flatten", nout=3)
 row(
     "_contrib_quantized_embedding(data, weight, min_weight, max_weight; "
     "input_dim: int, output_dim: int, dtype: dtype=float32, sparse_grad: bool=False)",
@@ -414,16 +311,10 @@ row(
     nout=3,
 )
 _TWO = "lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max"
-row(
-    f"_contrib_quantized_elemwise_add({_TWO}; {_CALIBRATED})",
-    lambda a, *x: core("quantized_elemwise_add", *x, **a),
-    via="quantized_elemwise_add",
-    nout=3,
-)
-row(
+same(f"_contrib_quantized_elemwise_add({_TWO}; {_CALIBRATED})", "quantized_elemwise_add", nout=3)
+same(
     f"_contrib_quantized_elemwise_mul({_TWO}; {_CALIBRATED}, enable_float_output: bool=False)",
-    lambda a, *x: core("quantized_elemwise_mul", *x, **a),
-    via="quantized_elemwise_mul",
+    "quantized_elemwise_mul",
     nout=lambda a: 1 if a.enable_float_output else 3,
 )
 
@@ -454,11 +345,7 @@ for _name, _words in (
     ("prepare_weight", "weight, maxabs?; already_quantized: bool=False"),
     ("take_weight", "weight, indices"),
 ):
-    row(
-        f"_contrib_intgemm_{_name}({_words})",
-        lambda a, *x, via=f"intgemm_{_name}": core(via, *x, **a),
-        via=f"intgemm_{_name}",
-    )
+    same(f"_contrib_intgemm_{_name}({_words})", f"intgemm_{_name}")
 
 
 @row(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonx import np
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import core, row, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.np.limits import check_old
 
@@ -99,7 +99,7 @@ def _randint(a: Any) -> Any:
     return core("random_randint", a.low, a.high, size=tuple(a.shape or (1,)), dtype=a.dtype or "int32")
 
 
-row("_shuffle(data)", lambda a, data: core("random_permutation", data), via="random_permutation", alias="shuffle")
+same("_shuffle(data)", "random_permutation", alias="shuffle")
 
 
 def _categorical(a: Any, data: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.elementwise import kept
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import core, given, row, same
 
 __all__ = ["at_least_1d", "reduced_axes"]
 
@@ -99,19 +99,15 @@ def _argsort(a: Any, data: Any) -> Any:
     return core("argsort", data, axis=a.axis, descending=not a.is_ascend, dtype=a.dtype)
 
 
-@row(
+same(
     "topk(data; axis: int?=-1, k: int=1, ret_typ: {both indices mask value}=indices, is_ascend: bool=False, "
     "dtype: dtype=float32)",
-    via="topk",
+    "topk",
     nout=lambda a: 2 if a.ret_typ == "both" else 1,
 )
-def _topk(a: Any, data: Any) -> Any:
-    return core("topk", data, **a)
 
 
-@row("_npi_cumsum(a; axis: int?=None, dtype: dtype?=None)", via="cumsum", alias="cumsum")
-def _cumsum(a: Any, data: Any) -> Any:
-    return core("cumsum", data, axis=a.axis, dtype=a.dtype)
+same("_npi_cumsum(a; axis: int?=None, dtype: dtype?=None)", "cumsum", alias="cumsum")
 
 
 @row("_histogram(data, bins?; bin_cnt: int?=None, range: floats?=None)", via="histogram", nout=2)
@@ -141,9 +137,7 @@ def _dot(a: Any, lhs: Any, rhs: Any) -> Any:
     return at_least_1d(core("tensordot", lhs, rhs, axes=((left,), (right,))))
 
 
-@row(f"batch_dot(lhs, rhs; {_TRANSPOSED})", via="batch_dot")
-def _batch_dot(a: Any, lhs: Any, rhs: Any) -> Any:
-    return core("batch_dot", lhs, rhs, transpose_a=a.transpose_a, transpose_b=a.transpose_b)
+row(f"batch_dot(lhs, rhs; {_TRANSPOSED})", lambda a, *x: core("batch_dot", *x, **given(a)), via="batch_dot")
 
 
 @row("khatri_rao(*args)", via="expand_dims multiply reshape")

@@ -24,7 +24,7 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops.registry import HINTS, get
 
-__all__ = ["TABLE", "LegacyOp", "core", "row", "rows"]
+__all__ = ["TABLE", "LegacyOp", "core", "given", "row", "rows", "same"]
 
 TABLE: dict[str, LegacyOp] = {}
 """Every legacy operator by its name and by each of its aliases."""
@@ -40,6 +40,11 @@ Count = int | Callable[[Attrs], int]
 def core(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Return the core operator `name` on handles and scalars."""
     return invoke(get(name).bind(**attrs), inputs)
+
+
+def given(attrs: Attrs) -> dict[str, Any]:
+    """Return attributes as core operators take them: without hints, and None for an empty tuple."""
+    return {name: None if value == () else value for name, value in attrs.items() if name not in HINTS}
 
 
 class LegacyOp:
@@ -195,6 +200,11 @@ def row(signature: str, rule: Rule | None = None, **traits: Any) -> Any:
         assert name not in TABLE, f"there already is a legacy operator '{name}'"
         TABLE[name] = op
     return op
+
+
+def same(signature: str, via: str, **traits: Any) -> None:
+    """Put an operator into `TABLE` that has the arrays and the attributes of the core operator `via`."""
+    row(signature, lambda a, *inputs: core(via, *inputs, **a), via=via, **traits)
 
 
 def rows(text: str, make: Callable[[str], Rule], inputs: str) -> None:

@@ -6,44 +6,27 @@ from typing import Any
 
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
 
 __all__: list[str] = []
 
-row(
-    "take(a, indices; axis: int=0, mode: {clip raise wrap}=clip)",
-    lambda a, data, indices: core("take", data, indices, axis=a.axis, mode=a.mode),
-    via="take",
-)
+same("take(a, indices; axis: int=0, mode: {clip raise wrap}=clip)", "take")
 row("batch_take(a, indices)", lambda a, data, indices: core("pick", data, indices, axis=-1), via="pick")
-row(
+same(
     "pick(data, index; axis: int?=-1, keepdims: bool=False, mode: {clip wrap}=clip)",
-    lambda a, data, index: core("pick", data, index, **a),
-    via="pick",
+    "pick",
     alias="choose_element_0index",
 )
-row(
-    "one_hot(indices; depth: int, on_value: float=1.0, off_value: float=0.0, dtype: dtype=float32)",
-    lambda a, indices: core("one_hot", indices, **a),
-    via="one_hot",
-)
-row("gather_nd(data, indices)", lambda a, data, indices: core("gather_nd", data, indices), via="gather_nd")
-row(
-    "scatter_nd(data, indices; shape: shape)",
-    lambda a, data, indices: core("scatter_nd", data, indices, shape=a.shape),
-    via="scatter_nd",
-)
+same("one_hot(indices; depth: int, on_value: float=1.0, off_value: float=0.0, dtype: dtype=float32)", "one_hot")
+same("gather_nd(data, indices)", "gather_nd")
+same("scatter_nd(data, indices; shape: shape)", "scatter_nd")
 row(
     "_scatter_set_nd(lhs, rhs, indices; shape: shape)",
     lambda a, lhs, rhs, indices: core("index_update", lhs, indices, rhs),
     via="index_update",
 )
-row(
-    "_contrib_index_copy(old_tensor, index_vector, new_tensor)",
-    lambda a, old, index, new: core("index_copy", old, index, new),
-    via="index_copy",
-)
+same("_contrib_index_copy(old_tensor, index_vector, new_tensor)", "index_copy")
 
 
 @row("_contrib_boolean_mask(data, index; axis: int=0)", via="compress")

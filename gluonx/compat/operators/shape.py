@@ -8,7 +8,7 @@ from typing import Any
 
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
 
 __all__ = ["legacy_shape"]
@@ -118,20 +118,18 @@ def _reshape(a: Any, data: Any) -> Any:
     return core("reshape", data, newshape=legacy_shape(old, new))
 
 
-row("Flatten(data)", lambda a, data: core("batch_flatten", data), via="batch_flatten", alias="flatten")
+same("Flatten(data)", "batch_flatten", alias="flatten")
 
 
-@row(
+same(
     "reshape_like(lhs, rhs; lhs_begin: int?=None, lhs_end: int?=None, rhs_begin: int?=None, rhs_end: int?=None)",
-    via="reshape_like",
+    "reshape_like",
 )
-def _reshape_like(a: Any, lhs: Any, rhs: Any) -> Any:
-    return core("reshape_like", lhs, rhs, **a)
 
 
-row("shape_array(data)", lambda a, data: core("shape_array", data), via="shape_array")
+same("shape_array(data)", "shape_array")
 row("size_array(data)", lambda a, data: np.prod(core("shape_array", data)).reshape((1,)), via="shape_array")
-row("expand_dims(data; axis: int)", lambda a, data: core("expand_dims", data, axis=a.axis), via="expand_dims")
+same("expand_dims(data; axis: int)", "expand_dims")
 
 
 @row("squeeze(data; axis: shape?=None)", via="squeeze")
@@ -151,8 +149,8 @@ row(
     via="swapaxes",
     alias="swapaxes",
 )
-row("depth_to_space(data; block_size: int)", lambda a, x: core("depth_to_space", x, **a), via="depth_to_space")
-row("space_to_depth(data; block_size: int)", lambda a, x: core("space_to_depth", x, **a), via="space_to_depth")
+same("depth_to_space(data; block_size: int)", "depth_to_space")
+same("space_to_depth(data; block_size: int)", "space_to_depth")
 
 # -- broadcasting -----------------------------------------------------------------------------------------------------
 
@@ -173,11 +171,7 @@ def _broadcast_axis(a: Any, data: Any) -> Any:
     return core("broadcast_to", data, shape=tuple(shape))
 
 
-row(
-    "broadcast_like(lhs, rhs; lhs_axes: shape?=None, rhs_axes: shape?=None)",
-    lambda a, lhs, rhs: core("broadcast_like", lhs, rhs, **a),
-    via="broadcast_like",
-)
+same("broadcast_like(lhs, rhs; lhs_axes: shape?=None, rhs_axes: shape?=None)", "broadcast_like")
 
 # -- joining, splitting, repeating ------------------------------------------------------------------------------------
 
@@ -188,7 +182,7 @@ for _name, _alias in (("Concat", "concat"), ("_rnn_param_concat", "")):
         via="concatenate",
         alias=_alias,
     )
-row("stack(*data; axis: int=0)", lambda a, *data: core("stack", *data, axis=a.axis), via="stack")
+same("stack(*data; axis: int=0)", "stack")
 
 
 def _one_or_all(parts: tuple[Any, ...]) -> Any:
@@ -216,9 +210,9 @@ def _split_v2(a: Any, data: Any) -> Any:
     return _one_or_all(tuple([core("squeeze", p, axis=a.axis) for p in parts]) if a.squeeze_axis else parts)
 
 
-row("repeat(data; repeats: int, axis: int?=None)", lambda a, data: core("repeat", data, **a), via="repeat")
-row("tile(data; reps: shape)", lambda a, data: core("tile", data, reps=a.reps), via="tile")
-row("reverse(data; axis: shape)", lambda a, data: core("flip", data, axis=a.axis), via="flip", alias="flip")
+same("repeat(data; repeats: int, axis: int?=None)", "repeat")
+same("tile(data; reps: shape)", "tile")
+same("reverse(data; axis: shape)", "flip", alias="flip")
 
 
 @row("Pad(data; mode: {constant edge reflect}, pad_width: shape, constant_value: float=0.0)", via="pad", alias="pad")
@@ -235,22 +229,9 @@ def _span(a: Any) -> tuple[slice, ...]:
     return tuple([slice(*edges) for edges in zip(a.begin, a.end, steps, strict=True)])
 
 
-row(
-    "slice(data; begin: shape, end: shape, step: shape=())",
-    lambda a, data: core("slice", data, **a),
-    via="slice",
-    alias="crop",
-)
-row(
-    "slice_axis(data; axis: int, begin: int, end: int?)",
-    lambda a, data: core("slice_axis", data, **a),
-    via="slice_axis",
-)
-row(
-    "slice_like(data, shape_like; axes: shape=())",
-    lambda a, data, like: core("slice_like", data, like, axes=a.axes),
-    via="slice_like",
-)
+same("slice(data; begin: shape, end: shape, step: shape=())", "slice", alias="crop")
+same("slice_axis(data; axis: int, begin: int, end: int?)", "slice_axis")
+same("slice_like(data, shape_like; axes: shape=())", "slice_like")
 
 
 def _put(data: Any, value: Any, a: Any) -> Any:

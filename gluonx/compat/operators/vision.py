@@ -4,50 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.compat.operators.row import core, row
+from gluonx.compat.operators.row import core, given, row, same
 
 __all__: list[str] = []
 
 # -- boxes ------------------------------------------------------------------------------------------------------------
 
 
-def _same(signature: str, via: str, **traits: Any) -> None:
-    """Enter a row whose attributes are those of one core operator."""
-    row(signature, lambda a, *inputs: core(via, *inputs, **a), via=via, **traits)
-
-
-_same("_contrib_box_iou(lhs, rhs; format: {center corner}=corner)", "box_iou")
-_same(
+same("_contrib_box_iou(lhs, rhs; format: {center corner}=corner)", "box_iou")
+same(
     "_contrib_box_nms(data; overlap_thresh: float=0.5, valid_thresh: float=0.0, topk: int=-1, coord_start: int=2, "
     "score_index: int=1, id_index: int=-1, background_id: int=-1, force_suppress: bool=False, "
     "in_format: {center corner}=corner, out_format: {center corner}=corner)",
     "box_nms",
     alias="_contrib_box_non_maximum_suppression",
 )
-_same(
+same(
     "_contrib_bipartite_matching(data; is_ascend: bool=False, threshold: float, topk: int=-1)",
     "bipartite_matching",
     nout=2,
 )
-_same("_contrib_box_encode(samples, matches, anchors, refs, means, stds)", "box_encode", nout=2)
-_same(
+same("_contrib_box_encode(samples, matches, anchors, refs, means, stds)", "box_encode", nout=2)
+same(
     "_contrib_box_decode(data, anchors; std0: float=1.0, std1: float=1.0, std2: float=1.0, std3: float=1.0, "
     "clip: float=-1.0, format: {center corner}=center)",
     "box_decode",
 )
-_same(
+same(
     "_contrib_MultiBoxPrior(data; sizes: floats=(1), ratios: floats=(1), clip: bool=False, steps: floats=(-1 -1), "
     "offsets: floats=(0.5 0.5))",
     "multibox_prior",
 )
-_same(
+same(
     "_contrib_MultiBoxTarget(anchor, label, cls_pred; overlap_threshold: float=0.5, ignore_label: float=-1.0, "
     "negative_mining_ratio: float=-1.0, negative_mining_thresh: float=0.5, minimum_negative_samples: int=0, "
     "variances: floats=(0.1 0.1 0.2 0.2))",
     "multibox_target",
     nout=3,
 )
-_same(
+same(
     "_contrib_MultiBoxDetection(cls_prob, loc_pred, anchor; clip: bool=True, threshold: float=0.01, "
     "background_id: int=0, nms_threshold: float=0.5, force_suppress: bool=False, variances: floats=(0.1 0.1 0.2 0.2), "
     "nms_topk: int=-1)",
@@ -56,8 +51,8 @@ _same(
 
 # -- regions ----------------------------------------------------------------------------------------------------------
 
-_same("ROIPooling(data, rois; pooled_size: shape, spatial_scale: float)", "roi_pooling")
-_same(
+same("ROIPooling(data, rois; pooled_size: shape, spatial_scale: float)", "roi_pooling")
+same(
     "_contrib_ROIAlign(data, rois; pooled_size: shape, spatial_scale: float, sample_ratio: int=-1, "
     "position_sensitive: bool=False, aligned: bool=False)",
     "roi_align",
@@ -69,13 +64,13 @@ _RPN = (
     "output_score: bool=False, iou_loss: bool=False"
 )
 for _name in ("Proposal", "MultiProposal"):
-    _same(f"_contrib_{_name}({_RPN})", "proposal", nout=lambda a: 2 if a.output_score else 1)
-_same(
+    same(f"_contrib_{_name}({_RPN})", "proposal", nout=lambda a: 2 if a.output_score else 1)
+same(
     "_contrib_PSROIPooling(data, rois; spatial_scale: float, output_dim: int, pooled_size: int, group_size: int=0)",
     "psroi_pooling",
 )
-_same("_contrib_RROIAlign(data, rois; pooled_size: shape, spatial_scale: float, sampling_ratio: int=-1)", "rroi_align")
-_same(
+same("_contrib_RROIAlign(data, rois; pooled_size: shape, spatial_scale: float, sampling_ratio: int=-1)", "rroi_align")
+same(
     "_contrib_DeformablePSROIPooling(data, rois, trans?; spatial_scale: float, output_dim: int, group_size: int, "
     "pooled_size: int, part_size: int=0, sample_per_part: int=1, trans_std: float=0.0, no_trans: bool=False)",
     "deformable_psroi_pooling",
@@ -98,13 +93,9 @@ _DEFORMABLE = (
 
 
 def _deformable(name: str, inputs: str, via: str, extra: str = "") -> None:
-    def rule(a: Any, *arrays: Any) -> Any:
-        attrs = {k: None if v == () else v for k, v in a.items() if k != "workspace"}
-        return core(via, *arrays, **attrs)
-
     row(
         f"{name}({inputs}, bias?; {_DEFORMABLE.format(extra=extra)})",
-        rule,
+        lambda a, *arrays: core(via, *arrays, **given(a)),
         via=via,
         needs={"bias": lambda a: not a.no_bias},
     )
@@ -158,7 +149,7 @@ def _bilinear_resize(a: Any, data: Any, like: Any = None) -> Any:
     return core("bilinear_resize", data, height=sizes[0], width=sizes[1], align_corners=a.align_corners)
 
 
-_same("GridGenerator(data; transform_type: {affine warp}, target_shape: shape=(0 0))", "grid_generator")
+same("GridGenerator(data; transform_type: {affine warp}, target_shape: shape=(0 0))", "grid_generator")
 row(
     "BilinearSampler(data, grid; cudnn_off: bool?=None)",
     lambda a, data, grid: core("bilinear_sampler", data, grid),
@@ -177,23 +168,21 @@ def _spatial_transformer(a: Any, data: Any, loc: Any) -> Any:
     return core("bilinear_sampler", data, grid)
 
 
-@row(
+same(
     "Correlation(data1, data2; kernel_size: int=1, max_displacement: int=1, stride1: int=1, stride2: int=1, "
     "pad_size: int=0, is_multiply: bool=True)",
-    via="correlation",
+    "correlation",
 )
-def _correlation(a: Any, one: Any, other: Any) -> Any:
-    return core("correlation", one, other, **a)
 
 
 _PATCH = "kernel: shape, stride: shape=(), dilate: shape=(), pad: shape=()"
-_same(f"im2col(data; {_PATCH})", "im2col")
-_same(f"col2im(data; output_size: shape, {_PATCH})", "col2im")
+same(f"im2col(data; {_PATCH})", "im2col")
+same(f"col2im(data; output_size: shape, {_PATCH})", "col2im")
 
 # -- images of (height, width, channels) ------------------------------------------------------------------------------
 
 for _name in ("to_tensor", "flip_left_right", "flip_top_bottom"):
-    _same(f"_image_{_name}(data)", f"image.{_name}")
+    same(f"_image_{_name}(data)", f"image.{_name}")
 for _name in ("random_flip_left_right", "random_flip_top_bottom"):
     row(
         f"_image_{_name}(data; p: float=0.5)",
@@ -227,7 +216,7 @@ for _name in ("brightness", "contrast", "saturation", "hue"):
         lambda a, data, via=f"image.random_{_name}": core(via, data, a.min_factor, a.max_factor),
         via=f"image.random_{_name}",
     )
-_same(
+same(
     "_image_random_color_jitter(data; brightness: float, contrast: float, saturation: float, hue: float)",
     "image.random_color_jitter",
 )

@@ -167,6 +167,9 @@ class BaseRNNCell:
         merge_outputs : bool, optional
             Whether the outputs are to be one symbol, a list if not; as they come if None.
         """
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs)
+
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         self.reset()
         steps, _ = _steps(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state
@@ -400,15 +403,8 @@ class FusedRNNCell(BaseRNNCell):
         """Raise NotImplementedError: the operator takes all steps at once."""
         raise NotImplementedError("a FusedRNNCell takes no single steps: call unroll, or unfuse() for cells that do")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Return the symbols of the outputs, and of the last states if asked for; see `BaseRNNCell.unroll`."""
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Return the symbols of the outputs, and of the last states if asked for."""
         self.reset()
         axis = layout.find("T")
         if not isinstance(inputs, Symbol):
@@ -559,15 +555,8 @@ class SequentialRNNCell(_Container):
             at += count
         return inputs, following
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Unroll each cell in turn; see `BaseRNNCell.unroll`."""
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Unroll each cell in turn."""
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         following, at = [], 0
@@ -603,18 +592,11 @@ class DropoutCell(BaseRNNCell):
         """Return the input with some numbers dropped."""
         return (sym.Dropout(inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Drop of all steps at once where they come so; see `BaseRNNCell.unroll`."""
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Drop of all steps at once where they come so."""
         if isinstance(inputs, Symbol) and merge_outputs is not False:
             return self(inputs, [])
-        return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+        return super()._unroll(length, inputs, begin_state, layout, merge_outputs)
 
 
 class ModifierCell(BaseRNNCell):
@@ -715,15 +697,8 @@ class ResidualCell(ModifierCell):
         output, following = self.base_cell(inputs, states)
         return sym.elemwise_add(output, inputs), following
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Unroll the cell below and add the inputs; see `BaseRNNCell.unroll`."""
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Unroll the cell below and add the inputs."""
         self.reset()
         self.base_cell._modified = False
         try:
@@ -759,15 +734,8 @@ class BidirectionalCell(_Container):
         """Raise NotImplementedError: a single step has no end to come from."""
         raise NotImplementedError("a BidirectionalCell takes no single steps: call unroll")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Unroll both cells and join their outputs; see `BaseRNNCell.unroll`."""
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Unroll both cells and join their outputs."""
         self.reset()
         steps, _ = _steps(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state

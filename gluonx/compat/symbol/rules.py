@@ -33,9 +33,21 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)])
 
 
-# -- elementwise ------------------------------------------------------------------------------------------------------
+def _axes_or_none(step: Step) -> Any:
+    """Return the axes as MXNet writes them."""
+    axis = step.op.attrs["axis"]
+    return "None" if axis is None else _axes(axis, len(step.shapes[0].shape))
 
-_UNARY = """
+
+def _only(step: Step, count: int) -> None:
+    """Refuse arrays beyond the first `count`: ``where=``, ``initial=`` and their like."""
+    if any(arg is not None for arg in step.args[count:]):
+        raise GraphError("MXNet knows no where= or initial= here")
+
+
+# -- operators that MXNet has too -------------------------------------------------------------------------------------
+
+_PLAIN = """
 absolute=_npi_absolute negative=_npi_negative reciprocal=_npi_reciprocal sign=_npi_sign rint=_npi_rint ceil=_npi_ceil
 floor=_npi_floor trunc=_npi_trunc square=_npi_square sqrt=_npi_sqrt cbrt=_npi_cbrt exp=_npi_exp expm1=_npi_expm1
 log=_npi_log log10=_npi_log10 log2=_npi_log2 log1p=_npi_log1p sin=_npi_sin cos=_npi_cos tan=_npi_tan sinh=_npi_sinh
@@ -45,11 +57,80 @@ isnan=_npi_isnan isinf=_npi_isinf isfinite=_npi_isfinite isposinf=_npi_isposinf 
 bitwise_not=_npi_bitwise_not copy=_npi_copy relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish
 softsign=softsign erf=erf erfinv=erfinv gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt
 stop_gradient=BlockGrad batch_flatten=Flatten shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim
-sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste
+sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste add_n=add_n matmul=_npi_matmul dot=_npi_dot kron=_npi_kron
+gather_nd=gather_nd index_update=_npx_index_update index_add=_npx_index_add linalg_solve=_npi_solve
+linalg_cholesky=_npi_cholesky linalg_inv=_linalg_inverse linalg_det=_linalg_det
 """
-for _word in _UNARY.split():
+_WITH_ATTRIBUTES = """
+around _npi_around: decimals
+cast Cast: dtype
+smooth_l1 _: scalar
+argmax _npi_argmax: axis? keepdims
+argmin _npi_argmin: axis? keepdims
+cumsum _npi_cumsum: axis? dtype
+batch_dot _: transpose_a transpose_b
+einsum _npi_einsum: subscripts
+broadcast_like _: lhs_axes rhs_axes
+concatenate Concat: dim=axis?
+stack _: axis
+tril _npi_tril: k
+triu _npi_triu: k
+diag _npi_diag: k
+rot90 _npi_rot90: k axes
+depth_to_space _: block_size
+space_to_depth _: block_size
+slice _: begin end step
+slice_axis _: axis begin end?
+slice_like _: axes
+one_hot _: depth on_value off_value dtype
+pick _: axis keepdims mode
+arange_like _contrib_arange_like: axis? start step repeat
+instance_norm InstanceNorm: eps
+l2_normalization L2Normalization: eps mode
+lrn LRN: alpha beta knorm nsize
+activation Activation: act_type
+softrelu Activation: act_type='softrelu'
+hard_sigmoid _: alpha beta
+elu LeakyReLU: act_type='elu' slope=alpha
+selu LeakyReLU: act_type='selu'
+sequence_mask SequenceMask: use_sequence_length axis value
+sequence_last SequenceLast: use_sequence_length axis
+sequence_reverse SequenceReverse: use_sequence_length axis
+bilinear_resize _contrib_BilinearResize2D: mode='size' height width align_corners
+roi_align _contrib_ROIAlign: pooled_size spatial_scale sample_ratio position_sensitive aligned
+box_nms _contrib_box_nms: *
+multibox_prior _contrib_MultiBoxPrior: sizes ratios clip steps offsets
+multibox_detection _contrib_MultiBoxDetection: *
+interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_qk: heads
+interleaved_matmul_selfatt_valatt _contrib_interleaved_matmul_selfatt_valatt: heads
+interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_qk: heads
+interleaved_matmul_encdec_valatt _contrib_interleaved_matmul_encdec_valatt: heads
+"""
+"""Rows ``core MXNet: attributes``, ``_`` for a name that is the same. MXNet's attribute is ``name`` or ``theirs=ours``
+(``theirs='text'`` for a constant), with ``?`` where it writes None as a value; ``*`` stands for all."""
+
+
+def _same(theirs: str, words: Sequence[str]) -> Rule:
+    def made(emit: Emit, step: Step) -> Any:
+        given: dict[str, Any] = {}
+        for word in step.op.attrs if words == ["*"] else words:
+            name, _, source = word.rstrip("?").partition("=")
+            value = source.strip("'") if source[:1] == "'" else step.op.attrs[source or name]
+            given[name] = "None" if value is None and word[-1] == "?" else value
+        return emit.node(theirs, *_arrays(emit, step), **given)
+
+    return made
+
+
+for _word in _PLAIN.split():
     _ours, _, _theirs = _word.partition("=")
-    RULES[_ours] = lambda emit, step, op=_theirs: emit.node(op, emit.array(step.args[0]))
+    rule(_ours)(_same(_theirs, ()))
+for _row in _WITH_ATTRIBUTES.strip().split("\n"):
+    _names, _, _attrs = _row.partition(":")
+    _ours, _theirs = _names.split()
+    rule(_ours)(_same(_ours if _theirs == "_" else _theirs, _attrs.split()))
+
+# -- elementwise ------------------------------------------------------------------------------------------------------
 
 _BINARY = """
 add subtract multiply true_divide floor_divide mod power equal not_equal greater greater_equal less less_equal
@@ -99,9 +180,7 @@ def _integer_power(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.attrs["exponent"]))
 
 
-@rule("exp2")
-def _exp2(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False)
+rule("exp2")(lambda emit, step: emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False))
 
 
 @rule("where")
@@ -130,11 +209,6 @@ def _clip(emit: Emit, step: Step) -> Any:
     return emit.node("clip", emit.array(x), a_min=finite[0], a_max=finite[1])
 
 
-@rule("cast")
-def _cast(emit: Emit, step: Step) -> Any:
-    return emit.node("Cast", emit.array(step.args[0]), dtype=step.op.attrs["dtype"].name)
-
-
 @rule("derived cast")
 def _astype(emit: Emit, step: Step) -> Any:
     return emit.node("Cast", emit.array(step.args[0]), dtype=np.dtype(step.outs[0].dtype).name)
@@ -143,16 +217,6 @@ def _astype(emit: Emit, step: Step) -> Any:
 @rule("derived power")
 def _whole_power(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.extra[1]))
-
-
-@rule("around")
-def _around(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_around", emit.array(step.args[0]), decimals=step.op.attrs["decimals"])
-
-
-@rule("add_n")
-def _add_n(emit: Emit, step: Step) -> Any:
-    return emit.node("add_n", *_arrays(emit, step))
 
 
 @rule("zeros_like", "ones_like", "full_like")
@@ -196,31 +260,25 @@ def _arange(emit: Emit, step: Step) -> Any:
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-@rule("sum", "mean", "prod", "max", "min", "std", "var", "any", "all")
+_REDUCED = ("sum", "mean", "prod", "max", "min", "std", "var")
+
+
+@rule(*_REDUCED, "any", "all", *[f"np.{name}" for name in _REDUCED], "np.amax", "np.amin")
 def _reduce(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    axis = attrs["axis"]
-    given: dict[str, Any] = {"axis": "None" if axis is None else _axes(axis, len(step.shapes[0].shape))}
-    given["keepdims"] = attrs["keepdims"]
-    if attrs.get("dtype") is not None:
-        given["dtype"] = attrs["dtype"].name
-    if step.op.name in ("std", "var"):
-        given["ddof"] = attrs["ddof"]
-    return emit.node(f"_npi_{step.op.name.removeprefix('np.')}", emit.array(step.args[0]), **given)
-
-
-@rule("argmax", "argmin")
-def _arg(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    axis = "None" if attrs["axis"] is None else attrs["axis"]
-    return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), axis=axis, keepdims=attrs["keepdims"])
+    attrs, name = step.op.attrs, step.op.name
+    if name.startswith("np."):
+        _only(step, 1)
+        name = name.removeprefix("np.").removeprefix("a")
+    given: dict[str, Any] = {"axis": _axes_or_none(step), "keepdims": attrs["keepdims"], "dtype": attrs.get("dtype")}
+    if name in ("std", "var"):
+        given["ddof"] = int(attrs["correction"]) if "correction" in attrs else attrs["ddof"]
+    return emit.node(f"_npi_{name}", emit.array(step.args[0]), **given)
 
 
 @rule("norm")
 def _norm(emit: Emit, step: Step) -> Any:
     attrs, x = step.op.attrs, emit.array(step.args[0])
-    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
-    given = {"axis": axis, "keepdims": attrs["keepdims"]}
+    given = {"axis": _axes_or_none(step), "keepdims": attrs["keepdims"]}
     if attrs["ord"] == 1:
         return emit.node("_npi_sum", emit.node("_npi_absolute", x), **given)
     return emit.node("_npi_sqrt", emit.node("_npi_sum", emit.node("_npi_square", x), **given))
@@ -233,13 +291,6 @@ def _logsumexp(emit: Emit, step: Step) -> Any:
     total = emit.node("_npi_sum", emit.node("_npi_exp", emit.node("_npi_subtract", x, top)), axis=axis, keepdims=True)
     out = emit.node("_npi_add", emit.node("_npi_log", total), top)
     return out if step.op.attrs["keepdims"] else emit.node("_npi_squeeze", out, axis=axis)
-
-
-@rule("cumsum")
-def _cumsum(emit: Emit, step: Step) -> Any:
-    axis, dtype = step.op.attrs["axis"], step.op.attrs["dtype"]
-    name = None if dtype is None else dtype.name
-    return emit.node("_npi_cumsum", emit.array(step.args[0]), axis="None" if axis is None else axis, dtype=name)
 
 
 @rule("sort")
@@ -264,22 +315,6 @@ def _topk(emit: Emit, step: Step) -> Any:
 
 
 # -- products ---------------------------------------------------------------------------------------------------------
-
-
-@rule("matmul", "dot")
-def _matmul(emit: Emit, step: Step) -> Any:
-    return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step))
-
-
-@rule("batch_dot")
-def _batch_dot(emit: Emit, step: Step) -> Any:
-    given = {name: step.op.attrs[name] for name in ("transpose_a", "transpose_b")}
-    return emit.node("batch_dot", *_arrays(emit, step), **given)
-
-
-@rule("einsum")
-def _einsum(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_einsum", *_arrays(emit, step), subscripts=step.op.attrs["subscripts"])
 
 
 @rule("tensordot")
@@ -314,11 +349,7 @@ def _transpose(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_transpose", emit.array(step.args[0]), axes=axes or tuple(range(ndim))[::-1])
 
 
-@rule("squeeze")
-def _squeeze(emit: Emit, step: Step) -> Any:
-    axis = step.op.attrs["axis"]
-    axis = "None" if axis is None else _axes(axis, len(step.shapes[0].shape))
-    return emit.node("_npi_squeeze", emit.array(step.args[0]), axis=axis)
+rule("squeeze")(lambda emit, step: emit.node("_npi_squeeze", emit.array(step.args[0]), axis=_axes_or_none(step)))
 
 
 @rule("expand_dims")
@@ -361,23 +392,6 @@ def _broadcast_to(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_broadcast_to", emit.array(step.args[0]), shape=tuple(step.outs[0].shape))
 
 
-@rule("broadcast_like")
-def _broadcast_like(emit: Emit, step: Step) -> Any:
-    given = {n: step.op.attrs[n] for n in ("lhs_axes", "rhs_axes")}
-    return emit.node("broadcast_like", *_arrays(emit, step), **given)
-
-
-@rule("concatenate")
-def _concatenate(emit: Emit, step: Step) -> Any:
-    axis = step.op.attrs["axis"]
-    return emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
-
-
-@rule("stack")
-def _stack(emit: Emit, step: Step) -> Any:
-    return emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
-
-
 @rule("split")
 def _split(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
@@ -408,14 +422,7 @@ def _tile(emit: Emit, step: Step) -> Any:
     return emit.node("tile", emit.array(step.args[0]), reps=(reps,) if isinstance(reps, int) else reps)
 
 
-@rule("tril", "triu")
-def _triangle(emit: Emit, step: Step) -> Any:
-    return emit.node(f"_npi_{step.op.name}", emit.array(step.args[0]), k=step.op.attrs["k"])
-
-
-@rule("pad")
-def _pad(emit: Emit, step: Step) -> Any:
-    return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0)
+rule("pad")(lambda emit, step: _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0))
 
 
 def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
@@ -429,18 +436,7 @@ def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
     return emit.node("_npi_pad", emit.array(step.args[0]), pad_width=pairs, mode=attrs["mode"], **constant)
 
 
-@rule("depth_to_space", "space_to_depth")
-def _blocks(emit: Emit, step: Step) -> Any:
-    return emit.node(step.op.name, emit.array(step.args[0]), block_size=step.op.attrs["block_size"])
-
-
 # -- indexing ---------------------------------------------------------------------------------------------------------
-
-
-@rule("slice")
-def _slice(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    return emit.node("slice", emit.array(step.args[0]), begin=attrs["begin"], end=attrs["end"], step=attrs["step"])
 
 
 @rule("derived read")
@@ -490,49 +486,6 @@ def _take(emit: Emit, step: Step) -> Any:
     if attrs["axis"] is None:
         raise GraphError("MXNet needs an axis")
     return emit.node("take", *_arrays(emit, step), axis=attrs["axis"], mode=attrs["mode"])
-
-
-@rule("slice_axis")
-def _slice_axis(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    end = "None" if attrs["end"] is None else attrs["end"]
-    return emit.node("slice_axis", emit.array(step.args[0]), axis=attrs["axis"], begin=attrs["begin"], end=end)
-
-
-@rule("slice_like")
-def _slice_like(emit: Emit, step: Step) -> Any:
-    return emit.node("slice_like", *_arrays(emit, step), axes=step.op.attrs["axes"])
-
-
-@rule("one_hot")
-def _one_hot(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    given = {n: attrs[n] for n in ("depth", "on_value", "off_value")}
-    return emit.node("one_hot", emit.array(step.args[0]), dtype=attrs["dtype"].name, **given)
-
-
-@rule("pick")
-def _pick(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    return emit.node("pick", *_arrays(emit, step), **{n: attrs[n] for n in ("axis", "keepdims", "mode")})
-
-
-@rule("gather_nd")
-def _gather_nd(emit: Emit, step: Step) -> Any:
-    return emit.node("gather_nd", *_arrays(emit, step))
-
-
-@rule("arange_like")
-def _arange_like(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    axis = "None" if attrs["axis"] is None else attrs["axis"]
-    given = {n: attrs[n] for n in ("start", "step", "repeat")}
-    return emit.node("_contrib_arange_like", emit.array(step.args[0]), axis=axis, **given)
-
-
-@rule("index_update", "index_add")
-def _index_update(emit: Emit, step: Step) -> Any:
-    return emit.node(f"_npx_{step.op.name}", *_arrays(emit, step))
 
 
 # -------------------- layers
@@ -622,11 +575,6 @@ def _group_norm(emit: Emit, step: Step) -> Any:
     return emit.node("GroupNorm", *_arrays(emit, step), **_given(step, "num_groups", "eps"))
 
 
-@rule("instance_norm")
-def _instance_norm(emit: Emit, step: Step) -> Any:
-    return emit.node("InstanceNorm", *_arrays(emit, step), eps=step.op.attrs["eps"])
-
-
 @rule("rms_norm")
 def _rms_norm(emit: Emit, step: Step) -> Any:
     x, gamma = step.args
@@ -640,31 +588,6 @@ def _rms_norm(emit: Emit, step: Step) -> Any:
     return out if gamma is None else emit.node("_npi_multiply", out, emit.array(gamma))
 
 
-@rule("l2_normalization")
-def _l2_normalization(emit: Emit, step: Step) -> Any:
-    return emit.node("L2Normalization", emit.array(step.args[0]), **_given(step, "eps", "mode"))
-
-
-@rule("lrn")
-def _lrn(emit: Emit, step: Step) -> Any:
-    return emit.node("LRN", emit.array(step.args[0]), **_given(step, "alpha", "beta", "knorm", "nsize"))
-
-
-@rule("activation")
-def _activation(emit: Emit, step: Step) -> Any:
-    return emit.node("Activation", emit.array(step.args[0]), act_type=step.op.attrs["act_type"])
-
-
-@rule("softrelu")
-def _softrelu(emit: Emit, step: Step) -> Any:
-    return emit.node("Activation", emit.array(step.args[0]), act_type="softrelu")
-
-
-@rule("hard_sigmoid")
-def _hard_sigmoid(emit: Emit, step: Step) -> Any:
-    return emit.node("hard_sigmoid", emit.array(step.args[0]), **_given(step, "alpha", "beta"))
-
-
 @rule("leaky_relu")
 def _leaky_relu(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
@@ -674,16 +597,6 @@ def _leaky_relu(emit: Emit, step: Step) -> Any:
     inputs = _arrays(emit, step)[: 2 if kind == "prelu" else 1]
     given = _given(step, "slope", "lower_bound", "upper_bound")
     return emit.node("LeakyReLU", *inputs, act_type="gelu" if kind == "gelu_erf" else kind, **given)
-
-
-@rule("elu")
-def _elu(emit: Emit, step: Step) -> Any:
-    return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="elu", slope=step.op.attrs["alpha"])
-
-
-@rule("selu")
-def _selu(emit: Emit, step: Step) -> Any:
-    return emit.node("LeakyReLU", emit.array(step.args[0]), act_type="selu")
 
 
 @rule("gelu")
@@ -716,9 +629,7 @@ def _swiglu(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
 
 
-@rule("dropout")
-def _dropout(emit: Emit, step: Step) -> Any:
-    return emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes"))
+rule("dropout")(lambda emit, step: emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes")))
 
 
 @rule("embedding")
@@ -756,21 +667,6 @@ def _masked(emit: Emit, step: Step) -> Any:
     return emit.node(step.op.name, emit.array(x), emit.array(mask), **given)
 
 
-@rule("smooth_l1")
-def _smooth_l1(emit: Emit, step: Step) -> Any:
-    return emit.node("smooth_l1", emit.array(step.args[0]), scalar=step.op.attrs["scalar"])
-
-
-_SEQUENCE = {"sequence_mask": "SequenceMask", "sequence_last": "SequenceLast", "sequence_reverse": "SequenceReverse"}
-
-
-@rule(*_SEQUENCE)
-def _sequence(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    given = {n: attrs[n] for n in ("use_sequence_length", "axis", "value") if n in attrs}
-    return emit.node(_SEQUENCE[step.op.name], *_arrays(emit, step), **given)
-
-
 def _state(emit: Emit, step: Step, state: Any) -> Any:
     """Return the begin state; zeros where none is given, of the batch size that was traced."""
     if state is not None:
@@ -800,47 +696,7 @@ def _adaptive(emit: Emit, step: Step) -> Any:
     return emit.node("_contrib_AdaptiveAvgPooling2D", emit.array(step.args[0]), output_size=size)
 
 
-@rule("bilinear_resize")
-def _resize(emit: Emit, step: Step) -> Any:
-    given = _given(step, "height", "width", "align_corners")
-    return emit.node("_contrib_BilinearResize2D", emit.array(step.args[0]), mode="size", **given)
-
-
-@rule("roi_align")
-def _roi_align(emit: Emit, step: Step) -> Any:
-    given = _given(step, "pooled_size", "spatial_scale", "sample_ratio", "position_sensitive", "aligned")
-    return emit.node("_contrib_ROIAlign", *_arrays(emit, step), **given)
-
-
-@rule("box_nms")
-def _box_nms(emit: Emit, step: Step) -> Any:
-    return emit.node("_contrib_box_nms", *_arrays(emit, step), **dict(step.op.attrs))
-
-
-@rule("multibox_prior")
-def _multibox_prior(emit: Emit, step: Step) -> Any:
-    given = _given(step, "sizes", "ratios", "clip", "steps", "offsets")
-    return emit.node("_contrib_MultiBoxPrior", *_arrays(emit, step), **given)
-
-
-@rule("multibox_detection")
-def _multibox_detection(emit: Emit, step: Step) -> Any:
-    return emit.node("_contrib_MultiBoxDetection", *_arrays(emit, step), **dict(step.op.attrs))
-
-
-for _name in ("selfatt_qk", "selfatt_valatt", "encdec_qk", "encdec_valatt"):
-    RULES[f"interleaved_matmul_{_name}"] = lambda emit, step, name=_name: emit.node(
-        f"_contrib_interleaved_matmul_{name}", *_arrays(emit, step), heads=step.op.attrs["heads"]
-    )
-
-
 # -------------------- functions of np, where they are given more than the core operator of the name knows
-
-
-def _only(step: Step, count: int) -> None:
-    """Refuse arrays beyond the first `count`: ``where=``, ``initial=`` and their like."""
-    if any(arg is not None for arg in step.args[count:]):
-        raise GraphError("MXNet knows no where= or initial= here")
 
 
 def _dtype(step: Step) -> dict[str, Any]:
@@ -848,29 +704,8 @@ def _dtype(step: Step) -> dict[str, Any]:
     return {} if dtype is None else {"dtype": np.dtype(dtype).name}
 
 
-@rule("np.sum", "np.mean", "np.prod", "np.max", "np.min", "np.amax", "np.amin", "np.var", "np.std")
-def _np_reduce(emit: Emit, step: Step) -> Any:
-    _only(step, 1)
-    attrs, name = step.op.attrs, step.op.name.removeprefix("np.").removeprefix("a")
-    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
-    given: dict[str, Any] = {"axis": axis, "keepdims": attrs["keepdims"], **_dtype(step)}
-    if name in ("var", "std"):
-        given["ddof"] = int(attrs["correction"])
-    return emit.node(f"_npi_{name}", emit.array(step.args[0]), **given)
-
-
-RULES["np.matmul"] = lambda emit, step: emit.node("_npi_matmul", *_arrays(emit, step))
-RULES["np.dot"] = lambda emit, step: emit.node("_npi_dot", *_arrays(emit, step))
-RULES["np.einsum"] = RULES["einsum"]
-RULES["np.tensordot"] = RULES["tensordot"]
-RULES["np.sort"] = RULES["sort"]
-RULES["np.argsort"] = RULES["argsort"]
-RULES["np.copy"] = RULES["copy"]
-RULES["kron"] = lambda emit, step: emit.node("_npi_kron", *_arrays(emit, step))
-RULES["linalg_solve"] = lambda emit, step: emit.node("_npi_solve", *_arrays(emit, step))
-RULES["linalg_cholesky"] = lambda emit, step: emit.node("_npi_cholesky", *_arrays(emit, step))
-RULES["linalg_inv"] = lambda emit, step: emit.node("_linalg_inverse", *_arrays(emit, step))
-RULES["linalg_det"] = lambda emit, step: emit.node("_linalg_det", *_arrays(emit, step))
+for _name in ("matmul", "dot", "einsum", "tensordot", "sort", "argsort", "copy"):
+    RULES[f"np.{_name}"] = RULES[_name]
 
 
 @rule("np.concatenate", "np.concat")
@@ -917,16 +752,6 @@ def _np_roll(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_roll", emit.array(step.args[0]), shift=(int(shift),), axis=axis)
 
 
-@rule("rot90")
-def _rot90(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_rot90", emit.array(step.args[0]), k=step.op.attrs["k"], axes=step.op.attrs["axes"])
-
-
-@rule("diag")
-def _diag(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_diag", emit.array(step.args[0]), k=step.op.attrs["k"])
-
-
 @rule("diagonal", "trace")
 def _diagonal(emit: Emit, step: Step) -> Any:
     given = {n: step.op.attrs[n] for n in ("offset", "axis1", "axis2")}
@@ -949,11 +774,8 @@ def _average(emit: Emit, step: Step) -> Any:
     attrs, inputs = step.op.attrs, _arrays(emit, step)
     if attrs["keepdims"]:
         raise GraphError("MXNet knows no keepdims= here")
-    axis = "None" if attrs["axis"] is None else _axes(attrs["axis"], len(step.shapes[0].shape))
-    nout = 2 if attrs["returned"] else None
-    return emit.node(
-        "_npi_average", *inputs, nout=nout, axis=axis, returned=attrs["returned"], weighted=len(inputs) > 1
-    )
+    given = {"axis": _axes_or_none(step), "returned": attrs["returned"], "weighted": len(inputs) > 1}
+    return emit.node("_npi_average", *inputs, nout=2 if attrs["returned"] else None, **given)
 
 
 @rule("cross")

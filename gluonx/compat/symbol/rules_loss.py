@@ -5,6 +5,7 @@ The nodes are the same for arrays of any shape, so that a loss can be called wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gluonx.compat.symbol.emit import Emit, rule
@@ -20,7 +21,7 @@ class _Writer:
     """The nodes of one loss: operators by short names, and the attributes of the step."""
 
     def __init__(self, emit: Emit, step: Step) -> None:
-        self.emit, self.attrs, self.args = emit, step.op.attrs, step.args
+        self.emit, self.name, self.attrs, self.args = emit, step.op.name, step.op.attrs, step.args
 
     def array(self, place: int) -> Any:
         """Return the array at a place; None if it was not given."""
@@ -76,55 +77,55 @@ class _Writer:
         return self.add(self.relu(x), small)
 
 
-@rule("l2_loss")
-def _l2(emit: Emit, step: Step) -> Any:
-    w = _Writer(emit, step)
+def _loss(*names: str) -> Callable[[Callable[[_Writer], Any]], Any]:
+    """Make the decorated function, which is given a writer, the rule of these losses."""
+    return lambda made: rule(*names)(lambda emit, step: made(_Writer(emit, step)))
+
+
+@_loss("l2_loss")
+def _l2(w: _Writer) -> Any:
     pred, label = w.pair()
     return w.finish(w.square(w.sub(label, pred)), factor=0.5)
 
 
-@rule("l1_loss")
-def _l1(emit: Emit, step: Step) -> Any:
-    w = _Writer(emit, step)
+@_loss("l1_loss")
+def _l1(w: _Writer) -> Any:
     pred, label = w.pair()
     return w.finish(w.abs(w.sub(label, pred)))
 
 
-@rule("huber_loss")
-def _huber(emit: Emit, step: Step) -> Any:
-    w, rho = _Writer(emit, step), float(step.op.attrs["rho"])
+@_loss("huber_loss")
+def _huber(w: _Writer) -> Any:
+    rho = float(w.attrs["rho"])
     pred, label = w.pair()
     far = w.abs(w.sub(label, pred))
     near = w.by("mul", w.square(far), 0.5 / rho)
     return w.finish(w.where(w.by("greater", far, rho), w.by("minus", far, 0.5 * rho), near))
 
 
-@rule("hinge_loss", "squared_hinge_loss")
-def _hinge(emit: Emit, step: Step) -> Any:
-    w = _Writer(emit, step)
-    loss = w.relu(w.by("rminus", w.mul(*w.pair()), step.op.attrs["margin"]))
-    return w.finish(loss if step.op.name == "hinge_loss" else w.square(loss))
+@_loss("hinge_loss", "squared_hinge_loss")
+def _hinge(w: _Writer) -> Any:
+    loss = w.relu(w.by("rminus", w.mul(*w.pair()), w.attrs["margin"]))
+    return w.finish(loss if w.name == "hinge_loss" else w.square(loss))
 
 
 def _binary(w: _Writer, x: Any, y: Any) -> Any:
     return w.sub(w.softplus(x), w.mul(x, y))
 
 
-@rule("logistic_loss")
-def _logistic(emit: Emit, step: Step) -> Any:
-    w = _Writer(emit, step)
+@_loss("logistic_loss")
+def _logistic(w: _Writer) -> Any:
     pred, label = w.pair()
-    if step.op.attrs["label_format"] == "signed":
+    if w.attrs["label_format"] == "signed":
         label = w.by("mul", w.by("plus", label, 1), 0.5)
     return w.finish(_binary(w, pred, label))
 
 
-@rule("sigmoid_bce_loss")
-def _sigmoid_bce(emit: Emit, step: Step) -> Any:
-    w = _Writer(emit, step)
+@_loss("sigmoid_bce_loss")
+def _sigmoid_bce(w: _Writer) -> Any:
     pred, label = w.pair()
     positive = w.array(3)
-    if step.op.attrs["from_sigmoid"]:
+    if w.attrs["from_sigmoid"]:
         yes = w.mul(w.log(w.by("plus", pred, _TINY)), label)
         no = w.mul(w.log(w.by("plus", w.by("rminus", pred, 1), _TINY)), w.by("rminus", label, 1))
         return w.finish_kept(w.negative(w.add(yes if positive is None else w.mul(yes, positive), no)), label)
@@ -135,9 +136,9 @@ def _sigmoid_bce(emit: Emit, step: Step) -> Any:
     return w.finish_kept(loss, label)
 
 
-@rule("softmax_cross_entropy_loss")
-def _softmax_ce(emit: Emit, step: Step) -> Any:
-    w, attrs = _Writer(emit, step), step.op.attrs
+@_loss("softmax_cross_entropy_loss")
+def _softmax_ce(w: _Writer) -> Any:
+    attrs = w.attrs
     pred, axis = w.array(0), attrs["axis"]
     logp = pred if attrs["from_logits"] else w.log_softmax(pred, axis=axis)
     if attrs["sparse_label"]:
@@ -146,9 +147,9 @@ def _softmax_ce(emit: Emit, step: Step) -> Any:
     return w.finish(w.negative(w.sum(w.mul(logp, label), axis=axis, keepdims=True)))
 
 
-@rule("kl_div_loss")
-def _kl_div(emit: Emit, step: Step) -> Any:
-    w, attrs = _Writer(emit, step), step.op.attrs
+@_loss("kl_div_loss")
+def _kl_div(w: _Writer) -> Any:
+    attrs = w.attrs
     pred, label = w.array(0), w.array(1)
     logp = pred if attrs["from_logits"] else w.log_softmax(pred, axis=attrs["axis"])
     loss = w.mul(label, w.sub(w.log(w.by("plus", label, _TINY)), logp))
@@ -157,9 +158,9 @@ def _kl_div(emit: Emit, step: Step) -> Any:
     return w.finish(loss)
 
 
-@rule("poisson_nll_loss")
-def _poisson(emit: Emit, step: Step) -> Any:
-    w, attrs = _Writer(emit, step), step.op.attrs
+@_loss("poisson_nll_loss")
+def _poisson(w: _Writer) -> Any:
+    attrs = w.attrs
     if attrs["compute_full"]:
         raise GraphError("PoissonNLLLoss(compute_full=True) cannot be written as a symbol; leave compute_full out")
     pred, target = w.pair()
@@ -168,18 +169,18 @@ def _poisson(emit: Emit, step: Step) -> Any:
     return w.finish(w.sub(pred, w.mul(target, w.log(w.by("plus", pred, attrs["epsilon"])))))
 
 
-@rule("triplet_loss")
-def _triplet(emit: Emit, step: Step) -> Any:
-    w, attrs = _Writer(emit, step), step.op.attrs
+@_loss("triplet_loss")
+def _triplet(w: _Writer) -> Any:
+    attrs = w.attrs
     pred = w.array(0)
     near, far = (w.square(w.sub(w.reshape_like(w.array(i), pred), pred)) for i in (1, 2))
     apart = w.sum(w.sub(near, far), axis=attrs["batch_axis"], exclude=True)
     return w.weighted(w.relu(w.by("plus", apart, attrs["margin"])), 3)
 
 
-@rule("cosine_embedding_loss")
-def _cosine(emit: Emit, step: Step) -> Any:
-    w, margin = _Writer(emit, step), float(step.op.attrs["margin"])
+@_loss("cosine_embedding_loss")
+def _cosine(w: _Writer) -> Any:
+    margin = float(w.attrs["margin"])
     other = w.array(1)
     one = w.reshape_like(w.array(0), other)
     norms = w.mul(*[w.sqrt(w.sum(w.square(x), axis=-1)) for x in (one, other)])
@@ -190,9 +191,9 @@ def _cosine(emit: Emit, step: Step) -> Any:
     return w.finish(w.where(alike, w.by("rminus", cosine, 1), apart), 3)
 
 
-@rule("ctc_batch_loss")
-def _ctc(emit: Emit, step: Step) -> Any:
-    w, attrs = _Writer(emit, step), step.op.attrs
+@_loss("ctc_batch_loss")
+def _ctc(w: _Writer) -> Any:
+    attrs = w.attrs
     pred, label, steps, ends = (w.array(i) for i in range(4))
     pred = w.SwapAxis(pred, dim1=0, dim2=1) if attrs["layout"] == "NTC" else pred
     label = label if attrs["label_layout"] == "NT" else w.SwapAxis(label, dim1=0, dim2=1)

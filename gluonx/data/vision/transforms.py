@@ -70,7 +70,7 @@ class HostForm:
         raise NotImplementedError(f"{type(self).__name__} must define on_host")
 
 
-class _Transform(HostForm, HybridBlock):
+class _OfImage(HostForm):
     """A transform of an image: subclasses define it for an ndarray and for a NumPy array."""
 
     def forward(self, x: Any, *args: Any) -> Any:
@@ -79,6 +79,7 @@ class _Transform(HostForm, HybridBlock):
         return (out, *args) if args else out
 
     def on_host(self, x: Any, *args: Any) -> Any:
+        """Return the transformed image, and the other arguments as they are."""
         out = self._on_numpy(x)
         return (out, *args) if args else out
 
@@ -87,6 +88,10 @@ class _Transform(HostForm, HybridBlock):
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         raise NotImplementedError(f"{type(self).__name__} must define _on_numpy")
+
+
+class _Transform(_OfImage, HybridBlock):
+    """A transform that can be hybridized."""
 
 
 class Compose(HostForm, Sequential):
@@ -179,7 +184,7 @@ class Cast(HostForm, HybridBlock):
         return out[0] if len(out) == 1 else out
 
 
-class RandomApply(HostForm, Sequential):
+class RandomApply(_OfImage, Sequential):
     """A transform that is applied with a probability.
 
     Parameters
@@ -193,18 +198,14 @@ class RandomApply(HostForm, Sequential):
         self.transforms = transforms
         self.p = _probability("RandomApply", p)
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """Return the image, transformed or not."""
-        out = x if self.p < host_rng().random() else self.transforms(x)
-        return (out, *args) if args else out
+    def _on_device(self, x: Any) -> Any:
+        return x if self.p < host_rng().random() else self.transforms(x)
 
-    def on_host(self, x: Any, *args: Any) -> Any:
-        """Return the image, transformed or not."""
-        out = x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
-        return (out, *args) if args else out
+    def _on_numpy(self, x: Any) -> Any:
+        return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
 
 
-class HybridRandomApply(HostForm, HybridSequential):
+class HybridRandomApply(_OfImage, HybridSequential):
     """A transform that is applied with a probability, drawn within the program.
 
     Both branches must give the same shape and element type.
@@ -227,15 +228,11 @@ class HybridRandomApply(HostForm, HybridSequential):
         self.transforms = transforms
         self.p = _probability("HybridRandomApply", p)
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """Return the image, transformed or not."""
-        out = np.where(np.random.uniform(0, 1, (1,)) < self.p, self.transforms(x), x)
-        return (out, *args) if args else out
+    def _on_device(self, x: Any) -> Any:
+        return np.where(np.random.uniform(0, 1, (1,)) < self.p, self.transforms(x), x)
 
-    def on_host(self, x: Any, *args: Any) -> Any:
-        """Return the image, transformed or not."""
-        out = x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
-        return (out, *args) if args else out
+    def _on_numpy(self, x: Any) -> Any:
+        return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
 
 
 class ToTensor(_Transform):
@@ -273,20 +270,16 @@ class Normalize(_Transform):
         return functional.normalize(x, self._mean, self._std)
 
 
-class _Rotation(HostForm, Block):
+class _Rotation(_OfImage, Block):
     """Rotations, of tensors of float32; images of other types are refused."""
 
     _args: tuple[Any, bool, bool]
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """Return the tensor, rotated, and the other arguments as they are."""
-        out = self._turned(x, rotated)
-        return (out, *args) if args else out
+    def _on_device(self, x: Any) -> Any:
+        return self._turned(x, rotated)
 
-    def on_host(self, x: Any, *args: Any) -> Any:
-        """Return the tensor, rotated, and the other arguments as they are."""
-        out = self._turned(x, functional.rotate)
-        return (out, *args) if args else out
+    def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
+        return self._turned(x, functional.rotate)
 
     def _turned(self, x: Any, rotate: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define _turned")

@@ -22,9 +22,7 @@ def _operand(emit: Emit, step: Step) -> Value:
     return emit.value(step.args[0], step.outs[0].dtype)
 
 
-@rule("activation")
-def _activation(emit: Emit, step: Step) -> Any:
-    return RULES[step.op.attrs["act_type"]](emit, step)
+rule("activation")(lambda emit, step: RULES[step.op.attrs["act_type"]](emit, step))
 
 
 @rule("dropout")
@@ -34,9 +32,7 @@ def _dropout(emit: Emit, step: Step) -> Any:
     return emit.value(step.args[0])
 
 
-@rule("log_sigmoid")
-def _log_sigmoid(emit: Emit, step: Step) -> Any:
-    return emit.node("Neg", emit.node("Softplus", emit.node("Neg", _operand(emit, step))))
+rule("log_sigmoid")(lambda emit, step: emit.node("Neg", emit.node("Softplus", emit.node("Neg", _operand(emit, step)))))
 
 
 def _swish(emit: Emit, x: Value, beta: float = 1.0) -> Value:
@@ -44,9 +40,7 @@ def _swish(emit: Emit, x: Value, beta: float = 1.0) -> Value:
     return emit.node("Mul", x, emit.node("Sigmoid", inner))
 
 
-@rule("silu", "swish")
-def _silu(emit: Emit, step: Step) -> Any:
-    return _swish(emit, _operand(emit, step), step.op.attrs.get("beta", 1.0))
+rule("silu", "swish")(lambda emit, step: _swish(emit, _operand(emit, step), step.op.attrs.get("beta", 1.0)))
 
 
 @rule("swiglu")
@@ -61,14 +55,8 @@ def _hard_sigmoid(emit: Emit, step: Step) -> Any:
     return emit.node("HardSigmoid", _operand(emit, step), alpha=float(attrs["alpha"]), beta=float(attrs["beta"]))
 
 
-@rule("hard_swish")
-def _hard_swish(emit: Emit, step: Step) -> Any:
-    return emit.node("HardSwish", _operand(emit, step))
-
-
-@rule("elu")
-def _elu(emit: Emit, step: Step) -> Any:
-    return emit.node("Elu", _operand(emit, step), alpha=float(step.op.attrs["alpha"]))
+rule("hard_swish")(lambda emit, step: emit.node("HardSwish", _operand(emit, step)))
+rule("elu")(lambda emit, step: emit.node("Elu", _operand(emit, step), alpha=float(step.op.attrs["alpha"])))
 
 
 @rule("gelu")

@@ -7,6 +7,7 @@ narrow integers are computed in int32, which wraps round in the same way when it
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -55,6 +56,10 @@ def _operand(emit: Emit, step: Step) -> Value:
     return emit.value(step.args[0], wider(step.outs[0].dtype))
 
 
+def _operands(emit: Emit, step: Step) -> list[Value]:
+    return [emit.value(arg, wider(step.outs[0].dtype)) for arg in step.args]
+
+
 def _unary(kind: str) -> Rule:
     def one(emit: Emit, step: Step) -> Any:
         x = _operand(emit, step)
@@ -80,54 +85,60 @@ def scaled(emit: Emit, x: Value, by: float) -> Value:
     return emit.node("Mul", x, emit.constant(by, x.dtype))
 
 
-_FACTOR = {"degrees": 180 / math.pi, "radians": math.pi / 180}
+class _Nodes:
+    """Nodes by ONNX's names: ``n.Log(n.Add(x, 1))``. Numbers are constants in the element type of the operands."""
+
+    def __init__(self, emit: Emit, dtype: Any) -> None:
+        self.emit, self.dtype = emit, dtype
+
+    def __getattr__(self, kind: str) -> Callable[..., Value]:
+        return lambda *inputs: self.emit.node(kind, *[self.value(x) for x in inputs])
+
+    def value(self, x: Value | float) -> Value:
+        return x if isinstance(x, Value) else self.emit.constant(x, self.dtype)
 
 
-@rule(*_FACTOR)
-def _turned(emit: Emit, step: Step) -> Any:
-    return scaled(emit, _operand(emit, step), _FACTOR[step.op.name])
+def _logaddexp(n: _Nodes, x: Value, y: Value) -> Value:
+    distance = n.Neg(n.Abs(n.Sub(x, y)))
+    more = n.Log(n.Add(n.Exp(distance), 1))
+    return n.Add(n.Max(x, y), more)
 
 
-@rule("log2", "log10")
-def _logarithm(emit: Emit, step: Step) -> Any:
-    return scaled(emit, emit.node("Log", _operand(emit, step)), 1 / math.log(float(step.op.name[3:])))
+def _cube_root(n: _Nodes, x: Value) -> Value:
+    return n.Mul(n.Sign(x), n.Pow(n.Abs(x), 1 / 3))
 
 
-@rule("log1p")
-def _log1p(emit: Emit, step: Step) -> Any:
-    x = _operand(emit, step)
-    return emit.node("Log", emit.node("Add", x, emit.constant(1, x.dtype)))
+_COMPOSED: dict[str, Callable[..., Value]] = {
+    "degrees": lambda n, x: n.Mul(x, 180 / math.pi),
+    "radians": lambda n, x: n.Mul(x, math.pi / 180),
+    "log2": lambda n, x: n.Mul(n.Log(x), 1 / math.log(2)),
+    "log10": lambda n, x: n.Mul(n.Log(x), 1 / math.log(10)),
+    "log1p": lambda n, x: n.Log(n.Add(x, 1)),
+    "expm1": lambda n, x: n.Sub(n.Exp(x), 1),
+    "exp2": lambda n, x: n.Pow(2, x),
+    "square": lambda n, x: n.Mul(x, x),
+    "cbrt": _cube_root,
+    "rcbrt": lambda n, x: n.Reciprocal(_cube_root(n, x)),
+    "rsqrt": lambda n, x: n.Reciprocal(n.Sqrt(x)),
+    "maximum": lambda n, x, y: n.Max(x, y),
+    "minimum": lambda n, x, y: n.Min(x, y),
+    "hypot": lambda n, x, y: n.Sqrt(n.Add(n.Mul(x, x), n.Mul(y, y))),
+    "logaddexp": _logaddexp,
+    "ldexp": lambda n, x, y: n.Mul(x, n.Pow(2, y)),
+}
+"""What ONNX has no operator for, but several."""
 
 
-@rule("expm1")
-def _expm1(emit: Emit, step: Step) -> Any:
-    x = _operand(emit, step)
-    return emit.node("Sub", emit.node("Exp", x), emit.constant(1, x.dtype))
+def _composed(formula: Callable[..., Value]) -> Rule:
+    def made(emit: Emit, step: Step) -> Any:
+        operands = _operands(emit, step)
+        return formula(_Nodes(emit, operands[0].dtype), *operands)
+
+    return made
 
 
-@rule("exp2")
-def _exp2(emit: Emit, step: Step) -> Any:
-    x = _operand(emit, step)
-    return emit.node("Pow", emit.constant(2, x.dtype), x)
-
-
-@rule("square")
-def _square(emit: Emit, step: Step) -> Any:
-    x = _operand(emit, step)
-    return emit.node("Mul", x, x)
-
-
-@rule("cbrt", "rcbrt")
-def _cube_root(emit: Emit, step: Step) -> Any:
-    x = _operand(emit, step)
-    root = emit.node("Pow", emit.node("Abs", x), emit.constant(1 / 3, x.dtype))
-    out = emit.node("Mul", emit.node("Sign", x), root)
-    return emit.node("Reciprocal", out) if step.op.name == "rcbrt" else out
-
-
-@rule("rsqrt")
-def _rsqrt(emit: Emit, step: Step) -> Any:
-    return emit.node("Reciprocal", emit.node("Sqrt", _operand(emit, step)))
+for _name, _formula in _COMPOSED.items():
+    RULES[_name] = _composed(_formula)
 
 
 @rule("trunc", "round_ste")
@@ -154,9 +165,7 @@ def _around(emit: Emit, step: Step) -> Any:
     return emit.node("Div", emit.node("Round", emit.node("Mul", x, unit)), unit)
 
 
-@rule("logical_not")
-def _not(emit: Emit, step: Step) -> Any:
-    return emit.node("Not", boolean(emit, emit.value(step.args[0])))
+rule("logical_not")(lambda emit, step: emit.node("Not", boolean(emit, emit.value(step.args[0]))))
 
 
 @rule("bitwise_not")
@@ -204,10 +213,6 @@ def _nan_to_num(emit: Emit, step: Step) -> Any:
 # -- two arguments ----------------------------------------------------------------------------------------------------
 
 
-def _operands(emit: Emit, step: Step) -> list[Value]:
-    return [emit.value(arg, wider(step.outs[0].dtype)) for arg in step.args]
-
-
 _ARITHMETIC = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "true_divide": "Div", "power": "Pow"}
 _ON_BOOLS = {"add": "Or", "multiply": "And"}
 
@@ -218,11 +223,6 @@ def _arithmetic(emit: Emit, step: Step) -> Any:
     if step.outs[0].dtype == _BOOL:
         return emit.node(_ON_BOOLS[name], *[emit.value(arg, _BOOL) for arg in step.args])
     return emit.node(_ARITHMETIC[name], *_operands(emit, step))
-
-
-@rule("maximum", "minimum")
-def _extremum(emit: Emit, step: Step) -> Any:
-    return emit.node("Max" if step.op.name == "maximum" else "Min", *_operands(emit, step))
 
 
 @rule("add_n")
@@ -256,14 +256,8 @@ def floor_mod(emit: Emit, x: Value, y: Value) -> Value:
     return emit.node("Mod", emit.node("Add", rest, y), y, fmod=1)
 
 
-@rule("mod")
-def _mod(emit: Emit, step: Step) -> Any:
-    return floor_mod(emit, *_operands(emit, step))
-
-
-@rule("fmod")
-def _fmod(emit: Emit, step: Step) -> Any:
-    return emit.node("Mod", *_operands(emit, step), fmod=1)
+rule("mod")(lambda emit, step: floor_mod(emit, *_operands(emit, step)))
+rule("fmod")(lambda emit, step: emit.node("Mod", *_operands(emit, step), fmod=1))
 
 
 @rule("floor_divide")
@@ -272,26 +266,6 @@ def _floor_divide(emit: Emit, step: Step) -> Any:
     if is_float(x.dtype):
         return emit.node("Floor", emit.node("Div", x, y))
     return emit.node("Div", emit.node("Sub", x, emit.node("Mod", x, y)), y)
-
-
-@rule("hypot")
-def _hypot(emit: Emit, step: Step) -> Any:
-    x, y = _operands(emit, step)
-    return emit.node("Sqrt", emit.node("Add", emit.node("Mul", x, x), emit.node("Mul", y, y)))
-
-
-@rule("logaddexp")
-def _logaddexp(emit: Emit, step: Step) -> Any:
-    x, y = _operands(emit, step)
-    distance = emit.node("Neg", emit.node("Abs", emit.node("Sub", x, y)))
-    more = emit.node("Log", emit.node("Add", emit.node("Exp", distance), emit.constant(1, x.dtype)))
-    return emit.node("Add", emit.node("Max", x, y), more)
-
-
-@rule("ldexp")
-def _ldexp(emit: Emit, step: Step) -> Any:
-    x, y = _operands(emit, step)
-    return emit.node("Mul", x, emit.node("Pow", emit.constant(2, x.dtype), y))
 
 
 @rule("arctan2")
@@ -326,14 +300,8 @@ def _bitwise(emit: Emit, step: Step) -> Any:
     return emit.node(kind if dtype == _BOOL else f"Bitwise{kind}", *[emit.value(arg, dtype) for arg in step.args])
 
 
-@rule("integer_power")
-def _integer_power(emit: Emit, step: Step) -> Any:
-    return _raised(emit, _operand(emit, step), step.op.attrs["exponent"])
-
-
-@rule("derived power")
-def _whole_power(emit: Emit, step: Step) -> Any:
-    return _raised(emit, _operand(emit, step), step.op.extra[1])
+rule("integer_power")(lambda emit, step: _raised(emit, _operand(emit, step), step.op.attrs["exponent"]))
+rule("derived power")(lambda emit, step: _raised(emit, _operand(emit, step), step.op.extra[1]))
 
 
 def _raised(emit: Emit, x: Value, exponent: int) -> Value:
@@ -369,9 +337,7 @@ def _compare(emit: Emit, step: Step) -> Any:
 _LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 
 
-@rule(*_LOGICAL)
-def _logical(emit: Emit, step: Step) -> Any:
-    return emit.node(_LOGICAL[step.op.name], *[emit.value(arg, _BOOL) for arg in step.args])
+rule(*_LOGICAL)(lambda emit, step: emit.node(_LOGICAL[step.op.name], *[emit.value(arg, _BOOL) for arg in step.args]))
 
 
 @rule("where")

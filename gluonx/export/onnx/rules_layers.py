@@ -74,9 +74,7 @@ def convolved(emit: Emit, step: Step, x: Value, weight: Value, bias: Value | Non
     return _out(emit, step, made)
 
 
-@rule("convolution")
-def _convolution(emit: Emit, step: Step) -> Any:
-    return convolved(emit, step, *_inputs(emit, step))
+rule("convolution")(lambda emit, step: convolved(emit, step, *_inputs(emit, step)))
 
 
 @rule("deconvolution")

@@ -158,9 +158,7 @@ def _split_heads(emit: Emit, step: Step) -> Any:
     return [emit.reshape(piece, shape) for piece in pieces]
 
 
-@rule("merge_heads")
-def _merge_heads(emit: Emit, step: Step) -> Any:
-    return emit.reshape(emit.value(step.args[0]), step.outs[0].shape)
+rule("merge_heads")(lambda emit, step: emit.reshape(emit.value(step.args[0]), step.outs[0].shape))
 
 
 def _allowed(emit: Emit, step: Step, shared: int) -> Value | None:

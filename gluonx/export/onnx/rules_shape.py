@@ -163,9 +163,7 @@ def _concatenate(emit: Emit, step: Step) -> Any:
     return _joined(emit, values, axis % values[0].ndim)
 
 
-@rule("append")
-def _append(emit: Emit, step: Step) -> Any:
-    return _concatenate(emit, step)
+rule("append")(lambda emit, step: _concatenate(emit, step))
 
 
 @rule("stack", "np.stack")
@@ -233,9 +231,7 @@ def _slice_channel(emit: Emit, step: Step) -> Any:
 # -- repeating and padding --------------------------------------------------------------------------------------------
 
 
-@rule("broadcast_to", "broadcast_like")
-def _broadcast(emit: Emit, step: Step) -> Any:
-    return emit.expand(_value(emit, step), step.outs[0].shape)
+rule("broadcast_to", "broadcast_like")(lambda emit, step: emit.expand(_value(emit, step), step.outs[0].shape))
 
 
 @rule("broadcast_arrays")
@@ -286,9 +282,7 @@ def _padded(emit: Emit, step: Step, value: Any) -> Value:
     return emit.node("Pad", emit.cast(x, dtype), pads, fill, mode=_PADS[mode])
 
 
-@rule("pad")
-def _pad(emit: Emit, step: Step) -> Any:
-    return _padded(emit, step, step.args[1] if len(step.args) > 1 else None)
+rule("pad")(lambda emit, step: _padded(emit, step, step.args[1] if len(step.args) > 1 else None))
 
 
 @rule("np.pad")
@@ -375,9 +369,7 @@ def _arange_like(emit: Emit, step: Step) -> Any:
     return emit.reshape(values, out.shape)
 
 
-@rule("shape_array")
-def _shape_array(emit: Emit, step: Step) -> Any:
-    return emit.sizes(step.shapes[0].shape)
+rule("shape_array")(lambda emit, step: emit.sizes(step.shapes[0].shape))
 
 
 @rule("meshgrid")

@@ -19,7 +19,7 @@ from gluonx import np as gnp
 from gluonx.errors import GraphError
 from gluonx.np.handle import host_value, ndarray
 
-__all__ = ["RULES", "Call", "Node", "Rule", "element_type", "rule", "supported"]
+__all__ = ["RULES", "Call", "Node", "Rule", "element_type", "one_of", "rule", "supported", "type_in"]
 
 _TOPICS = ["elementwise", "shape", "index", "reduce", "layers", "pool", "recurrent", "resize", "quantized", "vision"]
 _TYPES: Mapping[int, Any] = {
@@ -133,6 +133,32 @@ def rule(
         return fn
 
     return enter
+
+
+Check = Callable[[Node], str | None]
+
+
+def type_in(*names: str) -> Check:
+    """Return the check that refuses a node whose element type, the first of these attributes, is unknown here."""
+
+    def check(node: Node) -> str | None:
+        try:
+            element_type(next((node.attrs[name] for name in names if node.attrs.get(name)), 1))
+        except GraphError as error:
+            return str(error)
+        return None
+
+    return check
+
+
+def one_of(name: str, *known: str) -> Check:
+    """Return the check that refuses a node whose attribute is none of these texts; the first is the default."""
+
+    def check(node: Node) -> str | None:
+        found = node.attrs.get(name, known[0])
+        return None if found in known else f"{name} '{found}'"
+
+    return check
 
 
 def supported() -> list[str]:

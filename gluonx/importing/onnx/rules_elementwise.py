@@ -12,8 +12,7 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx import npx
-from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 
 __all__: list[str] = []
 
@@ -56,9 +55,7 @@ for _name, _function in _BINARY.items():
     rule(_name)(_two(_function))
 
 
-@rule("Identity")
-def _identity(call: Call) -> Any:
-    return call.raw(0)
+rule("Identity")(lambda call: call.raw(0))
 
 
 @rule("Div")
@@ -118,14 +115,8 @@ rule("Min")(_chain(gnp.minimum))
 rule("Sum")(_chain(gnp.add))
 
 
-@rule("Mean")
-def _mean(call: Call) -> Any:
-    return gnp.divide(functools.reduce(gnp.add, call.all()), call.count)
-
-
-@rule("Where")
-def _where(call: Call) -> Any:
-    return gnp.where(call[0], call[1], call[2])
+rule("Mean")(lambda call: gnp.divide(functools.reduce(gnp.add, call.all()), call.count))
+rule("Where")(lambda call: gnp.where(call[0], call[1], call[2]))
 
 
 @rule("Clip")
@@ -142,14 +133,6 @@ def _clip(call: Call) -> Any:
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
-def _type_given(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("to") or node.attrs.get("dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
-
-
 def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
     """Return an array in another type; floats that an 8-bit float cannot hold become its largest."""
     if dtype in _FLOAT8 and saturate:
@@ -158,22 +141,18 @@ def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
     return x.astype(dtype) if x.dtype != dtype else x
 
 
-@rule("Cast", check=_type_given)
+@rule("Cast", check=type_in("to", "dtype"))
 def _cast(call: Call) -> Any:
     return cast(call[0], element_type(call.attr("to")), bool(call.attr("saturate", 1)))
 
 
-@rule("CastLike")
-def _cast_like(call: Call) -> Any:
-    return cast(call[0], call[1].dtype, bool(call.attr("saturate", 1)))
+rule("CastLike")(lambda call: cast(call[0], call[1].dtype, bool(call.attr("saturate", 1))))
 
 
 # -- activations ------------------------------------------------------------------------------------------------------
 
 
-@rule("LeakyRelu")
-def _leaky_relu(call: Call) -> Any:
-    return npx.leaky_relu(call[0], act_type="leaky", slope=call.attr("alpha", 0.01))
+rule("LeakyRelu")(lambda call: npx.leaky_relu(call[0], act_type="leaky", slope=call.attr("alpha", 0.01)))
 
 
 @rule("PRelu")
@@ -184,9 +163,7 @@ def _prelu(call: Call) -> Any:
     return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
 
 
-@rule("Elu")
-def _elu(call: Call) -> Any:
-    return npx.elu(call[0], alpha=call.attr("alpha", 1.0))
+rule("Elu")(lambda call: npx.elu(call[0], alpha=call.attr("alpha", 1.0)))
 
 
 @rule("Celu")
@@ -214,29 +191,11 @@ def _shrink(call: Call) -> Any:
     return gnp.where(gnp.less(x, -bound), gnp.add(x, bias), inner).astype(x.dtype)
 
 
-@rule("HardSigmoid")
-def _hard_sigmoid(call: Call) -> Any:
-    return npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5))
-
-
-@rule("HardSwish")
-def _hard_swish(call: Call) -> Any:
-    return gnp.multiply(call[0], npx.hard_sigmoid(call[0], alpha=1 / 6, beta=0.5))
-
-
-@rule("Mish")
-def _mish(call: Call) -> Any:
-    return gnp.multiply(call[0], gnp.tanh(npx.softrelu(call[0])))
-
-
-@rule("Gelu")
-def _gelu(call: Call) -> Any:
-    return npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh")
-
-
-@rule("Swish")
-def _swish(call: Call) -> Any:
-    return npx.swish(call[0], beta=call.attr("alpha", 1.0))
+rule("HardSigmoid")(lambda call: npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5)))
+rule("HardSwish")(lambda call: gnp.multiply(call[0], npx.hard_sigmoid(call[0], alpha=1 / 6, beta=0.5)))
+rule("Mish")(lambda call: gnp.multiply(call[0], gnp.tanh(npx.softrelu(call[0]))))
+rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh"))
+rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 
 
 def _along(call: Call, function: Callable[..., Any]) -> Any:
@@ -251,14 +210,8 @@ def _along(call: Call, function: Callable[..., Any]) -> Any:
     return function(x.reshape((-1, rows)), -1).reshape(tuple(x.shape))
 
 
-@rule("Softmax")
-def _softmax(call: Call) -> Any:
-    return _along(call, lambda x, axis: npx.softmax(x, axis=axis))
-
-
-@rule("LogSoftmax")
-def _log_softmax(call: Call) -> Any:
-    return _along(call, lambda x, axis: npx.log_softmax(x, axis=axis))
+rule("Softmax")(lambda call: _along(call, lambda x, axis: npx.softmax(x, axis=axis)))
+rule("LogSoftmax")(lambda call: _along(call, lambda x, axis: npx.log_softmax(x, axis=axis)))
 
 
 @rule("Hardmax")

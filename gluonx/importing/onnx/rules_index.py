@@ -10,7 +10,7 @@ import numpy as np
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, rule
+from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.np.handle import host_value
 
 __all__: list[str] = []
@@ -64,9 +64,7 @@ def _gather_nd(call: Call) -> Any:
     return npx.gather_nd(x, at)
 
 
-def _scatter_check(node: Node) -> str | None:
-    kind = node.attrs.get("reduction", "none")
-    return None if kind in ("none", "add", "mul", "max", "min") else f"reduction '{kind}'"
+_scatter_check = one_of("reduction", "none", "add", "mul", "max", "min")
 
 
 def _scattered(call: Call, x: Any, at: tuple[Any, ...], values: Any) -> Any:
@@ -133,9 +131,7 @@ def _topk(call: Call) -> Any:
     return values, places.astype("int64")
 
 
-@rule("NonZero")
-def _nonzero(call: Call) -> Any:
-    return gnp.stack(list(gnp.nonzero(call[0]))).astype("int64")
+rule("NonZero")(lambda call: gnp.stack(list(gnp.nonzero(call[0]))).astype("int64"))
 
 
 @rule("Compress")
@@ -161,19 +157,9 @@ def _unique(call: Call) -> Any:
     )
 
 
-@rule("Einsum")
-def _einsum(call: Call) -> Any:
-    return gnp.einsum(call.attr("equation").replace(" ", ""), *call.all())
-
-
-@rule("CumSum", known=(1,))
-def _cumsum(call: Call) -> Any:
-    return _running(call, gnp.cumsum, 0)
-
-
-@rule("CumProd", known=(1,))
-def _cumprod(call: Call) -> Any:
-    return _running(call, gnp.cumprod, 1)
+rule("Einsum")(lambda call: gnp.einsum(call.attr("equation").replace(" ", ""), *call.all()))
+rule("CumSum", known=(1,))(lambda call: _running(call, gnp.cumsum, 0))
+rule("CumProd", known=(1,))(lambda call: _running(call, gnp.cumprod, 1))
 
 
 def _running(call: Call, function: Any, first: int) -> Any:

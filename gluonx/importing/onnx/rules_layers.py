@@ -11,16 +11,13 @@ import numpy as np
 from gluonx import autograd, npx
 from gluonx import np as gnp
 from gluonx.errors import GraphError, ShapeError
-from gluonx.importing.onnx.rules import Call, Node, rule
+from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.importing.onnx.rules_shape import padded
 
 __all__ = ["auto_pad_check", "convolved", "margins"]
 
 
-def auto_pad_check(node: Node) -> str | None:
-    """Return why the margins of a node cannot be computed, or None."""
-    found = node.attrs.get("auto_pad", "NOTSET")
-    return None if found in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER") else f"auto_pad '{found}'"
+auto_pad_check = one_of("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 def margins(
@@ -121,9 +118,7 @@ def _transposed_margins(
 # -- products ---------------------------------------------------------------------------------------------------------
 
 
-@rule("MatMul")
-def _matmul(call: Call) -> Any:
-    return gnp.matmul(call[0], call[1]).astype(call[0].dtype)
+rule("MatMul")(lambda call: gnp.matmul(call[0], call[1]).astype(call[0].dtype))
 
 
 @rule("Gemm")
@@ -184,9 +179,7 @@ def _batch_statistics(x: Any, scale: Any, shift: Any, mean: Any, var: Any, eps: 
     return out, means, gnp.add(gnp.multiply(var, momentum), gnp.multiply(own_var, 1 - momentum))
 
 
-@rule("InstanceNormalization")
-def _instance_normalization(call: Call) -> Any:
-    return npx.instance_norm(call[0], call[1], call[2], eps=call.attr("epsilon", 1e-5))
+rule("InstanceNormalization")(lambda call: npx.instance_norm(call[0], call[1], call[2], eps=call.attr("epsilon", 1e-5)))
 
 
 @rule("LayerNormalization")
@@ -278,9 +271,7 @@ def _dropout(call: Call) -> Any:
 # -- losses -----------------------------------------------------------------------------------------------------------
 
 
-@rule("NegativeLogLikelihoodLoss")
-def _negative_log_likelihood(call: Call) -> Any:
-    return _likelihood(call, call[0], call[1], call[2])
+rule("NegativeLogLikelihoodLoss")(lambda call: _likelihood(call, call[0], call[1], call[2]))
 
 
 @rule("SoftmaxCrossEntropyLoss")

@@ -181,14 +181,8 @@ def _pooled_whole(x: Any, kind: str, reduce: Callable[..., Any]) -> Any:
     return reduce(x, axis=_global(x), keepdims=True)
 
 
-@rule("GlobalAveragePool")
-def _global_average(call: Call) -> Any:
-    return _pooled_whole(call[0], "avg", gnp.mean)
-
-
-@rule("GlobalMaxPool")
-def _global_max(call: Call) -> Any:
-    return _pooled_whole(call[0], "max", gnp.max)
+rule("GlobalAveragePool")(lambda call: _pooled_whole(call[0], "avg", gnp.mean))
+rule("GlobalMaxPool")(lambda call: _pooled_whole(call[0], "max", gnp.max))
 
 
 @rule("GlobalLpPool")

@@ -12,22 +12,13 @@ import ml_dtypes
 import numpy as np
 
 from gluonx import np as gnp
-from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 from gluonx.importing.onnx.rules_elementwise import cast
 from gluonx.importing.onnx.rules_layers import auto_pad_check, convolved
 
 __all__: list[str] = []
 
 _UINT8 = np.dtype(np.uint8)
-
-
-def _type_check(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("output_dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
 
 
 def _spread(call: Call, value: Any, x: Any) -> Any:
@@ -69,7 +60,7 @@ def _bytes(x: Any, scale: Any, zero: Any, dtype: np.dtype, saturate: bool = True
     return gnp.clip(whole, int(info.min), int(info.max)).astype(dtype)
 
 
-@rule("QuantizeLinear", fixed=(1, 2), check=_type_check)
+@rule("QuantizeLinear", fixed=(1, 2), check=type_in("output_dtype"))
 def _quantize(call: Call) -> Any:
     x, zero = call[0], call[2]
     told = call.attr("output_dtype", 0)
@@ -78,7 +69,7 @@ def _quantize(call: Call) -> Any:
     return _bytes(x, scale, _spread(call, zero, x), np.dtype(dtype), bool(call.attr("saturate", 1)))
 
 
-@rule("DequantizeLinear", fixed=(1, 2), check=_type_check)
+@rule("DequantizeLinear", fixed=(1, 2), check=type_in("output_dtype"))
 def _dequantize(call: Call) -> Any:
     x = call[0]
     found = _real(x, _spread(call, call[1], x), _spread(call, call[2], x))

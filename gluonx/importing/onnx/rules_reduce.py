@@ -13,30 +13,6 @@ from gluonx.importing.onnx.rules_shape import axes_of
 __all__: list[str] = []
 
 
-def _l1(x: Any, **how: Any) -> Any:
-    return gnp.sum(gnp.abs(x), **how)
-
-
-def _l2(x: Any, **how: Any) -> Any:
-    return gnp.sqrt(gnp.sum(gnp.square(x), **how))
-
-
-def _log_sum(x: Any, **how: Any) -> Any:
-    return gnp.log(gnp.sum(x, **how))
-
-
-def _sum_square(x: Any, **how: Any) -> Any:
-    return gnp.sum(gnp.square(x), **how)
-
-
-def _largest(x: Any, **how: Any) -> Any:
-    return gnp.max(x, **how) if x.size else _of_nothing(x, False, **how)
-
-
-def _smallest(x: Any, **how: Any) -> Any:
-    return gnp.min(x, **how) if x.size else _of_nothing(x, True, **how)
-
-
 def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
     """Return the extremes of no elements: the ends of the type."""
     shape = gnp.sum(x, axis=axis, keepdims=keepdims).shape
@@ -49,10 +25,17 @@ def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "ReduceSum": gnp.sum, "ReduceMean": gnp.mean, "ReduceProd": gnp.prod, "ReduceMax": _largest,
-    "ReduceMin": _smallest, "ReduceL1": _l1, "ReduceL2": _l2, "ReduceLogSum": _log_sum,
-    "ReduceLogSumExp": npx.logsumexp, "ReduceSumSquare": _sum_square,
-}  # fmt: skip
+    "ReduceSum": gnp.sum,
+    "ReduceMean": gnp.mean,
+    "ReduceProd": gnp.prod,
+    "ReduceMax": lambda x, **how: gnp.max(x, **how) if x.size else _of_nothing(x, False, **how),
+    "ReduceMin": lambda x, **how: gnp.min(x, **how) if x.size else _of_nothing(x, True, **how),
+    "ReduceL1": lambda x, **how: gnp.sum(gnp.abs(x), **how),
+    "ReduceL2": lambda x, **how: gnp.sqrt(gnp.sum(gnp.square(x), **how)),
+    "ReduceLogSum": lambda x, **how: gnp.log(gnp.sum(x, **how)),
+    "ReduceLogSumExp": npx.logsumexp,
+    "ReduceSumSquare": lambda x, **how: gnp.sum(gnp.square(x), **how),
+}
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[[Call], Any]:
@@ -71,14 +54,8 @@ for _name, _function in _FUNCTIONS.items():
     rule(_name, known=(1,))(_reduction(_function))
 
 
-@rule("ArgMax")
-def _argmax(call: Call) -> Any:
-    return _place(call, gnp.argmax)
-
-
-@rule("ArgMin")
-def _argmin(call: Call) -> Any:
-    return _place(call, gnp.argmin)
+rule("ArgMax")(lambda call: _place(call, gnp.argmax))
+rule("ArgMin")(lambda call: _place(call, gnp.argmin))
 
 
 def _place(call: Call, function: Any) -> Any:

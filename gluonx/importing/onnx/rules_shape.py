@@ -12,7 +12,7 @@ from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.fold import LARGEST, shape_array
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 
 __all__ = ["axes_of", "padded"]
 
@@ -33,9 +33,7 @@ def _shape(call: Call) -> Any:
     return shape_array(shape[call.attr("start", 0) : call.attr("end")])
 
 
-@rule("Size")
-def _size(call: Call) -> Any:
-    return shape_array([math.prod(call.raw(0).shape)]).reshape(())
+rule("Size")(lambda call: shape_array([math.prod(call.raw(0).shape)]).reshape(()))
 
 
 @rule("Reshape", known=(1,))
@@ -58,9 +56,7 @@ def _flatten(call: Call) -> Any:
     return gnp.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-@rule("Squeeze", known=(1,))
-def _squeeze(call: Call) -> Any:
-    return gnp.squeeze(call[0], axes_of(call))
+rule("Squeeze", known=(1,))(lambda call: gnp.squeeze(call[0], axes_of(call)))
 
 
 @rule("Unsqueeze", known=(1,))
@@ -72,9 +68,7 @@ def _unsqueeze(call: Call) -> Any:
     return gnp.reshape(x, tuple([1 if axis in places else next(shape) for axis in range(ndim)]))
 
 
-@rule("Transpose")
-def _transpose(call: Call) -> Any:
-    return gnp.transpose(call[0], call.attr("perm"))
+rule("Transpose")(lambda call: gnp.transpose(call[0], call.attr("perm")))
 
 
 @rule("Concat")
@@ -171,15 +165,7 @@ def _range(call: Call) -> Any:
     return made if made.size <= LARGEST else gnp.array(made, dtype=made.dtype)
 
 
-def _dtype_given(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
-
-
-@rule("EyeLike", check=_dtype_given)
+@rule("EyeLike", check=type_in("dtype"))
 def _eye_like(call: Call) -> Any:
     x = call[0]
     dtype = element_type(call.attr("dtype")) if call.attr("dtype") else x.dtype
@@ -193,12 +179,7 @@ def _trilu(call: Call) -> Any:
     return part(call[0], 0 if k is None else int(k.reshape(())))
 
 
-def _pad_check(node: Node) -> str | None:
-    mode = node.attrs.get("mode", "constant")
-    return None if mode in ("constant", "reflect", "edge", "wrap") else f"mode '{mode}'"
-
-
-@rule("Pad", known=(1, 3), check=_pad_check)
+@rule("Pad", known=(1, 3), check=one_of("mode", "constant", "reflect", "edge", "wrap"))
 def _pad(call: Call) -> Any:
     x, mode = call[0], call.attr("mode", "constant")
     pads = call.sizes(1) if call.opset >= 11 else tuple(call.attr("pads"))

@@ -10,18 +10,13 @@ import numpy as np
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import GraphError
-from gluonx.importing.onnx.rules import Call, Node, element_type, rule
+from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 from gluonx.importing.onnx.rules_shape import padded
 
 __all__: list[str] = []
 
 
-def _roi_check(node: Node) -> str | None:
-    mode = node.attrs.get("mode", "avg")
-    return None if mode == "avg" else f"mode '{mode}'"
-
-
-@rule("RoiAlign", check=_roi_check)
+@rule("RoiAlign", check=one_of("mode", "avg"))
 def _roi_align(call: Call) -> Any:
     rois = gnp.concatenate([gnp.expand_dims(call[2], 1).astype(call[1].dtype), call[1]], axis=1)
     way = call.attr("coordinate_transformation_mode", "half_pixel" if call.opset >= 16 else "output_half_pixel")
@@ -183,14 +178,6 @@ def _interpolated(x: Any, at: list[Any], sizes: Any, edge: str, corners: bool, m
 # -- random numbers ---------------------------------------------------------------------------------------------------
 
 
-def _random_check(node: Node) -> str | None:
-    try:
-        element_type(node.attrs.get("dtype") or 1)
-    except GraphError as error:
-        return str(error)
-    return None
-
-
 def _drawn(call: Call, uniform: bool, shape: Any, dtype: Any) -> Any:
     """Return random numbers; ``mx.random.seed`` decides, and the file's seed does not."""
     if uniform:
@@ -200,13 +187,13 @@ def _drawn(call: Call, uniform: bool, shape: Any, dtype: Any) -> Any:
     return made.astype(dtype)
 
 
-@rule("RandomUniform", "RandomNormal", check=_random_check, lazy=True)
+@rule("RandomUniform", "RandomNormal", check=type_in("dtype"), lazy=True)
 def _random(call: Call) -> Any:
     dtype = element_type(call.attr("dtype", 1))
     return _drawn(call, call.node.op == "RandomUniform", tuple(call.attr("shape")), dtype)
 
 
-@rule("RandomUniformLike", "RandomNormalLike", check=_random_check, lazy=True)
+@rule("RandomUniformLike", "RandomNormalLike", check=type_in("dtype"), lazy=True)
 def _random_like(call: Call) -> Any:
     x = call.raw(0)
     dtype = element_type(call.attr("dtype")) if call.attr("dtype") else x.dtype

@@ -5,6 +5,7 @@ They read a record file or a list of images through a `gluonx.data.DataLoader`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,6 +36,10 @@ __all__ = [
     "ImageDataLoader",
     "create_image_augment",
 ]
+
+
+_OF_LOADER = set(inspect.signature(DataLoader).parameters) - {"dataset", "auto_reload"}
+_OF_DATA = {"path_imgrec", "path_imglist", "path_root", "part_index", "num_parts", "imglist", "dtype"}
 
 
 def create_image_augment(
@@ -230,27 +235,14 @@ class ImageDataLoader:
         try_nopython: bool | None = None,
         **kwargs: Any,
     ) -> None:
+        given = dict(locals())
+        of_loader = {name: given[name] for name in _OF_LOADER}
         dataset = _dataset(type(self).__name__, path_imgrec, path_imglist, path_root, imglist, dtype)
         if num_parts > 1:
             dataset = dataset.shard(num_parts, part_index)
         augmenter = _block(made_or_given(type(self).__name__, create_image_augment, data_shape, kwargs, aug_list))
         augmenter.hybridize()
-        self._iter = DataLoader(
-            self._transformed(dataset, augmenter),
-            batch_size=batch_size,
-            shuffle=shuffle,
-            sampler=sampler,
-            last_batch=last_batch,
-            batch_sampler=batch_sampler,
-            batchify_fn=batchify_fn,
-            num_workers=num_workers,
-            pin_memory=pin_memory,
-            pin_device_id=pin_device_id,
-            prefetch=prefetch,
-            thread_pool=thread_pool,
-            timeout=timeout,
-            try_nopython=try_nopython,
-        )
+        self._iter = DataLoader(self._transformed(dataset, augmenter), **of_loader)
 
     def _transformed(self, dataset: Any, augmenter: Any) -> Any:
         return dataset.transform_first(augmenter)
@@ -304,31 +296,13 @@ class ImageBboxDataLoader(ImageDataLoader):
         try_nopython: bool | None = None,
         **kwargs: Any,
     ) -> None:
+        given = dict(locals())
+        of_base = {name: given[name] for name in (*_OF_LOADER, *_OF_DATA)}
         self._coord_normalized = coord_normalized
-        super().__init__(
-            batch_size,
-            data_shape,
-            path_imgrec=path_imgrec,
-            path_imglist=path_imglist,
-            path_root=path_root,
-            part_index=part_index,
-            num_parts=num_parts,
-            aug_list=made_or_given(type(self).__name__, create_bbox_augment, data_shape, kwargs, aug_list),
-            imglist=imglist,
-            dtype=dtype,
-            shuffle=shuffle,
-            sampler=sampler,
-            last_batch=last_batch,
-            batch_sampler=batch_sampler,
-            batchify_fn=batchify.Group(batchify.Stack(), batchify.Pad(val=-1)) if batchify_fn is None else batchify_fn,
-            num_workers=num_workers,
-            pin_memory=pin_memory,
-            pin_device_id=pin_device_id,
-            prefetch=prefetch,
-            thread_pool=thread_pool,
-            timeout=timeout,
-            try_nopython=try_nopython,
-        )
+        of_base["aug_list"] = made_or_given(type(self).__name__, create_bbox_augment, data_shape, kwargs, aug_list)
+        if batchify_fn is None:
+            of_base["batchify_fn"] = batchify.Group(batchify.Stack(), batchify.Pad(val=-1))
+        super().__init__(data_shape=data_shape, **of_base)
 
     def _transformed(self, dataset: Any, augmenter: Any) -> Any:
         chain = Sequential()
