@@ -20,11 +20,17 @@ WAYS = [
 
 @pytest.fixture
 def loop():
-    """A net and its Trainer after some steps, and what a step needs."""
+    return steady_loop(1, hybridize=True)
+
+
+def steady_loop(layers, hybridize):
+    """Return a net's input after some steps, what records its loss, and what finishes the step."""
     net = nn.HybridSequential()
-    net.add(nn.Dense(4, in_units=3, activation="relu"), nn.Dense(1, in_units=4))
+    for _ in range(layers):
+        net.add(nn.Dense(3, in_units=3, activation="relu"))
+    net.add(nn.Dense(1, in_units=3))
     net.initialize()
-    net.hybridize()
+    net.hybridize(hybridize)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     x = np.ones((8, 3))
 
@@ -77,3 +83,18 @@ def test_a_steady_step_goes_no_other_way(loop):
     before = gluonx.engine.stats()["programs_compiled"]
     finish(record())
     assert gluonx.engine.stats()["programs_compiled"] == before
+
+
+def calls_of_a_step(layers, hybridize):
+    _, record, finish = steady_loop(layers, hybridize)
+    return len(called(lambda: finish(record())))
+
+
+def test_a_hybridized_step_calls_as_many_functions_whatever_the_number_of_layers():
+    few, many = (calls_of_a_step(layers, hybridize=True) for layers in (2, 9))
+    assert many == few <= 100
+
+
+def test_a_layer_that_is_not_hybridized_adds_few_calls():
+    few, many = (calls_of_a_step(layers, hybridize=False) for layers in (2, 4))
+    assert many - few <= 2 * 17  # Dense and its activation: two blocks, two operators, two parameters
