@@ -3,6 +3,7 @@
 import re
 import sys
 
+import numpy as onp
 import pytest
 
 import gluonx
@@ -98,3 +99,22 @@ def test_a_hybridized_step_calls_as_many_functions_whatever_the_number_of_layers
 def test_a_layer_that_is_not_hybridized_adds_few_calls():
     few, many = (calls_of_a_step(layers, hybridize=False) for layers in (2, 4))
     assert many - few <= 2 * 17  # Dense and its activation: two blocks, two operators, two parameters
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "mean", "sum", "max", "argmax", "softmax"])
+def test_a_small_operator_calls_few_functions(name):
+    x = np.ones((8, 8))
+    fn = getattr(np, name, None) or getattr(gluonx.npx, name)
+    for _ in range(2):
+        fn(x)
+    assert len(called(lambda: fn(x))) <= 16
+    if hasattr(x, name):
+        assert len(called(lambda: getattr(x, name)())) == len(called(lambda: fn(x)))
+
+
+def test_a_small_operator_leaves_numpys_errors_as_the_user_has_them():
+    with onp.errstate(all="raise"):
+        assert np.exp(np.full((2, 2), 1000.0)).tolist() == [[float("inf")] * 2] * 2
+        assert onp.geterr()["over"] == "raise"
+        with pytest.raises(FloatingPointError):
+            onp.exp(onp.full((2, 2), 1e6))
