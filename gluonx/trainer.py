@@ -15,7 +15,6 @@ import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import repeat
-from operator import attrgetter
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -606,7 +605,7 @@ class Trainer(Checked):
             plan = self._plans[None] = self._make_plan(None, ignore_stale)
         if plan.waiting and not ignore_stale:
             raise _unreached(plan.waiting[0])
-        fresh = tuple(map(_fresh_of, plan.variables))
+        fresh = tuple([v.fresh for v in plan.variables])
         if False not in fresh:
             return plan
         if not ignore_stale:
@@ -1092,9 +1091,6 @@ def _store_of(kvstore: Any) -> Any:
     ):
         raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
     return found
-
-
-_fresh_of = attrgetter("fresh")
 
 
 def _last_value(plan: _Plan) -> Any:
