@@ -178,7 +178,7 @@ def run(op: Operator, values: list[Any]) -> Any:
     array, tuple of array, or `REFUSED`
         NumPy's, possibly views of `values`.
     """
-    begin = time.perf_counter() if watchers else 0.0
+    begin = time.perf_counter() if watchers else None
     known = op.host or _known_of(op)
     out: Any = REFUSED
     if known.form is not None:
@@ -188,8 +188,9 @@ def run(op: Operator, values: list[Any]) -> Any:
         if out is REFUSED:
             return REFUSED
     counters.host += 1
-    for watch in watchers:
-        watch(op.name.partition("(")[0], begin, time.perf_counter())
+    if begin is not None:
+        for watch in watchers:
+            watch(op.name.partition("(")[0], begin, time.perf_counter())
     return out
 
 
