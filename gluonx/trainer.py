@@ -473,7 +473,7 @@ class Trainer(Checked):
         optimizer = self._optimizer
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         plan = None if self._by_hand else self._plan(ignore_stale)
-        probe = _Probe(plan)
+        last = None if plan is None else ref(_last_value(plan))  # weak: who holds a buffer keeps it from being donated
         try:
             optimizer.rescale_grad = self._scale / size
             if self._by_hand:
@@ -485,7 +485,8 @@ class Trainer(Checked):
             elif plan is not None:
                 self._step_in_one(plan, value)
         except BaseException:
-            if plan is not None and probe.moved():  # an interrupt that came after the program: the step is made
+            if plan is not None and last is not None and _last_value(plan) is not last():
+                # An interrupt that came after the program: the step is made.
                 _spend(plan)
             else:
                 optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
@@ -1092,23 +1093,10 @@ def _store_of(kvstore: Any) -> Any:
     return found
 
 
-class _Probe:
-    """Detects that a step was made: a state, or a weight where there is none, then has another value."""
-
-    __slots__ = ("target", "value")
-
-    def __init__(self, plan: _Plan | None) -> None:
-        self.target: Any = (plan.state or plan.weights)[-1] if plan is not None else None
-        # Weak, since who holds a buffer keeps it from being donated.
-        self.value = ref(self._now()) if self.target is not None else None
-
-    def _now(self) -> Any:
-        value = self.target.value
-        return value.vector.value if type(value) is Packed else value
-
-    def moved(self) -> bool:
-        """Return whether the target has another value now."""
-        return self.value is not None and self._now() is not self.value()
+def _last_value(plan: _Plan) -> Any:
+    """Return a value that is another one after a step: of the last state, or of the last weight where there is none."""
+    value = (plan.state or plan.weights)[-1].value
+    return value.vector.value if type(value) is Packed else value
 
 
 class _Replicated:

@@ -65,6 +65,8 @@ __all__ = [
     "finds_shapes",
     "intern_aval",
     "new_handle",
+    "new_pending",
+    "new_places",
     "record_scope",
     "scalar_slot",
     "set_handle_class",
@@ -236,6 +238,7 @@ class Handle:
 
 
 _new: Callable[[type], Handle] = object.__new__
+_new_place: Callable[[type], Pending] = object.__new__
 array_types: set[type] = set()  # classes of jax.Array that were met; to ask isinstance() takes three times as long
 array_class: type = Handle  # the class of users' arrays; read as an attribute of this module, for it is set late
 
@@ -336,6 +339,30 @@ class Pending:
         self.slot = slot
         self.aval = aval
         self.value: Any = None
+
+
+# Both make places without their constructor, a function of Python that takes longer than all else in them.
+
+
+def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
+    """Return a fresh user-visible handle on a new place; this runs at each operator that is recorded."""
+    place = _new_place(Pending)
+    place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
+    handle = _new(array_class)
+    handle.value, handle.aval, handle.tape, handle.variable = place, aval, None, None
+    return handle
+
+
+def new_places(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
+    """Return new places of the values `first`, `first` + 1, ... of these avals."""
+    places: list[Pending] = []
+    slot = first
+    for aval in avals:
+        place = _new_place(Pending)
+        place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
+        places.append(place)
+        slot += 1
+    return places
 
 
 @final

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain, repeat, starmap
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -54,6 +55,7 @@ LOST = (
 LAST: dict[str, Any] = {}
 limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
+_slot_of = attrgetter("slot")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
@@ -143,7 +145,7 @@ _warned_full: set[where.Line] = set()
 def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
         return _compute_lanes(graph, node, places, why, final)
-    alive = tuple([p.slot for p in places])
+    alive = tuple(map(_slot_of, places))
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
@@ -441,7 +443,7 @@ def _segment(graph: Graph, program: Program) -> Segment:
 
 def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> list[Any]:
     """Return the place of each output that is no vector."""
-    sinks: list[Any] = [final.targets[i] for i in program.finals] if final is not None else []
+    sinks: list[Any] = [] if final is None else list(map(final.targets.__getitem__, program.finals))
     if program.alive == alive:
         return sinks + places
     chosen = program.chosen.get(alive)
@@ -466,12 +468,14 @@ def _run_program(
         graph.packs = Packs(program.packed, vectors)
         sinks += vectors
         sinks += replaced
-    handles, values = _new_places(program, replaced, final)
+    handles, values = _new_places(program, replaced, final) if replaced else ([], [])
     if program.tape_slots:
         graph.segment = _segment(graph, program)
         sinks += graph.segment.saved
     if final is not None:
-        _keep_what_others_hold(graph, program, args)
+        held = held_arguments(args, graph.leaves, program.donated, program.single)
+        if held:
+            _copy(held, graph, program, args)
         if program.spares:
             args += _spares(graph, program)
     counters.dispatches += 1
@@ -491,7 +495,10 @@ def _run_program(
     program.runs += 1
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
-    _set_avals(program, sinks)
+    if program.folded:
+        _place_again(program, sinks)
+    elif program.out_avals is not None:
+        _set_avals(program.out_avals, sinks)
 
 
 def _new_places(program: Program, replaced: list[Vector], final: Commit | None) -> tuple[list[Handle], list[Packed]]:
@@ -506,10 +513,10 @@ def _new_places(program: Program, replaced: list[Vector], final: Commit | None) 
     return handles, values
 
 
-def _keep_what_others_hold(graph: Graph, program: Program, args: list[Any]) -> None:
-    """Copy what is to be donated, but is held by somebody else as well."""
+def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> None:
+    """Copy the arguments that are to be donated, but are held by somebody else as well."""
     leaves = graph.leaves
-    for i in held_arguments(args, leaves, program.donated, program.single):
+    for i in held:
         with keeping_64_bits(program.wide):
             args[i] = leaves[program.single[i]] = jnp.copy(args[i])
         counters.copies += 1
@@ -542,13 +549,10 @@ def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
     return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
 
 
-def _set_avals(program: Program, sinks: list[Any]) -> None:
+def _set_avals(avals: list[Any], sinks: list[Any]) -> None:
     """Tell handles where XLA has placed their values, where it was not known before."""
-    if program.folded:
-        _place_again(program, sinks)
-    elif program.out_avals is not None:
-        for sink, aval in zip(sinks, program.out_avals, strict=False):
-            sink.aval = aval
+    for sink, aval in zip(sinks, avals, strict=False):
+        sink.aval = aval
 
 
 def _place_again(program: Program, sinks: list[Any]) -> None:

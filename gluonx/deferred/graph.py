@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from operator import call
 from typing import Any
 from weakref import ref
 
@@ -39,6 +40,8 @@ from gluonx.deferred.core import (
     aval_of,
     intern_aval,
     new_handle,
+    new_pending,
+    new_places,
     scalar_slot,
 )
 from gluonx.host import copied
@@ -47,6 +50,7 @@ __all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle",
 
 
 _PLAIN_NUMBERS = (float, int)
+_Lock = type(threading.RLock())  # what that function of Python makes, once a step
 
 
 class TracerMet(Exception):
@@ -85,7 +89,7 @@ class Graph:
     )
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = _Lock()
         self.cursor: Node = ROOT
         self.closed = False
         self.backward_pending = False
@@ -112,12 +116,14 @@ class Graph:
         """Turn `args` into places and find the child node; the caller commits by setting ``cursor``."""
         node = self.cursor
         leaves, sources, index = self.leaves, self.sources, self.leaf_index
+        n = len(leaves)
         key: list[Any] = [op, taped]
         plain = core.array_class
         for a in args:
             if type(a) is not plain:
                 if not isinstance(a, Handle):
                     key.append(self._scalar(a, args, op))
+                    n = len(leaves)
                     continue
                 if a.derived and not a.is_current():
                     raise Blocked
@@ -144,8 +150,10 @@ class Graph:
                 value = a.value
                 source = source_of(a)
                 ident = id(value) if source is None else id(source)
+                n = len(leaves)
             key.append(aval if source is None or not aval.inexact else aval.taped)
-            index[ident] = len(leaves)
+            index[ident] = n
+            n += 1
             leaves.append(value)
             sources.append(source)
         lookup = tuple(key)
@@ -159,22 +167,20 @@ class Graph:
         try:
             node = self.cursor
             child = self.step_to(op, args, taped)
-            if len(child.outs) != 1:
+            if not child.single:
                 return self.commit(node, child)
             (aval,) = child.outs
-            place = Pending(self, node.size, aval)
-            self.refs.append(ref(place))
+            out = new_pending(self, node.size, aval)
+            self.refs.append(ref(out.value))
             self.cursor = child
-            out = new_handle(place, aval)
-            return out if child.single else (out,)
+            return out
         except BaseException:
             self.rollback()
             raise
 
     def advance(self, node: Node, child: Node) -> list[Pending]:
         """Step to `child` and return its places."""
-        slot = node.size
-        places = [Pending(self, i, aval) for i, aval in enumerate(child.outs, slot)]
+        places = new_places(self, node.size, child.outs)
         self.refs.extend(map(ref, places))
         self.cursor = child
         return places
@@ -277,7 +283,7 @@ class Graph:
 
     def places(self) -> list[Pending]:
         """Return the places that somebody still holds."""
-        return [p for r in self.refs if (p := r()) is not None]
+        return [p for p in map(call, self.refs) if p is not None]
 
     # -- ending ----------------------------------------------------------------------------------------------------
 

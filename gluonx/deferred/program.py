@@ -416,9 +416,11 @@ class Program:
         leaves, replaced = graph.leaves, list[Vector]()
         if self.joins:
             args = [leaf if type(leaf := leaves[i]) in array_types else resolved(leaf) for i in self.single]
-            vectors = [join.vector(leaves, self.runs == 0) for join in self.joins]
-            args += [vector.value for vector in vectors]
-            replaced = [vector for join, vector in zip(self.joins, vectors, strict=True) if join.outs]
+            for join in self.joins:
+                vector = join.vector(leaves, self.runs == 0)
+                args.append(vector.value)
+                if join.outs:
+                    replaced.append(vector)
         else:
             args = list(map(resolved, leaves))
         return args + scalars_of(graph), replaced

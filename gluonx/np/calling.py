@@ -259,6 +259,9 @@ def _spelling(statics: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...
 
     Inside of a tuple they are not.
     """
+    if len(named) == 1 and not statics:  # axis=1, say: in half of the time
+        ((name, value),) = named.items()
+        return name, value, type(value)
     key: list[Any] = [len(statics)]
     for value in statics:
         key += (value, type(value))

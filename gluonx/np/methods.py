@@ -7,6 +7,7 @@ say. Only those with another signature than their function are written out.
 from __future__ import annotations
 
 import inspect
+from types import FunctionType
 from typing import Any
 
 from gluonx import np, npx
@@ -19,14 +20,9 @@ __all__ = ["NAMES", "array_function", "array_ufunc"]
 
 
 def _method(name: str, function: Any) -> Any:
-    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(self, *args, **kwargs)
-        except Exception as error:
-            shorten(error)
-            raise
-
-    method.__name__ = name
+    # The code of the function itself under another name: one that called it would take a tenth of a small sum's time.
+    method = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    method.__kwdefaults__ = function.__kwdefaults__
     method.__qualname__ = f"ndarray.{name}"
     method.__signature__ = _bound_signature(function)  # type: ignore[attr-defined]
     method.__doc__ = getattr(function, "__doc__", None)

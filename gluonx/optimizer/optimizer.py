@@ -414,9 +414,8 @@ class Optimizer(_Keywords):
         """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
         if type(self).formula.__func__ is Optimizer.formula.__func__:  # type: ignore[attr-defined]
             raise NotImplementedError(_NO_FORMULA.format(name=type(self).__name__))
-        names = self._names()
-        record = collections.namedtuple("Settings", names)
-        return functools.partial(type(self).formula, record(*_reader(names)(self)))
+        record = collections.namedtuple("Settings", self._names())
+        return functools.partial(type(self).formula, record(*_reader(type(self))(self)))
 
     def _states(self) -> dict[str, Any]:
         """Say how each state of a weight begins: zeros like the weight unless a class says otherwise."""
@@ -432,7 +431,7 @@ class Optimizer(_Keywords):
 
     def _settings(self) -> tuple[Any, ...]:
         """All that a rule is closed over; equal settings give the same rule."""
-        return (*_reader(self._names())(self), self._updates_lazily())
+        return (*_reader(type(self))(self), self._updates_lazily())
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
         """Give the pure update rule for the present settings.
@@ -506,10 +505,10 @@ class Optimizer(_Keywords):
             counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         same, ordered = self._ordered
         if same is indices:
-            lr, wd = [p.lr_mult for p in ordered], [p.wd_mult for p in ordered]
+            lr, wd = list(map(_lr_mult, ordered)), list(map(_wd_mult, ordered))
         else:
             lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
-        self._uniform = self._uniform and _all_equal(counts) and _all_equal(lr) and _all_equal(wd)
+        self._uniform = self._uniform and _all_equal(counts, lr, wd)
         rate = self._rate()
         self._decays = self._decays or self.wd != 0
         if self._uniform:
@@ -599,17 +598,24 @@ def _takes_one(update: Any) -> bool:
 
 
 @functools.cache
-def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads settings of an optimizer; it runs at each step."""
-    return attrgetter(*names)
+def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads the settings of an optimizer of this class; it runs at each step."""
+    return attrgetter(*cls._names())
 
 
 _OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")  # settings of all, which formulas may read
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
-def _all_equal(values: list[Any]) -> bool:
-    return values.count(values[0]) == len(values)
+_lr_mult, _wd_mult = attrgetter("lr_mult"), attrgetter("wd_mult")
+
+
+def _all_equal(*lists: list[Any]) -> bool:
+    """Return whether each of `lists` holds one value only."""
+    for values in lists:  # noqa: SIM110 - a loop is faster than a generator, and this runs each step
+        if values.count(values[0]) != len(values):
+            return False
+    return True
 
 
 register = Optimizer.register

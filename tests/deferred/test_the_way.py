@@ -3,6 +3,7 @@
 import re
 import sys
 
+import numpy as onp
 import pytest
 
 import gluonx
@@ -20,11 +21,17 @@ WAYS = [
 
 @pytest.fixture
 def loop():
-    """A net and its Trainer after some steps, and what a step needs."""
+    return steady_loop(1, hybridize=True)
+
+
+def steady_loop(layers, hybridize):
+    """Return a net's input after some steps, what records its loss, and what finishes the step."""
     net = nn.HybridSequential()
-    net.add(nn.Dense(4, in_units=3, activation="relu"), nn.Dense(1, in_units=4))
+    for _ in range(layers):
+        net.add(nn.Dense(3, in_units=3, activation="relu"))
+    net.add(nn.Dense(1, in_units=3))
     net.initialize()
-    net.hybridize()
+    net.hybridize(hybridize)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     x = np.ones((8, 3))
 
@@ -77,3 +84,38 @@ def test_a_steady_step_goes_no_other_way(loop):
     before = gluonx.engine.stats()["programs_compiled"]
     finish(record())
     assert gluonx.engine.stats()["programs_compiled"] == before
+
+
+def calls_of_a_step(layers, hybridize):
+    _, record, finish = steady_loop(layers, hybridize)
+    return len(called(lambda: finish(record())))
+
+
+def test_a_hybridized_step_calls_at_most_one_function_for_each_parameter():
+    few, many = (calls_of_a_step(layers, hybridize=True) for layers in (2, 9))
+    assert few <= 105
+    assert many - few <= 7 * 2
+
+
+def test_a_layer_that_is_not_hybridized_adds_few_calls():
+    few, many = (calls_of_a_step(layers, hybridize=False) for layers in (2, 4))
+    assert many - few <= 2 * 18  # Dense and its activation: two blocks, two operators, two parameters
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "mean", "sum", "max", "argmax", "softmax"])
+def test_a_small_operator_calls_few_functions(name):
+    x = np.ones((8, 8))
+    fn = getattr(np, name, None) or getattr(gluonx.npx, name)
+    for _ in range(2):
+        fn(x)
+    assert len(called(lambda: fn(x))) <= 16
+    if hasattr(x, name):
+        assert len(called(lambda: getattr(x, name)())) == len(called(lambda: fn(x)))
+
+
+def test_a_small_operator_leaves_numpys_errors_as_the_user_has_them():
+    with onp.errstate(all="raise"):
+        assert np.exp(np.full((2, 2), 1000.0)).tolist() == [[float("inf")] * 2] * 2
+        assert onp.geterr()["over"] == "raise"
+        with pytest.raises(FloatingPointError):
+            onp.exp(onp.full((2, 2), 1e6))

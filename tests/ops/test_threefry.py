@@ -1,4 +1,4 @@
-"""The keys that random operators get: JAX's bits, in another form where arrays are large."""
+"""The keys that random operators get: JAX's bits, in another form on a CPU."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ def test_draws_are_those_of_jax(name, words):
     onp.testing.assert_array_equal(one, other)
 
 
-def test_wide_words():
+@pytest.mark.parametrize("shape", [(70_000,), (3, 5)], ids=str)
+def test_wide_words(shape):
     with jax.enable_x64(True):
         data = jnp.array((1, 2), jnp.uint32)
         mine = jax.random.wrap_key_data(data, impl=implementation())
-        bits = jax.random.bits(mine, (70_000,), "uint64")
-        onp.testing.assert_array_equal(bits, jax.random.bits(native(mine), (70_000,), "uint64"))
+        bits = jax.random.bits(mine, shape, "uint64")
+        onp.testing.assert_array_equal(bits, jax.random.bits(native(mine), shape, "uint64"))
 
 
 @functools.cache
@@ -55,8 +56,9 @@ def compiled(shape):
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
-def test_many_bits_are_no_loop_of_arrays():
-    text = compiled((1000, 1000)).as_text()
+@pytest.mark.parametrize("shape", [(1000, 1000), (8, 32, 128), (4, 8), ()], ids=str)
+def test_bits_are_no_loop_of_arrays(shape):
+    text = compiled(shape).as_text()
     assert text is not None
     assert " while(" not in text
 

@@ -142,13 +142,14 @@ def _relu(x: Any) -> Any:
     return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _WIDER else NotImplemented
 
 
-_sigmoid = _in_double(lambda x: 1 / (1 + np.exp(-x)))
+_sigmoid = _in_double(lambda x: np.reciprocal(_ONE + np.exp(-x)))
 _softrelu = _in_double(lambda x: np.logaddexp(x, 0))
 _tanh = _computed(np.tanh)
 _log_sigmoid = _in_double(lambda x: -np.logaddexp(-x, 0))
 _softsign = _in_double(lambda x: x / (1 + np.abs(x)))
 _silu = _in_double(lambda x: x / (1 + np.exp(-x)))
 _same = lambda x: x  # noqa: E731
+_ONE = np.array(1.0)  # an array: to make one of a Python number takes as long as the sum
 
 _UNARY: dict[str, Form] = {
     **{n: _computed(getattr(np, n)) for n in (
@@ -391,10 +392,15 @@ form("sum")(_sums(np.add.reduce))
 form("prod")(_sums(np.multiply.reduce))
 
 
-def _mean(x: Any, *, axis: Any, keepdims: bool) -> Any:
+@form("mean")
+def _mean(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
     """Return the mean, as ``np.mean`` divides."""
-    total = np.add.reduce(x, axis=axis, keepdims=keepdims)
-    return total / (x.size // total.size if total.size else 1)
+    own = x.dtype
+    if dtype is not None or own not in _WIDER:
+        return NotImplemented
+    wide = x.astype(_SINGLE) if own in _HALVES else x
+    total = np.add.reduce(wide, axis=axis, dtype=_DOUBLE, keepdims=keepdims)
+    return np.array(total / (x.size // total.size if total.size else 1), own)
 
 
 def _moments(fn: Any) -> Form:
@@ -406,7 +412,7 @@ def _moments(fn: Any) -> Form:
     return run
 
 
-for _name, _moment in (("mean", _mean), ("var", np.var), ("std", np.std)):
+for _name, _moment in (("var", np.var), ("std", np.std)):
     form(_name)(_moments(_moment))
 
 
@@ -439,13 +445,13 @@ def _place(fn: Any) -> Form:
     def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
         if x.dtype in _HALVES or not x.ndim:
             return NotImplemented
-        return fn(x, axis=axis, keepdims=keepdims).astype(_INT64)
+        return np.asarray(fn(x, axis=axis, keepdims=keepdims), _INT64)
 
     return run
 
 
-form("argmax")(_place(np.argmax))
-form("argmin")(_place(np.argmin))
+form("argmax")(_place(np.ndarray.argmax))
+form("argmin")(_place(np.ndarray.argmin))
 
 
 @form("cumsum")
@@ -457,9 +463,9 @@ def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
 
 def _weights(x: Any, axis: int) -> tuple[Any, Any, Any]:
     x = x.astype(_DOUBLE)
-    shifted = x - x.max(axis=axis, keepdims=True)
+    shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True)
     powers = np.exp(shifted)
-    return shifted, powers, powers.sum(axis=axis, keepdims=True)
+    return shifted, powers, np.add.reduce(powers, axis=axis, keepdims=True)
 
 
 def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: Any) -> bool:
