@@ -65,8 +65,8 @@ OVERFLOWS = {
     "in place": lambda: x().__iadd__(1e300),
     "a function": lambda: np.maximum(x(), 1e300),
     "two numbers": lambda: np.clip(x(), -1e300, 1e300),
-    # told of when it is traced, for each number; a small array may be NumPy's work, which is quiet
-    "an attribute": lambda: npx.leaky_relu(np.ones((1 << 20,)), slope=next(LARGE)),
+    # told of when it is traced, for each number; alone it may be NumPy's work, which is quiet
+    "an attribute": lambda: traced(lambda a: npx.leaky_relu(a, slope=next(LARGE))),
     "an array of NumPy": lambda: x() + BIG,
     "an array of NumPy on the left": lambda: BIG + x(),
     "recorded": lambda: recorded(lambda a: a * 1e300),
