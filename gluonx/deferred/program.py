@@ -505,7 +505,7 @@ class Program:
         n = len(self.residuals)
         return tuple(jax.tree.unflatten(self.treedef, args[:n])(self._cotangents(args[n:])))
 
-    def _replay_pull(self, *args: Any) -> tuple[Any, ...]:
+    def _replay_pull(self, *args: jax.Array | None) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
         given = args[-n:]
@@ -519,7 +519,7 @@ class Program:
         back = jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1]
         return tuple(back(tuple([g for g in given if g is not None])))
 
-    def _tap(self, *args: Any) -> tuple[Any, ...]:
+    def _tap(self, *args: jax.Array | None) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
         given = args[-n:]
