@@ -194,6 +194,10 @@ class _Shared:
         """Return whether reading `value` records nothing."""
         return self.of.is_current()
 
+    @property
+    def _itself(self) -> Any:
+        return self.of
+
     def _assign(self, new: Any) -> None:
         self.of._assign(new)
 

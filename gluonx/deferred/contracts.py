@@ -311,10 +311,14 @@ class Packs(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The reach of a gradient from one output of a program: numbers of sources, and depths of nodes that it passes."""
+    """The reach of a gradient from one output of a program.
+
+    Numbers of sources, depths of nodes that it passes, and which of the program's outputs it passes, itself included.
+    """
 
     sources: frozenset[int]
     nodes: frozenset[int]
+    outputs: frozenset[int]
 
 
 def leaf_place(number: int) -> int:

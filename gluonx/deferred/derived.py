@@ -14,6 +14,7 @@ as the user left it for every other one, also inside of a program that is traced
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ from gluonx._frames import telling
 from gluonx._process import uncollected
 from gluonx.deferred import kept, ranges, singular
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
-from gluonx.deferred.core import Aval, Tracer, aval_of, intern_aval
+from gluonx.deferred.core import Aval, Tracer, intern_aval
 from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
@@ -403,29 +404,17 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
         run = strong(op)
 
         def pull(*args: jax.Array) -> tuple[Any, ...]:
-            inputs, cotangents = list(args[:n_inputs]), iter(args[n_inputs:])
+            inputs, cotangents = list(args[:n_inputs]), tuple(args[n_inputs:])
 
             def forward(*moving: jax.Array) -> Any:
                 for i, m in zip(diff, moving, strict=True):
                     inputs[i] = m
                 out = run(*inputs)
-                return out if type(out) is tuple else (out,)
+                # The others are not differentiated: a zero for one, times a slope that is infinite, would be NaN.
+                return tuple(itertools.compress(out if type(out) is tuple else (out,), given))
 
-            outs, back = jax.vjp(forward, *[inputs[i] for i in diff])
-            return back(
-                tuple(
-                    [
-                        next(cotangents) if g else zero_cotangent(aval_of_tracer(o))
-                        for g, o in zip(given, outs, strict=True)
-                    ]
-                )
-            )
+            return jax.vjp(forward, *[inputs[i] for i in diff])[1](cotangents)
 
         found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
         found.nbytes = getattr(op, "nbytes", found.nbytes)
     return found
-
-
-def aval_of_tracer(value: jax.Array) -> Aval:
-    """Return the aval of a value inside a trace."""
-    return aval_of(value) if isinstance(value, Tracer) else intern_aval(value.shape, np.dtype(value.dtype))

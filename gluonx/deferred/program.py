@@ -90,6 +90,16 @@ class Plan:
         self.starts = [n.size - len(n.outs) for n in path]
         self.wanted = frozenset(wanted)
         self.needed, self.moving = self._mark(self.wanted)
+        self.passed = self._passed()
+
+    def _passed(self) -> frozenset[int]:
+        """Return the values that a gradient comes to; of a node with several, the others may be left out."""
+        found: set[int] = set()
+        for node in self.needed:
+            if node.grad is not None:
+                inner = [self.path[depth - 1] for depth in node.grad.region]
+                found.update(node.grad.heads, *[[n.parts[i] for i in n.diff] for n in inner])
+        return frozenset(found)
 
     def _mark(self, wanted: Iterable[int]) -> tuple[list[Node], frozenset[int]]:
         owner = [n.depth for n in self.path for _ in n.outs]
@@ -171,7 +181,8 @@ class Plan:
                 inputs = [fetch(p) for p in node.parts]
                 if cut:
                     inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
-                outs, pull = _apply(node, inputs, node.depth in self.moving, compiled)
+                passed = tuple([slot in self.passed for slot in range(start, start + len(node.outs))])
+                outs, pull = _apply(node, inputs, passed, compiled)
                 if pull is not None:
                     pulls[node.depth] = pull
             for i, out in enumerate(outs):
@@ -253,10 +264,14 @@ def _constant(value: jax.Array | None) -> Any:
     return value if value is None else jax.lax.stop_gradient(value)
 
 
-def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple[tuple[Any, ...], Any]:
-    """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple)."""
-    op, diff, outs = node.op, node.diff, node.outs
-    if not moving or not diff:
+def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool) -> tuple[tuple[Any, ...], Any]:
+    """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple).
+
+    ``passed`` says of each output whether one comes to it. The others are not differentiated: zeros in the place of
+    their cotangents would be NaN where they are multiplied with a slope that is infinite.
+    """
+    op, diff = node.op, node.diff
+    if not any(passed) or not diff:
         if compiled:
             with jax.named_scope(where.scope_name(node.where, op)):
                 out = strong(op)(*inputs)
@@ -280,12 +295,18 @@ def _apply(node: Node, inputs: list[Any], moving: bool, compiled: bool) -> tuple
             full[i] = m
         with jax.named_scope(where.scope_name(node.where, op)):  # in here, so that the backward carries it too
             out = run(*full)
-        return out if type(out) is tuple else (out,)
+        results = out if type(out) is tuple else (out,)
+        return tuple(itertools.compress(results, passed)), results
 
-    results, back = jax.vjp(forward, *[inputs[i] for i in diff])
-    return results, lambda given: back(
-        tuple([zero_cotangent(a) if g is None else g for a, g in zip(outs, given, strict=True)])
-    )
+    _, back, results = jax.vjp(forward, *[inputs[i] for i in diff], has_aux=True)
+
+    def pull(given: list[Any]) -> Any:
+        mask = tuple([g is not None for g in given])
+        some = [g for g in given if g is not None]
+        # Of two backwards through one node each may come through other outputs: that of fewer runs it again.
+        return back(tuple(some)) if mask == passed else strong(pullback_of(op, diff, len(inputs), mask))(*inputs, *some)
+
+    return results, pull
 
 
 def _alone(op: Operator, inputs: list[Any]) -> Any:
@@ -313,12 +334,13 @@ def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Itera
             stack.extend([part for j in node.diff if (part := node.parts[j]) >= 0])
 
 
-def _reach(plan: Plan, slot: int) -> Reach:
+def _reach(plan: Plan, slot: int, outputs: Iterable[int]) -> Reach:
     """Return the reach of a gradient from `slot`, by numbers of leaves."""
     owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
     nodes = [node for node, _ in walk_back(owners, (slot,))]
-    leaves = {-1 - node.parts[i] for node in nodes for i in node.diff if node.parts[i] < 0}
-    return Reach(frozenset(leaves), frozenset([node.depth for node in nodes]))
+    passed = {node.parts[i] for node in nodes for i in node.diff}
+    leaves = frozenset([-1 - part for part in passed if part < 0])
+    return Reach(leaves, frozenset([n.depth for n in nodes]), frozenset({slot, *passed}.intersection(outputs)))
 
 
 def default_place() -> Any:
@@ -373,10 +395,10 @@ class Program:
         # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.
         self.replay = Plan(path, tape_slots, gathers)
         self.held = self.replay.leaves()
-        reached = {s: _reach(self.plan, s) for s in tape_slots}
+        reached = {s: _reach(self.plan, s, tape_slots) for s in tape_slots}
         self.diff_leaves = tuple([i for i in diff_leaves if any(i in reach.sources for reach in reached.values())])
         numbers = {leaf: k for k, leaf in enumerate(self.diff_leaves)}
-        self.reach = {s: Reach(frozenset([numbers[i] for i in r.sources]), r.nodes) for s, r in reached.items()}
+        self.reach = {s: r._replace(sources=frozenset([numbers[i] for i in r.sources])) for s, r in reached.items()}
         self.residuals: tuple[Any, ...] = ()
         self.treedef: Any = None
         self.out_avals: Any = None
@@ -485,30 +507,33 @@ class Program:
         n = len(self.residuals)
         return tuple(jax.tree.unflatten(self.treedef, args[:n])(self._cotangents(args[n:])))
 
-    def _replay_pull(self, *args: jax.Array) -> tuple[Any, ...]:
+    def _replay_pull(self, *args: jax.Array | None) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
+        given = args[-n:]
 
         def forward(*moving: jax.Array) -> tuple[Any, ...]:
             for i, m in zip(self.diff_leaves, moving, strict=True):
                 leaves[i] = m
             values = self.replay.run(leaves, floats, ints, cut=True)
-            return tuple([values[s] for s in self.tape_slots])
+            return tuple([values[s] for s, g in zip(self.tape_slots, given, strict=True) if g is not None])
 
-        return tuple(jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1](self._cotangents(args[-n:])))
+        back = jax.vjp(forward, *[leaves[i] for i in self.diff_leaves])[1]
+        return tuple(back(tuple([g for g in given if g is not None])))
 
-    def _tap(self, *args: jax.Array) -> tuple[Any, ...]:
+    def _tap(self, *args: jax.Array | None) -> tuple[Any, ...]:
         n = len(self.tape_slots)
         leaves, floats, ints = self._split(args[:-n])
+        given = args[-n:]
         avals = [self.plan.aval(s) for s in self.tape_slots]
 
         def forward(*deltas: jax.Array) -> tuple[Any, ...]:
             taps = dict(zip(self.tape_slots, deltas, strict=True))
             values = self.replay.run(leaves, floats, ints, cut=True, taps=taps)
-            return tuple([values[s] for s in self.tape_slots])
+            return tuple([values[s] for s, g in zip(self.tape_slots, given, strict=True) if g is not None])
 
         zeros = [jnp.zeros(a.shape, a.dtype) for a in avals]
-        return tuple(jax.vjp(forward, *zeros)[1](self._cotangents(args[-n:])))
+        return tuple(jax.vjp(forward, *zeros)[1](tuple([g for g in given if g is not None])))
 
 
 def packable(aval: Aval) -> bool:

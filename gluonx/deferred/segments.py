@@ -92,7 +92,7 @@ class Segment:
     def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
         """Return the cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
         given = [cotangents.get(slot) for slot in self.outs]
-        if create_graph:
+        if create_graph or self._strays(cotangents):
             pulled = list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
         else:
             pulled = list(invoke(self.pullbacks.saved, (*self.saved, *given)))
@@ -118,6 +118,15 @@ class Segment:
             elif slot in cotangents:
                 found.extend([(variable, cotangents[slot]) for variable in variables])
         return found
+
+    def _strays(self, cotangents: dict[int, Handle]) -> bool:
+        """Return whether the way back on `saved` passes operations that a gradient of these outputs does not.
+
+        Zeros would go there, and zero times a slope that is infinite is NaN.
+        """
+        if self.reach is None or len(cotangents) == len(self.outs):
+            return False
+        return not frozenset().union(*[self.reach[slot].outputs for slot in cotangents]).issuperset(self.outs)
 
     def _passes(self, start: int, slot: int) -> bool:
         """Return whether a gradient from output `start` passes the operation that computed output `slot`."""

@@ -323,6 +323,11 @@ class ndarray(Arithmetic, Handle, Methods):
         value = self.value
         return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
 
+    @property
+    def _itself(self) -> ndarray:
+        """The array that holds the value: another one where this one is a wrapper that nobody else may hold."""
+        return self
+
     def _is_recorded(self) -> bool:
         """Return whether autograd has recorded the value, which may wait, or be computed by a read of another one."""
         value = self.value
@@ -880,9 +885,9 @@ def _tell_detached(root: ndarray) -> None:
 
 
 def _detached(array: ndarray) -> ndarray:
-    root, regions = array, ()
+    root, regions = array._itself, ()
     while isinstance(root, _View):
-        root, regions = root.base, (root.region, *regions)
+        root, regions = root.base._itself, (root.region, *regions)
     if isinstance(root, _Detached) and root.root is not None:
         root, regions = root.root, (*root.regions, *regions)
     recorded = type(root.value) is Pending or root.tape is not None

@@ -250,3 +250,22 @@ def test_a_twin_of_what_looks_into_another_array_writes_to_that(mx, kind):
             base.attach_grad()
             with mx.autograd.record(), pytest.raises(GraphError, match="leaf"):
                 other[:] = 1
+
+
+@pytest.mark.parametrize("taken", [lambda y: y.detach(), lambda y: y[:2].detach(), lambda y: y.detach()[:2]])
+def test_detach_of_a_twin_that_nobody_holds_follows_the_recorded_array(mx, taken):
+    """As in MXNet 2.0.0b1: the twin is a temporary, and a recorded array is held weakly by its detach()."""
+    for make, twin in ((mx.nd.array, "as_np_ndarray"), (mx.np.array, "as_nd_ndarray")):
+        x = make([1.0, 2.0, 3.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x * 2
+            d = taken(getattr(y, twin)())
+            assert is_nd(d) != is_nd(y)
+            y += 1
+            assert d.asnumpy().tolist() == y.asnumpy().tolist()[: d.shape[0]]
+            d[:] = 7
+            assert y.asnumpy().tolist()[: d.shape[0]] == [7] * d.shape[0]
+            z = (y * y).sum()
+        z.backward()
+        assert x.grad.asnumpy().tolist() == [28, 28, 28]

@@ -1142,3 +1142,65 @@ def test_what_was_taken_before_attach_grad_leads_to_the_gradient_of_then(taken, 
         h.backward()
         assert w.grad.tolist() == [0, 0, 0, 0]
         assert before.tolist() == [0 if taken(w).size == 3 else 1.5, 1.5, 1.5, 1.5]
+
+
+class _TwoLosses(nn.HybridBlock):
+    """One loss whose slope at 0 is 0, and another whose slope there is infinite."""
+
+    def forward(self, x):
+        return (x * x).sum(), np.sqrt(x).sum()
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("after", ["nothing", "a read", "another backward", "create_graph"])
+def test_the_slope_of_what_a_gradient_does_not_pass_may_be_infinite(mode, hybrid, after):
+    """Zeros in the place of its cotangent would make NaN of it: 0 times infinity."""
+    net = _TwoLosses()
+    net.hybridize(hybrid)
+    x = variable(0.0, 1.0)
+    with autograd.record():
+        y, root = net(x)
+        if after == "create_graph":
+            y = (autograd.grad(y, x, create_graph=True)[0] * x).sum() / 2
+    cut(mode, y)
+    if after == "a read":
+        root.item()
+    if after == "another backward":
+        root.backward(retain_graph=True)
+        assert x.grad.tolist() == [onp.inf, 0.5]
+    y.backward()
+    assert x.grad.tolist() == [0, 2]
+
+
+def test_the_gradient_of_one_output_alone(mode):
+    """That of the eigenvectors of the identity does not exist."""
+    x = np.array(onp.eye(2, dtype="float32"))
+    x.attach_grad()
+    with autograd.record():
+        y = np.linalg.eigh(x)[0].sum()
+    y.backward()
+    close(x.grad, onp.eye(2))
+
+
+def test_a_gradient_inside_beside_an_infinite_slope(mode):
+    x = variable(0.0, 1.0)
+    with autograd.record():
+        h = x * 1
+        h.attach_grad()
+        y, root = (h * h).sum(), np.sqrt(h).sum()
+    root.item()
+    y.backward()
+    assert h.grad.tolist() == x.grad.tolist() == [0, 2]
+
+
+def test_what_a_gradient_passes_is_not_run_again_for_it():
+    """Only the outputs behind which there is more than the gradient passes have the forward run again."""
+    x = variable(0.5, 1.0)
+    with autograd.record():
+        h = np.tanh(x)
+        y = (h * h).sum()
+    y.item()
+    segment = y.tape.segment
+    h.wait_to_read()
+    assert set(segment.outs) == {h.tape.slot, y.tape.slot}
+    assert not segment._strays({y.tape.slot: None}) and segment._strays({h.tape.slot: None})

@@ -27,7 +27,10 @@ _MODES = {
 
 def _drawn(numbers: Any, longest: int) -> list[tuple[Any, ...]]:
     steps = numbers.randint(4, longest)
-    names, constants = programs.NAMES, (0.5, -1.25, 2.0, 0.75)
+    constants = (0.5, -1.25, 2.0, 0.75)
+    # Half of the programs draw a few instructions and weights of their own: what is rare among all is often in some.
+    names = numbers.choice(programs.NAMES, len(programs.NAMES) if numbers.randint(2) else 8).tolist()
+    names += ["record", "backward"]
     return [
         ("record", 0, 0, 0.5),
         *[

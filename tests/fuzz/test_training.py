@@ -1,4 +1,4 @@
-"""Random training runs, deferred against naive in float64: `fuzz.training` in a process with 64-bit types."""
+"""Random training runs, deferred against naive in float64: two modules, in processes with 64-bit types."""
 
 from __future__ import annotations
 
@@ -17,8 +17,18 @@ _TESTS = pathlib.Path(__file__).parent.parent
 @pytest.mark.parametrize("how", ["compiled", "interpreted"])
 @counts(few=4)  # the first run of each net compiles its programs
 def test_deferred_and_naive_agree(how: str, count: int) -> None:
+    _run("training", how, count if how == "interpreted" else max(2, count // 4))
+
+
+@pytest.mark.parametrize("how", ["compiled", "interpreted"])
+@counts(few=4, many=1000)  # each net is a new one
+def test_whatever_is_done_to_parameters(how: str, count: int) -> None:
+    _run("upheavals", how, count if how == "interpreted" else max(1, count // 10))
+
+
+def _run(module: str, how: str, count: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "fuzz.training", str(count if how == "interpreted" else max(2, count // 4)), how],
+        [sys.executable, "-m", f"fuzz.{module}", str(count), how],
         capture_output=True,
         text=True,
         cwd=_TESTS,
