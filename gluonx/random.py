@@ -7,7 +7,7 @@ so many are drawn for each element, and their axes come last. `gluonx.np.random`
 from __future__ import annotations
 
 import random as builtin_random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -229,8 +229,9 @@ def multinomial(
 
 named(globals(), ["randn"], "random")
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(f"gluonx.random has no function '{name}'; it has {', '.join(__all__)}.")
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"gluonx.random has no function '{name}'; it has {', '.join(__all__)}.")

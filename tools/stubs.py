@@ -29,6 +29,7 @@ from gluonx import aliases, np, npx
 from gluonx.compat import nd
 from gluonx.compat.nd import names as nd_names
 from gluonx.compat.nd import sparse, updates
+from gluonx.compat.operators.calling import signature
 from gluonx.compat.operators.table import TABLE
 from gluonx.np import methods, rules, table
 from gluonx.np.arithmetic import Arithmetic
@@ -146,10 +147,11 @@ def _arrays_of(function: Any) -> set[str]:
 
 
 def _front(name: str, function: Any, returns: str) -> Front:
-    arrays, rows = _arrays_of(function), []
-    for p in inspect.signature(function).parameters.values():
-        if p.kind is not p.VAR_POSITIONAL or all(r.kind is not p.VAR_POSITIONAL for r in rows):
-            rows.append(p.replace(annotation="ArrayLike" if p.name in arrays else p.annotation))
+    arrays = _arrays_of(function)
+    rows = [
+        p.replace(annotation="ArrayLike" if p.name in arrays else p.annotation)
+        for p in inspect.signature(function).parameters.values()
+    ]
     return Front(name, rows, returns, function.__doc__ or "")
 
 
@@ -206,17 +208,7 @@ def _legacy(name: str, part: str) -> Front | None:
     op = TABLE.get(nd_names.PREFIXES[part] + name) or (TABLE.get(f"linalg_{name}") if part == "linalg" else None)
     if op is None:
         return None
-    kind = inspect.Parameter
-    rest = kind.KEYWORD_ONLY if op.variadic else kind.POSITIONAL_OR_KEYWORD
-    rows: list[inspect.Parameter] = []
-    for n in op.inputs:
-        rows.append(kind(n, kind.VAR_POSITIONAL if op.variadic else rest, default=None if n in op.optional else _EMPTY))
-    for attr in op.attrs.values():
-        rows.append(kind(attr.name, rest, default=_EMPTY if attr.required else attr.default))
-    for i, row in enumerate(rows):  # one that is needed may stand behind one that is not
-        if row.default is _EMPTY and any(r.default is not _EMPTY for r in rows[:i]):
-            rows[i] = row.replace(default=...)
-    rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in ("out", "name") if n not in op.attrs]
+    rows = list(signature(op).parameters.values())
     several = op._nout != 1 or name in sparse.RULES or op.name in ("Embedding", "_contrib_SparseEmbedding")
     return Front(name, rows, "Any" if several else "NDArray", nd_names.lookup(name, part).__doc__ or "")
 

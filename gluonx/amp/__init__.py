@@ -9,7 +9,7 @@ Three lines make a training loop of float32 one of mixed precision (docs/amp.md)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import extensions
 from gluonx.amp.convert import convert_hybrid_block as convert_hybrid_block
@@ -48,11 +48,15 @@ __all__ = [
 
 _OF_SYMBOLS = ("convert_model", "convert_symbol")
 
+if TYPE_CHECKING:
+    convert_model: Any  # of `gluonx.compat`, as the next
+    convert_symbol: Any
+else:
 
-def __getattr__(name: str) -> Any:
-    if name not in _OF_SYMBOLS:
-        raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}")
-    return extensions.NAMES[f"gluonx.amp.{name}"]
+    def __getattr__(name: str) -> Any:
+        if name not in _OF_SYMBOLS:
+            raise AttributeError(f"module 'gluonx.amp' has no attribute {name!r}")
+        return extensions.NAMES[f"gluonx.amp.{name}"]
 
 
 def __dir__() -> list[str]:

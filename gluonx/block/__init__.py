@@ -4,6 +4,7 @@
 `functional` the pure view of a net, `summary` its table, and `fusion` how several parameters are kept as one array.
 """
 
+import typing as _typing
 from typing import Any as _Any
 
 from gluonx import extensions as _extensions
@@ -13,8 +14,11 @@ from gluonx.block.block import HybridBlock as HybridBlock
 
 __all__ = ["Block", "HookHandle", "HybridBlock"]
 
+if _typing.TYPE_CHECKING:
+    SymbolBlock: _Any
+else:
 
-def __getattr__(name: str) -> _Any:
-    if name == "SymbolBlock":  # MXNet has it in this module too
-        return _extensions.NAMES["gluonx.nn.SymbolBlock"]
-    raise AttributeError(f"module 'gluonx.block' has no attribute {name!r}")
+    def __getattr__(name: str) -> _Any:
+        if name == "SymbolBlock":  # MXNet has it in this module too
+            return _extensions.NAMES["gluonx.nn.SymbolBlock"]
+        raise AttributeError(f"module 'gluonx.block' has no attribute {name!r}")

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 
@@ -208,10 +208,16 @@ class Block(Checked):
 
         return block_part(self, path, subtree_renderer)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in BLOCK_ATTRIBUTES:
-            return BLOCK_ATTRIBUTES[name](self, name)
-        return object.__getattribute__(self, name)  # raises, also what a property of that name has raised
+    if TYPE_CHECKING:  # a checker that saw __getattr__ would take any misspelt name for an attribute
+        name: Any  # these are of BLOCK_ATTRIBUTES
+        prefix: Any
+        name_scope: Any
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in BLOCK_ATTRIBUTES:
+                return BLOCK_ATTRIBUTES[name](self, name)
+            return object.__getattribute__(self, name)  # raises, also what a property of that name has raised
 
     # ---------------------------------------------------------------- the call
 

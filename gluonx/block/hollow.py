@@ -75,7 +75,7 @@ def hollow(block: Block, *inputs: Any) -> Block:
     new.__dict__["_was_fused"] = block.is_fused or getattr(block, "_was_fused", False)
     new.unfuse()  # a copy is fused again as the block was; the pieces are what has names everywhere
     if inputs:
-        new.infer_shape(*inputs)
+        new.infer_shape(*inputs)  # type: ignore[attr-defined] - a block that is given inputs is a HybridBlock
     for twin in twins:
         if not is_complete(twin.shape):
             raise DeferredInitializationError(f"Parameter '{twin._path}' has the shape {twin.shape}, as the inputs go")

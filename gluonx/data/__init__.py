@@ -1,7 +1,7 @@
 """Datasets, samplers, batchify functions and the DataLoader; `vision` holds those of images, and transforms."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.data import batchify as batchify
 from gluonx.data import dataloader as dataloader
@@ -16,10 +16,14 @@ __all__ = ["Bucketed", "DataLoader", "batchify", "vision"]  # noqa: F405 - __get
 __all__ += dataset.__all__
 __all__ += sampler.__all__
 
+if TYPE_CHECKING:
+    from gluonx.data import vision as vision
+    from gluonx.data.bucketing import Bucketed as Bucketed
+else:
 
-def __getattr__(name: str) -> Any:
-    if name == "vision":  # with layers and operators of images, which a worker may do without
-        return importlib.import_module("gluonx.data.vision")
-    if name == "Bucketed":  # it calls nets
-        return importlib.import_module("gluonx.data.bucketing").Bucketed
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "vision":  # with layers and operators of images, which a worker may do without
+            return importlib.import_module("gluonx.data.vision")
+        if name == "Bucketed":  # it calls nets
+            return importlib.import_module("gluonx.data.bucketing").Bucketed
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

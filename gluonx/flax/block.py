@@ -44,6 +44,9 @@ class NeedsKey(Exception):
 class FlaxBlock(HybridBlock):
     """A module of Flax as a block. Its parameters have the paths of the module's variables as names."""
 
+    called: str  # how messages name the module
+    _operators: dict[Any, _Call]
+
     def __init__(self) -> None:
         super().__init__()
         self.__dict__["_operators"] = {}

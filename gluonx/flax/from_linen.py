@@ -43,6 +43,12 @@ _MODES = {"train": True, "training": True, "is_training": True, "deterministic":
 class LinenBlock(FlaxBlock):
     """A module of Linen as a :class:`~gluonx.HybridBlock`. Made by :func:`from_linen`."""
 
+    module: linen.Module
+    _state: tuple[str, ...]
+    _rngs: tuple[str, ...]
+    _homes: dict[str, tuple[str, Any]]
+    _modes: dict[str, Any]
+
     def __init__(
         self,
         module: linen.Module,
@@ -118,7 +124,7 @@ class LinenBlock(FlaxBlock):
             self._reg_params[_WAITING]._require_ready()
         return super().forward(*args, **kwargs)
 
-    def _mode(self, train: bool) -> dict[str, bool]:
+    def _mode(self, train: bool) -> dict[str, Any]:
         return {name: train is wanted for name, wanted in self._modes.items()}
 
     def apply_module(

@@ -48,6 +48,8 @@ class NNXBlock(FlaxBlock):
     ``nnx.Param`` are trained, those of other kinds (``BatchStat``) are not, and are written where the module does.
     """
 
+    _template: _Template
+
     def __init__(self, module: nnx.Module) -> None:
         super().__init__()
         self.__dict__["_template"] = template = _Template(module)

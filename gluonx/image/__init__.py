@@ -5,7 +5,7 @@ operators for the device are in ``gluonx.npx.image``, and transforms that do bot
 """
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.data.vision.functional import opencv
 from gluonx.extensions import NAMES
@@ -95,12 +95,18 @@ __all__ = [
     "scale_down",
 ]
 
+if TYPE_CHECKING:
+    ImageIter: Any  # of `gluonx.compat`, as the next
+    ImageDetIter: Any
+    Number: Any
+    cv2: Any
+else:
 
-def __getattr__(name: str) -> Any:
-    if f"gluonx.image.{name}" in NAMES:  # iterators, which are of MXNet's kind
-        return NAMES[f"gluonx.image.{name}"]
-    if name == "Number":  # what MXNet's module happens to hold
-        return numbers.Number
-    if name == "cv2":
-        return opencv()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if f"gluonx.image.{name}" in NAMES:  # iterators, which are of MXNet's kind
+            return NAMES[f"gluonx.image.{name}"]
+        if name == "Number":  # what MXNet's module happens to hold
+            return numbers.Number
+        if name == "cv2":
+            return opencv()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

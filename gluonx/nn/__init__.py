@@ -3,6 +3,7 @@
 Which layers there are is what the modules name in their ``__all__``.
 """
 
+import typing as _typing
 from typing import Any as _Any
 
 from gluonx import extensions as _extensions
@@ -20,7 +21,7 @@ from gluonx.nn.pool import *  # noqa: F403
 from gluonx.nn.spatial import *  # noqa: F403
 from gluonx.nn.transformer import *  # noqa: F403
 
-__all__ = ["Block", "HybridBlock", "SymbolBlock"]  # noqa: F405 - __getattr__ has the last
+__all__ = ["Block", "HybridBlock", "SymbolBlock"]
 __all__ += activations.__all__
 __all__ += attention.__all__
 __all__ += basic.__all__
@@ -32,8 +33,11 @@ __all__ += pool.__all__
 __all__ += spatial.__all__
 __all__ += transformer.__all__
 
+if _typing.TYPE_CHECKING:
+    SymbolBlock: _Any
+else:
 
-def __getattr__(name: str) -> _Any:
-    if name == "SymbolBlock":  # imports nn
-        return _extensions.NAMES["gluonx.nn.SymbolBlock"]
-    raise AttributeError(f"module 'gluonx.nn' has no attribute {name!r}")
+    def __getattr__(name: str) -> _Any:
+        if name == "SymbolBlock":  # imports nn
+            return _extensions.NAMES["gluonx.nn.SymbolBlock"]
+        raise AttributeError(f"module 'gluonx.nn' has no attribute {name!r}")

@@ -64,11 +64,12 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
     kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
     place = kind.POSITIONAL_OR_KEYWORD
+    stars = [p for p in params if p.role == "star"]  # a call takes them all as places: choose(a, *choices)
     for p in params:
         if p.role == "dropped" and p.name not in table.TAKEN:
             place = kind.KEYWORD_ONLY  # a place that nobody is told of
         elif p.role == "star":
-            rows.append(kind(p.name, kind.VAR_POSITIONAL))
+            rows.append(kind(p.name, kind.VAR_POSITIONAL if p is stars[-1] else kind.POSITIONAL_ONLY))
             place = kind.KEYWORD_ONLY
         else:
             if (

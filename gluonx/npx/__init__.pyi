@@ -248,7 +248,7 @@ def cbrt(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The cube root of each element."""
 def ceil(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The smallest whole number that is not below each element."""
-def choose(*a: ArrayLike, mode: Any = 'clip', out: Any = None) -> ndarray:
+def choose(a: ArrayLike, /, *choices: ArrayLike, mode: Any = 'clip', out: Any = None) -> ndarray:
     """The core operator choose."""
 def choose_element_0index(data: ArrayLike, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> ndarray:
     """One element of each vector of `x` along `axis`."""

@@ -1,5 +1,7 @@
 """mx.nd: arrays and functions with MXNet 1's meaning, where it is not NumPy's."""
 
+import inspect
+
 import numpy as onp
 import pytest
 
@@ -8,6 +10,7 @@ from gluonx.block.block import HybridBlock
 from gluonx.compat import operator
 from gluonx.compat.nd.ndarray import NDArray, as_nd, as_np, use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.attrs import read_kind
+from gluonx.compat.operators.calling import signature
 from gluonx.compat.operators.shape import legacy_shape
 from gluonx.compat.operators.table import TABLE, get_legacy
 from gluonx.errors import ShapeError
@@ -356,3 +359,24 @@ def test_random_images(name, attrs):
     out = getattr(nd.image, name)(image, *attrs)
     assert out.shape == (4, 4, 3)
     assert onp.isfinite(out.asnumpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (nd.FullyConnected, "data weight bias num_hidden no_bias flatten out name"),
+        (nd.Concat, "data dim out name"),
+        (nd.dot, "lhs rhs transpose_a transpose_b forward_stype out name"),  # one with a rule for sparse arrays
+        (nd.linalg.gemm2, "A B transpose_a transpose_b alpha axis out name"),
+    ],
+    ids=["FullyConnected", "Concat", "dot", "gemm2"],
+)
+def test_a_function_tells_its_parameters(function, told):
+    assert " ".join(inspect.signature(function).parameters) == told
+
+
+def test_every_row_has_a_signature():
+    for name, op in TABLE.items():
+        params = signature(op).parameters
+        assert [n for n in params if n in op.inputs] == list(op.inputs), name
+        assert set(op.attrs) <= set(params), name

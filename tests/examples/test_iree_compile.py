@@ -1,5 +1,8 @@
 """The example examples/iree_compile.py: exported nets compiled by IREE give the same numbers."""
 
+import os
+import pathlib
+
 import numpy as onp
 import pytest
 
@@ -40,6 +43,22 @@ def test_the_same_numbers(made, tmp_path):
     predict = example.predictor((tmp_path / "model.vmfb").read_bytes())
     found = predict(onp.ascontiguousarray(x.transpose(0, 2, 3, 1)) if images else x)
     assert abs(found - wanted).max() <= 1e-5 * abs(wanted).max()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="what cores a thread may use is asked as on Linux")
+def test_no_thread_is_pinned(tmp_path):
+    """One that is waits for its core while others are free, and all wait for it."""
+    net = nn.Dense(3, in_units=2)
+    net.initialize()
+    net.hybridize()
+    net(np.ones((1, 2)))
+    net.export(tmp_path / "model", buckets=[1])
+    predict = example.predictor(example.compiled(tmp_path / "model", 1), threads=2)
+    assert predict(onp.ones((1, 2), "float32")).shape == (1, 3)
+    tasks = pathlib.Path("/proc/self/task")
+    workers = [int(t.name) for t in tasks.iterdir() if (t / "comm").read_text().startswith("iree-worker")]
+    assert workers
+    assert all(os.sched_getaffinity(thread) == os.sched_getaffinity(0) for thread in workers)
 
 
 def test_a_bucket_that_is_not_there(tmp_path):

@@ -13,6 +13,7 @@ _DEFAULT_INIT = "None stands for MXNet's default, `Uniform()`"
 _OF_WEIGHT = "None takes it from the weight"
 _ENGINE = "called by gluonx, by position"
 
+_OF_1 = "the name of MXNet 1"
 _FLAGS = "what follows are `flag` and `to_rgb`"
 
 DIFFERENT: Mapping[str, str] = {
@@ -33,7 +34,12 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.image.imread": _FLAGS,
     "mxnet.image.imresize": "what follows is `interp`",
     "mxnet.nd.linspace": "None is float32",
+    "mxnet.nd.log_softmax": "a number in the second place is the axis",
+    "mxnet.nd.Pooling": "of MXNet 2; MXNet 1 has `contrib.AdaptiveAvgPooling2D`",
     "mxnet.nd.power": "by position the same",
+    "mxnet.nd.rmsprop_update": _OF_1,
+    "mxnet.nd.rmspropalex_update": _OF_1,
+    "mxnet.nd.sample_multinomial": "MXNet 1's: classes drawn by their probabilities",
     "mxnet.np.ndarray": "MXNet's constructor takes a handle of its C library",
     "mxnet.npx.convolution": _OF_WEIGHT,
     "mxnet.npx.deconvolution": _OF_WEIGHT,

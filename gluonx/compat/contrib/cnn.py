@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import nn
 
 __all__: list[str] = []
 
+if TYPE_CHECKING:
+    from gluonx.nn import *  # noqa: F403
+else:
 
-def __getattr__(name: str) -> Any:
-    return getattr(nn, name)
+    def __getattr__(name: str) -> Any:
+        return getattr(nn, name)

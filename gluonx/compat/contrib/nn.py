@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import nn
 from gluonx.nn import Concatenate as Concurrent
@@ -38,5 +38,9 @@ class SparseEmbedding(nn.Embedding):
         self.weight._stype = "row_sparse"
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(nn, name)
+if TYPE_CHECKING:
+    from gluonx.nn import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        return getattr(nn, name)

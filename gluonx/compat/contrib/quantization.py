@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx._absent import instead_of
 from gluonx.quantization import CalibrationCollector as CalibrationCollector
@@ -10,7 +10,9 @@ from gluonx.quantization import quantize_net as quantize_net
 
 __all__ = ["CalibrationCollector", "quantize_net"]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    way = instead_of(f"mxnet.contrib.quantization.{name}")
-    raise AttributeError(f"module 'gluonx.contrib.quantization' has no attribute {name!r}{': ' + way if way else ''}")
+    def __getattr__(name: str) -> Any:
+        way = instead_of(f"mxnet.contrib.quantization.{name}")
+        told = f": {way}" if way else ""
+        raise AttributeError(f"module 'gluonx.contrib.quantization' has no attribute {name!r}{told}")

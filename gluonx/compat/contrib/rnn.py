@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__: list[str] = []
 
+if TYPE_CHECKING:
+    from gluonx.rnn import *  # noqa: F403
+else:
 
-def __getattr__(name: str) -> Any:
-    return getattr(importlib.import_module("gluonx.rnn"), name)
+    def __getattr__(name: str) -> Any:
+        return getattr(importlib.import_module("gluonx.rnn"), name)

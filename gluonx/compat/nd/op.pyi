@@ -97,7 +97,7 @@ def SpatialTransformer(data: Any, loc: Any, target_shape: Any = (0, 0), transfor
     """MXNet 1's operator ``SpatialTransformer(data, loc; target_shape: shape=(0, 0), transform_type: {affine}, sampler_type: {bilinear}, cudnn_off: bool?=None)``. Core operators: grid_generator, bilinear_sampler."""
 def SwapAxis(data: Any, dim1: Any = 0, dim2: Any = 0, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``SwapAxis(data; dim1: int=0, dim2: int=0)``. Core operators: swapaxes."""
-def UpSampling(*data: Any, scale: Any, num_filter: Any = 0, sample_type: Any = ..., multi_input_mode: Any = 'concat', workspace: Any = 512, out: Any = None, name: Any = None) -> NDArray:
+def UpSampling(*data: Any, scale: Any, num_filter: Any = 0, sample_type: Any, multi_input_mode: Any = 'concat', workspace: Any = 512, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``UpSampling(*data; scale: int, num_filter: int=0, sample_type: {bilinear nearest}, multi_input_mode: {concat sum}=concat, workspace: int=512)``. Core operators: repeat, deconvolution, concatenate, add_n."""
 def abs(data: Any, *, out: Any = None, name: Any = None) -> Any:
     """MXNet 1's operator ``abs(data)``. Core operators: absolute."""

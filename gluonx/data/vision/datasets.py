@@ -28,7 +28,7 @@ from gluonx.data._host import OnHost, as_host, call_on_host, device_batch, devic
 from gluonx.data.dataset import Dataset, RecordFileDataset
 from gluonx.data.recordio import unpack_of
 from gluonx.data.vision.functional import decode
-from gluonx.errors import ArgumentError, FormatError
+from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike, atomic_write
 from gluonx.utils import check_sha1, download, repo_file_url
 
@@ -114,7 +114,10 @@ class _DownloadedDataset(_ImageDataset):
         path = os.path.join(self._root, name)
         if os.path.exists(path):
             return _checked(path, sha1)
-        return download(repo_file_url(f"gluon/dataset/{self._namespace}", name), path=path, sha1_hash=sha1)
+        try:
+            return download(repo_file_url(f"gluon/dataset/{self._namespace}", name), path=path, sha1_hash=sha1)
+        except GluonxError as error:
+            raise type(error)(f"{error}. Put {name} into {self._root}, or a server into MXNET_GLUON_REPO.") from error
 
 
 class _TwoParts(_DownloadedDataset):
