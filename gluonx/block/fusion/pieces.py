@@ -205,6 +205,20 @@ def _become_plain(handle: Any, value: Any) -> None:
     handle.value, handle.aval, handle.tape, handle.variable = value, None, None, None
 
 
+def _of_pieces(attribute: str, what: str) -> property:
+    """Return a property that is what all pieces have, or a tuple where they differ; assigned, it is given to all."""
+
+    def get(self: FusedParameter) -> Any:
+        values = [getattr(p, attribute) for p in self.pieces]
+        return values[0] if values.count(values[0]) == len(values) else tuple(values)
+
+    def put(self: FusedParameter, value: Any) -> None:
+        for piece in self.pieces:
+            setattr(piece, attribute, value)
+
+    return property(get, put, doc=f"The pieces' {what}; a tuple where they differ.")
+
+
 class FusedParameter(Parameter):
     """The parameter that several others are pieces of. ``Block.fuse`` makes it.
 
@@ -440,39 +454,9 @@ class FusedParameter(Parameter):
 
     # ---------------------------------------------------------------- what the pieces decide
 
-    def _of_all(self, attribute: str) -> Any:
-        values = [getattr(p, attribute) for p in self.pieces]
-        return values[0] if values.count(values[0]) == len(values) else tuple(values)
-
-    @property
-    def lr_mult(self) -> Any:  # type: ignore[override]
-        """The pieces' factor of the learning rate; a tuple where they differ."""
-        return self._of_all("lr_mult")
-
-    @lr_mult.setter
-    def lr_mult(self, lr_mult: float) -> None:
-        for piece in self.pieces:
-            piece.lr_mult = lr_mult
-
-    @property
-    def wd_mult(self) -> Any:  # type: ignore[override]
-        """The pieces' factor of the weight decay; a tuple where they differ."""
-        return self._of_all("wd_mult")
-
-    @wd_mult.setter
-    def wd_mult(self, wd_mult: float) -> None:
-        for piece in self.pieces:
-            piece.wd_mult = wd_mult
-
-    @property
-    def init(self) -> Any:  # type: ignore[override]
-        """The pieces' initializer; a tuple where they differ."""
-        return self._of_all("init")
-
-    @init.setter
-    def init(self, init: Any) -> None:
-        for piece in self.pieces:
-            piece.init = init
+    lr_mult: Any = _of_pieces("lr_mult", "factor of the learning rate")
+    wd_mult: Any = _of_pieces("wd_mult", "factor of the weight decay")
+    init: Any = _of_pieces("init", "initializer")
 
     @property
     def grad_req(self) -> str:

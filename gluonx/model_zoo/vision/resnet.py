@@ -12,7 +12,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
-from gluonx.model_zoo.model_store import finished, named, one_of
+from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
 
@@ -262,29 +262,14 @@ _VERSIONS = {
 }
 
 
-def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> ResNetV1 | ResNetV2:
+@getter(lambda version, num_layers, **_: f"resnet{num_layers}_v{version}")
+def get_resnet(version: int, num_layers: int, **kwargs: Any) -> ResNetV1 | ResNetV2:
     """ResNet of a version and a number of layers.
 
     Parameters
     ----------
     version : {1, 2}
     num_layers : {18, 34, 50, 101, 152}
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `ResNetV1`: `classes`, `thumbnail`, `layout`.
 
@@ -300,9 +285,7 @@ def get_resnet(
     """
     kind, layers, channels = one_of(_SPECS, num_layers, "get_resnet", "num_layers")
     cls, blocks = one_of(_VERSIONS, version, "get_resnet", "version")
-    net = cls(blocks[kind], layers, channels, **kwargs)
-    name = f"resnet{num_layers}_v{version}"
-    return finished(net, name, pretrained, ctx if device is None else device, root, url)
+    return cls(blocks[kind], layers, channels, **kwargs)
 
 
 def _depths(version: int) -> list[Callable[..., Any]]:
