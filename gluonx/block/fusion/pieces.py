@@ -128,7 +128,7 @@ class Piece(ndarray):
         variable, owner = link.base.variable, link.owner
         if variable is None or owner is None or owner.pieces[link.number]._grad_req == "null":
             return None
-        return _piece_of(variable.grad, link.layout, link.number)
+        return _become_piece(new_handle(None), variable.grad, link.layout, link.number, None)
 
     def whole(self) -> Any:
         """Return the fused array."""
@@ -181,11 +181,6 @@ class Piece(ndarray):
 
 
 jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
-
-
-def _piece_of(base: Any, layout: Any, number: int) -> Piece:
-    """Return a new handle on a part of `base`."""
-    return _become_piece(new_handle(None), base, layout, number, None)
 
 
 def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> Any:
