@@ -89,9 +89,10 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
     def decorate(law: Callable[..., Array]) -> Op:
         key, _, *own = inspect.signature(law).parameters.values()
         attributes = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("size", "dtype")
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in (("size", "Size"), ("dtype", "Any"))
         ]
-        signature = inspect.Signature([key, *own, *attributes])
+        signature = inspect.Signature([key, *own, *attributes], return_annotation="Array")
 
         @functools.wraps(law)
         def drawn(*args: Any, **kwargs: Any) -> Array:
@@ -102,7 +103,8 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
             return draw.finish(law(first, draw, *draw.parameters(size, *values)))
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
-        return register(level=3, random=True, **record)(drawn)
+        record["level"], record["random"] = 3, True
+        return register(**record)(drawn)
 
     return decorate
 
@@ -126,26 +128,26 @@ def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number 
 
 
 @_draws()
-def random_gamma(key: Array, draw: _Draw, shape: Array, scale: Number = 1.0) -> Array:
+def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
     """Return the gamma distribution of shape parameter `shape` and scale `scale`."""
     return scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner)
 
 
 @_draws()
-def random_chisquare(key: Array, draw: _Draw, df: Array) -> Array:
+def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
     """Return the chi-square distribution of `df` degrees of freedom."""
     return 2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner)
 
 
 @_draws()
-def random_beta(key: Array, draw: _Draw, a: Array, b: Array) -> Array:
+def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
     """Return the beta distribution of `a` and `b`."""
     a, b = (jnp.broadcast_to(v, draw.shape) for v in (a, b))
     return jax.random.beta(key, a, b, draw.shape, draw.inner)
 
 
 @_draws()
-def random_f(key: Array, draw: _Draw, dfnum: Array, dfden: Array) -> Array:
+def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
     """Return the F distribution of `dfnum` and `dfden` degrees of freedom."""
     above, below = (jnp.broadcast_to(v, draw.shape) for v in (dfnum, dfden))
     one, two = jax.random.split(key)
@@ -186,19 +188,19 @@ def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 
 
 @_draws()
-def random_weibull(key: Array, draw: _Draw, a: Array) -> Array:
+def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
     """Return the Weibull distribution of shape parameter `a` and scale 1."""
     return (-jnp.log(draw.uniform(key))) ** (1 / a)
 
 
 @_draws()
-def random_pareto(key: Array, draw: _Draw, a: Array) -> Array:
+def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
     """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
     return jnp.expm1(-jnp.log(draw.uniform(key)) / a)
 
 
 @_draws()
-def random_power(key: Array, draw: _Draw, a: Array) -> Array:
+def random_power(key: Array, draw: _Draw, a: Number) -> Array:
     """Numbers from 0 to 1 of density ``a * x ** (a - 1)``."""
     return draw.uniform(key) ** (1 / a)
 
@@ -219,7 +221,7 @@ def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number
 
 
 @_draws(gradient=NONE)
-def random_binomial(key: Array, draw: _Draw, n: Array, p: Number = 0.5) -> Array:
+def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Array:
     """Draw counts of successes in `n` trials of probability `p`."""
     return jax.random.binomial(key, n, p, draw.shape, draw.inner)
 
