@@ -7,14 +7,12 @@ All layers scale and shift by ``gamma`` and ``beta``. Both are always there, als
 from __future__ import annotations
 
 import functools
-from dataclasses import InitVar
 from typing import Any
 
 import jax
 
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
-from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import DerivedOp, invoke, tracing
@@ -302,37 +300,7 @@ class BatchNormReLU(BatchNorm):
     _fuse_relu = True
 
 
-class _OfSample(_Norm):
-    """Layers that normalize each sample for itself; ``_operator`` does it."""
-
-    _operator: str
-
-    def __init__(
-        self,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: Any,
-        gamma_initializer: Any,
-        in_channels: int,
-        **where: int,
-    ) -> None:
-        super().__init__()
-        self._kwargs = {"eps": epsilon, **where, "center": center, "scale": scale}
-        self._channel_axis = where.get("axis", 1)
-        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
-        self._op = self._bound(eps=epsilon, **where)
-
-    def _bound(self, **attrs: Any) -> Any:
-        return get(self._operator).bind(**attrs)
-
-    def forward(self, data: Any) -> Any:
-        """Normalize."""
-        return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
-
-
-@declared
-class LayerNorm(_OfSample):
+class LayerNorm(_Norm):
     """Normalizes along one axis, each sample for itself.
 
     Parameters
@@ -357,19 +325,29 @@ class LayerNorm(_OfSample):
     [[-1.0, 1.0]]
     """
 
-    _operator = "layer_norm"
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = self._channel_axis = axis
+        self._epsilon, self._center, self._scale = epsilon, center, scale
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("layer_norm").bind(axis=axis, eps=epsilon)
 
-    axis: InitVar[int] = -1
-    epsilon: InitVar[float] = 1e-5
-    center: InitVar[bool] = True
-    scale: InitVar[bool] = True
-    beta_initializer: InitVar[Any] = "zeros"
-    gamma_initializer: InitVar[Any] = "ones"
-    in_channels: InitVar[int] = 0
+    def forward(self, data: Any) -> Any:
+        """Normalize."""
+        return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
 
 
-@declared
-class GroupNorm(_OfSample):
+class GroupNorm(_Norm):
     """Normalizes groups of channels (axis 1) together with all space, each sample for itself.
 
     Parameters
@@ -380,19 +358,28 @@ class GroupNorm(_OfSample):
         As in `LayerNorm`.
     """
 
-    _operator = "group_norm"
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._num_groups, self._epsilon, self._center, self._scale = num_groups, epsilon, center, scale
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("group_norm").bind(num_groups=num_groups, eps=epsilon)
 
-    num_groups: InitVar[int] = 1
-    epsilon: InitVar[float] = 1e-5
-    center: InitVar[bool] = True
-    scale: InitVar[bool] = True
-    beta_initializer: InitVar[Any] = "zeros"
-    gamma_initializer: InitVar[Any] = "ones"
-    in_channels: InitVar[int] = 0
+    def forward(self, data: Any) -> Any:
+        """Normalize an array of shape (batch, channel, ...)."""
+        return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
 
 
-@declared
-class InstanceNorm(_OfSample):
+class InstanceNorm(_Norm):
     """Normalizes each channel of each sample over space.
 
     Parameters
@@ -403,20 +390,26 @@ class InstanceNorm(_OfSample):
         As in `LayerNorm`; ``gamma`` is not trained by default.
     """
 
-    _operator = "instance_norm"
-
-    axis: InitVar[int] = 1
-    epsilon: InitVar[float] = 1e-5
-    center: InitVar[bool] = True
-    scale: InitVar[bool] = False
-    beta_initializer: InitVar[Any] = "zeros"
-    gamma_initializer: InitVar[Any] = "ones"
-    in_channels: InitVar[int] = 0
-
-    def _bound(self, *, axis: int, **attrs: Any) -> Any:
-        return super()._bound(**attrs)  # which knows axis 1
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = self._channel_axis = axis
+        self._epsilon = epsilon
+        self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._op = get("instance_norm").bind(eps=epsilon)
 
     def forward(self, x: Any) -> Any:
         """Normalize."""
-        axis = self._channel_axis
-        return super().forward(x) if axis == 1 else super().forward(x.swapaxes(1, axis)).swapaxes(1, axis)
+        if self._axis == 1:
+            return invoke(self._op, (x, self.gamma.data(), self.beta.data()))
+        y = invoke(self._op, (x.swapaxes(1, self._axis), self.gamma.data(), self.beta.data()))
+        return y.swapaxes(1, self._axis)
