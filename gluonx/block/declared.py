@@ -26,8 +26,9 @@ def declared(cls: Class) -> Class:
     """Make the annotated names of a class what its constructor takes and hands to the base's; a decorator.
 
     They come in the order of the class, behind those of a declared base; a name that the base has keeps its place there
-    and takes the default of the class. The base gets all of them by name. They are annotated ``InitVar[...]``, because
-    an instance has no attributes of these names: editors see the constructor as that of a dataclass.
+    and takes the default of the class. What stands behind ``_: KW_ONLY`` is taken by name only. The first base with a
+    written constructor gets all of them by name. They are annotated ``InitVar[...]``, because an instance has no
+    attributes of these names: editors see the constructor as that of a dataclass.
 
     Examples
     --------
@@ -53,12 +54,16 @@ def declared(cls: Class) -> Class:
     """
     of_base = list(inspect.signature(cls.__init__).parameters.values()) if hasattr(cls.__init__, "declared") else []
     rows = {p.name: p for p in of_base[1:]}
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for name, annotation in inspect.get_annotations(cls).items():
+        if annotation == "KW_ONLY":
+            place = inspect.Parameter.KEYWORD_ONLY
+            continue
         default = vars(cls).get(name, inspect.Parameter.empty)
         if default is not inspect.Parameter.empty:
             delattr(cls, name)  # it would look like the value of every instance
         kind = annotation.removeprefix("InitVar[").removesuffix("]")
-        rows[name] = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+        rows[name] = inspect.Parameter(name, place, default=default, annotation=kind)
     cls.__init__ = _constructor(cls, list(rows.values()))
     cls._block_names.defined(cls)
     return cls
@@ -75,7 +80,9 @@ def _constructor(cls: type[Block], rows: list[inspect.Parameter]) -> Any:
             raise TypeError(f"{cls.__name__}: {error}.") from None
         given.apply_defaults()
         given.arguments.pop("self")
-        super(cls, self).__init__(**given.arguments)
+        bases = type(self).__mro__
+        written = [b.__init__ for b in bases[bases.index(cls) + 1 :] if not hasattr(b.__init__, "declared")]
+        written[0](self, **given.arguments)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     __init__.__module__, __init__.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"

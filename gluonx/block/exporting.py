@@ -112,17 +112,14 @@ def _export(
         told = type(error).__module__.startswith("jax") or isinstance(error, (ShapeError, TypeError, ValueError))
         if not (traced and told) or isinstance(error, TracedValueError):
             raise
-        raise ShapeError(_NOT_ANY_SIZE.format(name=type(block).__name__, told=_first_line(error))) from error
+        told = str(error).strip().partition("\n")[0].rstrip(".")
+        raise ShapeError(_NOT_ANY_SIZE.format(name=type(block).__name__, told=told)) from error
 
 
 def _opened(specs: Any) -> bool:
     """Return whether a dimension of an input may have any size."""
     leaves = jax.tree.leaves(specs, is_leaf=lambda v: isinstance(v, InputSpec))
     return any(isinstance(n, str) for spec in leaves for n in spec.shape)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _reached(block: HybridBlock, specs: Sequence[Any]) -> bool:

@@ -437,13 +437,11 @@ def _batch_ends(handlers: list[Any]) -> list[Any]:
     ends = _handlers_of(BatchEnd, handlers)
     for i in range(len(ends) - 1):
         step, metrics = ends[i : i + 2]
-        if type(step) is GradientUpdateHandler and type(metrics) is MetricHandler and _reads_nothing(metrics):
-            ends[i : i + 2] = metrics, step
+        if type(step) is GradientUpdateHandler and type(metrics) is MetricHandler:
+            own = metric_list(metrics.metrics)
+            if all(isinstance(metric, Gathered) and not isinstance(metric, PCC) for metric in own):  # none reads
+                ends[i : i + 2] = metrics, step
     return ends
-
-
-def _reads_nothing(handler: MetricHandler) -> bool:
-    return all(isinstance(metric, Gathered) and not isinstance(metric, PCC) for metric in metric_list(handler.metrics))
 
 
 def _check_metrics_of(handler: Any, known: list[EvalMetric]) -> None:

@@ -339,7 +339,8 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
             part if part is None or isinstance(part, ndarray) else to_device(_floats(part)) for part in (mean, std)
         )
     else:
-        mean, std = (part if part is None else _floats(to_host(part)).astype(_float_type(src)) for part in (mean, std))
+        dtype = src.dtype if np.issubdtype(src.dtype, np.floating) else np.float32
+        mean, std = (part if part is None else _floats(to_host(part)).astype(dtype) for part in (mean, std))
     out = src if np.issubdtype(src.dtype, np.floating) else src.astype("float32")
     out = out if mean is None else out - mean
     return out if std is None else out / std
@@ -347,10 +348,6 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
 
 def _floats(value: Any) -> np.ndarray:
     return np.array(value, np.float32)
-
-
-def _float_type(src: np.ndarray) -> Any:
-    return src.dtype if np.issubdtype(src.dtype, np.floating) else np.float32
 
 
 def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:

@@ -266,9 +266,6 @@ class BinaryAccuracy(Gathered):
 class _Samples(Gathered):
     """A metric that is a mean over samples, by an operator that differs."""
 
-    def __init__(self, name: str, output_names: list[str] | None, label_names: list[str] | None, **kwargs: Any) -> None:
-        super().__init__(name, output_names=output_names, label_names=label_names, **kwargs)
-
     def _count(self, label: Any, pred: Any) -> int:
         return label.shape[0]
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
+import inspect
 import os
 import shutil
 import zipfile
@@ -25,7 +27,7 @@ from gluonx.block import checkpoint
 from gluonx.errors import FormatError, GluonxError
 from gluonx.utils import check_sha1, download
 
-__all__ = ["finished", "get_model_file", "load_weights", "named", "one_of", "purge", "short_hash"]
+__all__ = ["finished", "get_model_file", "getter", "load_weights", "named", "one_of", "purge", "short_hash"]
 
 # The SHA-1 of each file that MXNet published.
 _SHA1 = {
@@ -71,6 +73,7 @@ _PUT = (
 )
 
 Choice = TypeVar("Choice")
+Net = TypeVar("Net")
 
 
 def one_of(table: Mapping[Any, Choice], key: Any, name: str, argument: str) -> Choice:
@@ -245,6 +248,55 @@ def finished(
     if pretrained:
         load_weights(net, get_model_file(name, root, url), device, r"output\.")
     return net
+
+
+_WEIGHTS = """\
+    pretrained : bool
+        Whether to load MXNet's weights for ImageNet.
+    device : Device, optional
+        Where they go. ``ctx`` is its older name.
+    root, url : optional
+        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
+"""
+
+
+def getter(weights: Callable[..., str]) -> Callable[[Callable[..., Net]], Callable[..., Net]]:
+    """Let a function that makes a net load its weights too, the file of the name `weights`; a decorator.
+
+    Behind its own parameters the function takes ``pretrained``, ``device`` and ``root``, as keywords ``ctx`` and
+    ``url``, and its page tells of them. `weights` is called as the function is.
+    """
+
+    def decorate(make: Callable[..., Net]) -> Callable[..., Net]:
+        own = [p for p in inspect.signature(make).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        added = inspect.signature(_taken).parameters.values()
+        signature = inspect.Signature([*own, *added], return_annotation=make.__annotations__["return"])
+
+        @functools.wraps(make)
+        def get(*args: Any, **kwargs: Any) -> Net:
+            place, more = _taken(*args[len(own) :], **kwargs)
+            net = make(*args[: len(own)], **more)
+            return finished(net, weights(*args[: len(own)], **more), *place)
+
+        get.__signature__ = signature  # type: ignore[attr-defined]
+        before, mark, after = (make.__doc__ or "").partition("    **kwargs\n")
+        get.__doc__ = before + _WEIGHTS + mark + after if mark else make.__doc__
+        return get
+
+    return decorate
+
+
+def _taken(
+    pretrained: bool = False,
+    device: Any = None,
+    root: Any = None,
+    *,
+    ctx: Any = None,
+    url: str | None = None,
+    **kwargs: Any,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Part what says where weights are from what a net is made with; `getter` adds these parameters."""
+    return (pretrained, ctx if device is None else device, root, url), kwargs
 
 
 def named(getter: Callable[..., Any], name: str, what: str, **fixed: Any) -> Callable[..., Any]:

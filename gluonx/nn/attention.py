@@ -96,11 +96,6 @@ def gen_mem_attn_mask(mem: Any, mem_valid_length: Any, data: Any, data_valid_len
     return np.logical_and(mask, np.arange(length).reshape((1, -1, 1)) < data_valid_length.reshape((-1, 1, 1)))
 
 
-def _is_split(param: Any) -> bool:
-    """Return whether a parameter is split over a mesh."""
-    return param.sharding is not None and bool(param.sharding.spec)
-
-
 class MultiHeadAttention(HybridBlock):
     """Attention of several heads, from a projection of the queries, keys and values to one of the result.
 
@@ -240,7 +235,8 @@ class MultiHeadAttention(HybridBlock):
         if self._cross and key is None:
             raise ShapeError("MultiHeadAttention(cross=True) attends to a memory: call it with layer(query, memory).")
         one = self._split_one
-        apart = _is_split(self.key.weight)  # joined, parts of several devices would have to be sent around
+        sharding = self.key.weight.sharding
+        apart = sharding is not None and bool(sharding.spec)  # joined, parts would have to be sent around
         if not self._cross and key is None and value is None and not apart:
             return invoke(self._split, (self._fused(query),))
         q = invoke(one, (self.query(query),))

@@ -456,10 +456,6 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: Any =
 # -- index tricks -----------------------------------------------------------------------------------------------------
 
 
-def _slice_key(item: Any) -> Any:
-    return ("slice", item.start, item.stop, item.step) if isinstance(item, slice) else None
-
-
 @core("concatenated_ranges")
 def _ranges(*arrays: Array, items: Any, name: str) -> Any:
     parts = iter(arrays)
@@ -477,7 +473,10 @@ class _Ranges:
 
     def __getitem__(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else (key,)
-        items = [k if isinstance(k, str) else _slice_key(k) for k in keys]
+        items = [
+            k if isinstance(k, str) else ("slice", k.start, k.stop, k.step) if isinstance(k, slice) else None
+            for k in keys
+        ]
         leaves = tuple([as_leaf(k) for k, i in zip(keys, items, strict=True) if i is None])
         kind = "many" if isinstance(key, tuple) else "single"
         return invoke(_ranges.bind(items=(kind, *items), name=self._name), leaves)

@@ -425,15 +425,14 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def copy(self, order: str = "C") -> ndarray:
         """Return a new array of the same value; writes to one do not show in the other. Gradients flow through."""
-        return invoke(_COPY, (self,)) if current_state().deferring or self._tapes() else self._again()
+        state = current_state()
+        recorded = state.deferring or state.recording or state.trace is not None or type(self.value) is Pending
+        return invoke(_COPY, (self,)) if recorded else self._again()
 
     def _again(self) -> ndarray:
         """Return a new handle on the value, which is there."""
         value = self.value
         return new_handle(value if type(value) is HostArray else self._read(), self.aval)
-
-    def _tapes(self) -> bool:
-        return current_state().recording or current_state().trace is not None or type(self.value) is Pending
 
     def copyto(self, other: Any) -> ndarray:
         """Write this value into `other` (an array of the same shape), or make a copy on the device `other`."""
@@ -946,8 +945,7 @@ def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray
 
 ndarray.view_class, ndarray.detached_class = _View, _Detached
 set_handle_class(ndarray)
-jax.tree_util.register_pytree_node(ndarray, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
-jax.tree_util.register_pytree_node(
-    _Detached, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
-)
-jax.tree_util.register_pytree_node(_View, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
+for _kind in (ndarray, _Detached, _View):
+    jax.tree_util.register_pytree_node(
+        _kind, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
+    )

@@ -104,7 +104,7 @@ def sized(name: str, arguments: dict[str, Any], size: Any, fill_value: Any) -> A
     options = {key: as_static(key, value) for key, value in arguments.items() if key not in _ARRAYS}
     options |= {"size": size} | ({} if fill_value is None else {"fill_value": as_static("fill_value", fill_value)})
     if name == "nonzero":
-        arrays = {key: _at_least_1d(value) for key, value in arrays.items()}
+        arrays = {key: value if onp.shape(value) else ravel(value) for key, value in arrays.items()}
     if name == "unique" and options.get("axis", 0) is None:
         del options["axis"]
     return _as_numpy_gives(name, options, invoke(_sized_op(name, (*arrays,), (*options.items(),)), (*arrays.values(),)))
@@ -127,11 +127,6 @@ def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any]
 
 
 _OF_VALUES = frozenset(["compress", "extract", "setdiff1d", "setxor1d", "union1d", "unique_values"])
-
-
-def _at_least_1d(value: Any) -> Any:
-    """Return a number as a vector of one."""
-    return ravel(value) if not onp.shape(value) else value
 
 
 def _as_numpy_gives(name: str, options: dict[str, Any], found: Any) -> Any:

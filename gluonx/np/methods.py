@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from gluonx import np, npx
-from gluonx._frames import shorten
+from gluonx._frames import door, shorten
 from gluonx.np.handle import ndarray
 from gluonx.np.table import GENERAL
 from gluonx.ops.registry import OPS
@@ -57,22 +57,16 @@ def _transpose(self: ndarray, *axes: Any) -> Any:
         raise
 
 
+@door
 def _flatten(self: ndarray, order: str = "C") -> Any:
     """Return a one-dimensional copy."""
-    try:
-        return np.reshape(self, (-1,), order=order)
-    except Exception as error:
-        shorten(error)
-        raise
+    return np.reshape(self, (-1,), order=order)
 
 
+@door
 def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **bounds: Any) -> Any:
     """Return the array with its elements kept between `min` and `max`."""
-    try:
-        return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
-    except Exception as error:
-        shorten(error)
-        raise
+    return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
 
 
 def _ranges(begin: Any, end: Any, step: Any) -> tuple[slice, ...]:
@@ -97,32 +91,26 @@ def namespace() -> Any:
     return np
 
 
+@door
 def array_function(func: Any, args: Any, kwargs: Any) -> Any:
     """NumPy's ``__array_function__``: the function of the same name here."""
-    try:
-        ours = _counterpart(func)
-        return NotImplemented if ours is None else ours(*args, **kwargs)
-    except Exception as error:
-        shorten(error)
-        raise
+    ours = _counterpart(func)
+    return NotImplemented if ours is None else ours(*args, **kwargs)
 
 
+@door
 def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     """NumPy's ``__array_ufunc__``: the function of the same name here."""
-    try:
-        ours = _counterpart(ufunc) if method == "__call__" else None
-        if ours is None:
-            return NotImplemented
-        out = kwargs.pop("out", None)
-        result = ours(*inputs, **kwargs)
-        if out is None:
-            return result
-        target = out[0]
-        target[...] = result if isinstance(target, ndarray) else result.asnumpy()
-        return target
-    except Exception as error:
-        shorten(error)
-        raise
+    ours = _counterpart(ufunc) if method == "__call__" else None
+    if ours is None:
+        return NotImplemented
+    out = kwargs.pop("out", None)
+    result = ours(*inputs, **kwargs)
+    if out is None:
+        return result
+    target = out[0]
+    target[...] = result if isinstance(target, ndarray) else result.asnumpy()
+    return target
 
 
 def _counterpart(func: Any) -> Any:

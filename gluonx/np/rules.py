@@ -90,10 +90,6 @@ def argpartition(a: Array, kth: int, axis: int | None = -1, kind: str = "introse
     return places(jnp.argpartition, a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
 
 
-def stack(arrays: Sequence[Array], axis: int = 0, out: None = None, *, dtype: Any = None) -> Array:
-    return jnp.stack(arrays, axis=axis, dtype=dtype)
-
-
 def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
     return max_.fn(a, axis=axis, keepdims=keepdims) - min_.fn(a, axis=axis, keepdims=keepdims)
 
@@ -197,14 +193,6 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
 
 def digitize(x: Array, bins: Array, right: bool = False) -> Array:
     return jnp.digitize(x, bins, right).astype(index_dtype())
-
-
-def ix_(*args: Array) -> tuple[Array, ...]:
-    return jnp.ix_(*args)
-
-
-def lexsort(keys: Sequence[Array], axis: int = -1) -> Array:
-    return jnp.lexsort(keys, axis)
 
 
 def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Array:
@@ -328,8 +316,8 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot, gradient, in1d, isin,
-        ix_, lexsort, matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval,
-        ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, stack, std, take_along_axis, trace,
+        matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval,
+        ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, std, take_along_axis, trace,
         unravel_index, var, vecmat, vstack, meshgrid,
     )},
     **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},

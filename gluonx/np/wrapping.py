@@ -270,10 +270,6 @@ _COMPARISONS = frozenset({"equal", "not_equal", "greater", "greater_equal", "les
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
 
 
-def _comparable(x1: Any, x2: Any) -> tuple[Any, Any]:
-    return (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
-
-
 def unary(op: Op, name: str) -> Front:
     """Return the front of an elementwise function of one array."""
     bound, host = op.bind(), getattr(onp, name, None)
@@ -301,7 +297,7 @@ def binary(op: Op, name: str) -> Front:
         try:
             if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
                 if compares:
-                    x1, x2 = _comparable(x1, x2)
+                    x1, x2 = (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
                 elif symmetric and x1.__class__ in (int, float):
                     x1, x2 = x2, x1  # a tie with a number gives the array the gradient
                 try:

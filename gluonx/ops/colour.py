@@ -8,6 +8,7 @@ towards zero and kept within the element type, as in MXNet. Factors are operands
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import jax
@@ -49,10 +50,6 @@ def _gray(x: Any) -> Any:
     return x if x.shape[2] == 1 else x.__array_namespace__().sum(x * _GRAY[None, None], axis=2, keepdims=True)
 
 
-def _brightness(x: Any, factor: Any) -> Any:
-    return x * factor
-
-
 def _contrast(x: Any, factor: Any) -> Any:
     return x * factor + x.__array_namespace__().mean(_gray(x)) * (1 - factor)
 
@@ -78,7 +75,7 @@ def _hue(x: Any, turn: Any) -> Any:
     return low[..., None] + span[..., None] * level
 
 
-_CHANGES = {"brightness": _brightness, "contrast": _contrast, "saturation": _saturation, "hue": _hue}
+_CHANGES = {"brightness": operator.mul, "contrast": _contrast, "saturation": _saturation, "hue": _hue}
 
 
 def changed(name: str, data: Any, factor: Any) -> Any:

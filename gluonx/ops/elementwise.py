@@ -94,14 +94,6 @@ def _minimum(x: Array, y: Array) -> Array:
     return jnp.where((x <= y) | (x != x), x, y)
 
 
-def _fmax(x: Array, y: Array) -> Array:
-    return jnp.where((x >= y) | (y != y), x, y)
-
-
-def _fmin(x: Array, y: Array) -> Array:
-    return jnp.where((x <= y) | (y != y), x, y)
-
-
 def _counted(x: Array, y: Array) -> tuple[Array, Array]:
     """Operands of which none is a mask beside floats.
 
@@ -114,10 +106,6 @@ def _counted(x: Array, y: Array) -> tuple[Array, Array]:
     if masks == (False, True) and jnp.issubdtype(x.dtype, jnp.inexact):
         return x, y.astype(jnp.int8)
     return x, y
-
-
-def _multiply(x: Array, y: Array) -> Array:
-    return jnp.multiply(*_counted(x, y))
 
 
 def _divide(x: Array, y: Array) -> Array:
@@ -293,7 +281,8 @@ _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from z
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest")
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest")
-_binary("multiply", _multiply, "The product, elementwise.", ufunc=True, level=1, amp="widest")
+_binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
+    amp="widest")
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
     amp="widest")
 _binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32")
@@ -306,10 +295,12 @@ _binary("maximum", _maximum, "The larger element; NaN where either is. The gradi
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
-_binary("fmax", _fmax, "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True,
-    level=4, amp="widest")
-_binary("fmin", _fmin, "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest")
+_binary("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y),
+    "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
+    amp="widest")
+_binary("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y),
+    "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
+    amp="widest")
 _binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
     aliases=("atan2",))
 _binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest")

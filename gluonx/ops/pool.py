@@ -54,20 +54,16 @@ def _window(x: Array, axis: int, size: int, stride: int, count: int, largest: bo
     return lax.reduce_window(x, 0.0, lax.add, dimensions, strides, "VALID")
 
 
-def _count_valid(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
-    return (n + 2 * pad - size) // stride + 1, pad
-
-
-def _count_full(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
-    return -((size - n - 2 * pad) // stride) + 1, pad
-
-
 def _count_same(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
     count = -(-n // stride)
     return count, max((count - 1) * stride + size - n, 0) // 2
 
 
-_CONVENTIONS = {"valid": _count_valid, "full": _count_full, "same": _count_same}
+_CONVENTIONS = {
+    "valid": lambda n, size, stride, pad: ((n + 2 * pad - size) // stride + 1, pad),
+    "full": lambda n, size, stride, pad: (-((size - n - 2 * pad) // stride) + 1, pad),
+    "same": _count_same,
+}
 
 
 def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:

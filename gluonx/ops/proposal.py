@@ -148,7 +148,8 @@ def proposal(
 def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) -> Array:
     """Return the anchors of all places, row by row."""
     count = len(base)
-    if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * count or bbox_pred.shape != _deltas(cls_prob, count):
+    deltas = (cls_prob.shape[0], 4 * count, *cls_prob.shape[2:])
+    if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * count or bbox_pred.shape != deltas:
         raise ShapeError(
             f"proposal: {count} anchors need cls_prob (batch, {2 * count}, height, width) and bbox_pred with "
             f"{4 * count} channels, but they have shapes {cls_prob.shape} and {bbox_pred.shape}."
@@ -156,10 +157,6 @@ def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) ->
     rows, columns = jnp.meshgrid(*[jnp.arange(n) for n in cls_prob.shape[2:]], indexing="ij")
     shifts = jnp.stack([columns, rows, columns, rows], -1).reshape(-1, 1, 4) * stride
     return (jnp.asarray(base) + shifts).reshape(-1, 4)
-
-
-def _deltas(cls_prob: Array, count: int) -> tuple[int, ...]:
-    return (cls_prob.shape[0], 4 * count, *cls_prob.shape[2:])
 
 
 def _whole(length: Array, stride: int) -> Array:

@@ -8,8 +8,10 @@ rounded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +22,7 @@ from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
-from gluonx.ops.registry import NONE, SAME, register
+from gluonx.ops.registry import NONE, SAME, Op, Record, register
 
 __all__ = [
     "random_bernoulli",
@@ -77,162 +79,151 @@ class _Draw:
         return jnp.broadcast_to(x, self.shape).astype(self.dtype)
 
 
-@register(level=3, random=True)
-def random_uniform(key: Array, low: Number = 0.0, high: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
+    """Register the law of a draw as an operator; a decorator.
+
+    The law takes a key, the `_Draw`, and parameters that broadcast to its shape; the operator the key, the parameters,
+    and as attributes `size` and `dtype`.
+    """
+
+    def decorate(law: Callable[..., Array]) -> Op:
+        key, _, *own = inspect.signature(law).parameters.values()
+        attributes = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in (("size", "Size"), ("dtype", "Any"))
+        ]
+        signature = inspect.Signature([key, *own, *attributes], return_annotation="Array")
+
+        @functools.wraps(law)
+        def drawn(*args: Any, **kwargs: Any) -> Array:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            first, *values, size, dtype = given.arguments.values()
+            draw = _Draw(dtype)
+            return draw.finish(law(first, draw, *draw.parameters(size, *values)))
+
+        drawn.__signature__ = signature  # type: ignore[attr-defined]
+        record["level"], record["random"] = 3, True
+        return register(**record)(drawn)
+
+    return decorate
+
+
+@_draws()
+def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.0) -> Array:
     """Numbers spread evenly over ``[low, high)``."""
-    draw = _Draw(dtype)
-    low, high = draw.parameters(size, low, high)
-    return draw.finish(low + (high - low) * jax.random.uniform(key, draw.shape, draw.inner))
+    return low + (high - low) * jax.random.uniform(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_normal(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
     """Return the normal distribution of mean `loc` and standard deviation `scale`."""
-    draw = _Draw(dtype)
-    loc, scale = draw.parameters(size, loc, scale)
-    return draw.finish(loc + scale * jax.random.normal(key, draw.shape, draw.inner))
+    return loc + scale * jax.random.normal(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_lognormal(
-    key: Array, mean: Number = 0.0, sigma: Number = 1.0, *, size: Size = None, dtype: Any = None
-) -> Array:
+@_draws()
+def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number = 1.0) -> Array:
     """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`."""
-    draw = _Draw(dtype)
-    mean, sigma = draw.parameters(size, mean, sigma)
-    return draw.finish(jnp.exp(mean + sigma * jax.random.normal(key, draw.shape, draw.inner)))
+    return jnp.exp(mean + sigma * jax.random.normal(key, draw.shape, draw.inner))
 
 
-@register(level=3, random=True)
-def random_gamma(key: Array, shape: Number, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
     """Return the gamma distribution of shape parameter `shape` and scale `scale`."""
-    draw = _Draw(dtype)
-    shape, scale = draw.parameters(size, shape, scale)
-    return draw.finish(scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner))
+    return scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_chisquare(key: Array, df: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
     """Return the chi-square distribution of `df` degrees of freedom."""
-    draw = _Draw(dtype)
-    (df,) = draw.parameters(size, df)
-    return draw.finish(2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner))
+    return 2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_beta(key: Array, a: Number, b: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
     """Return the beta distribution of `a` and `b`."""
-    draw = _Draw(dtype)
-    a, b = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, a, b))
-    return draw.finish(jax.random.beta(key, a, b, draw.shape, draw.inner))
+    a, b = (jnp.broadcast_to(v, draw.shape) for v in (a, b))
+    return jax.random.beta(key, a, b, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_f(key: Array, dfnum: Number, dfden: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
     """Return the F distribution of `dfnum` and `dfden` degrees of freedom."""
-    draw = _Draw(dtype)
-    above, below = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, dfnum, dfden))
+    above, below = (jnp.broadcast_to(v, draw.shape) for v in (dfnum, dfden))
     one, two = jax.random.split(key)
     ratio = jax.random.gamma(one, above / 2, draw.shape, draw.inner) / jax.random.gamma(
         two, below / 2, draw.shape, draw.inner
     )
-    return draw.finish(ratio * below / above)
+    return ratio * below / above
 
 
-@register(level=3, random=True)
-def random_exponential(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
     """Return the exponential distribution of mean `scale`."""
-    draw = _Draw(dtype)
-    (scale,) = draw.parameters(size, scale)
-    return draw.finish(scale * jax.random.exponential(key, draw.shape, draw.inner))
+    return scale * jax.random.exponential(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_laplace(
-    key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
-) -> Array:
+@_draws()
+def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
     """Return the Laplace distribution around `loc`."""
-    draw = _Draw(dtype)
-    loc, scale = draw.parameters(size, loc, scale)
-    return draw.finish(loc + scale * jax.random.laplace(key, draw.shape, draw.inner))
+    return loc + scale * jax.random.laplace(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_logistic(
-    key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None
-) -> Array:
+@_draws()
+def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
     """Return the logistic distribution around `loc`."""
-    draw = _Draw(dtype)
-    loc, scale = draw.parameters(size, loc, scale)
-    return draw.finish(loc + scale * jax.random.logistic(key, draw.shape, draw.inner))
+    return loc + scale * jax.random.logistic(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_gumbel(key: Array, loc: Number = 0.0, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
     """Return the Gumbel distribution of mode `loc`."""
-    draw = _Draw(dtype)
-    loc, scale = draw.parameters(size, loc, scale)
-    return draw.finish(loc + scale * jax.random.gumbel(key, draw.shape, draw.inner))
+    return loc + scale * jax.random.gumbel(key, draw.shape, draw.inner)
 
 
-@register(level=3, random=True)
-def random_rayleigh(key: Array, scale: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
     """Return the Rayleigh distribution of mode `scale`."""
-    draw = _Draw(dtype)
-    (scale,) = draw.parameters(size, scale)
-    return draw.finish(scale * jnp.sqrt(-2 * jnp.log(draw.uniform(key))))
+    return scale * jnp.sqrt(-2 * jnp.log(draw.uniform(key)))
 
 
-@register(level=3, random=True)
-def random_weibull(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
     """Return the Weibull distribution of shape parameter `a` and scale 1."""
-    draw = _Draw(dtype)
-    (a,) = draw.parameters(size, a)
-    return draw.finish((-jnp.log(draw.uniform(key))) ** (1 / a))
+    return (-jnp.log(draw.uniform(key))) ** (1 / a)
 
 
-@register(level=3, random=True)
-def random_pareto(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
     """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
-    draw = _Draw(dtype)
-    (a,) = draw.parameters(size, a)
-    return draw.finish(jnp.expm1(-jnp.log(draw.uniform(key)) / a))
+    return jnp.expm1(-jnp.log(draw.uniform(key)) / a)
 
 
-@register(level=3, random=True)
-def random_power(key: Array, a: Number, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws()
+def random_power(key: Array, draw: _Draw, a: Number) -> Array:
     """Numbers from 0 to 1 of density ``a * x ** (a - 1)``."""
-    draw = _Draw(dtype)
-    (a,) = draw.parameters(size, a)
-    return draw.finish(draw.uniform(key) ** (1 / a))
+    return draw.uniform(key) ** (1 / a)
 
 
-@register(level=3, random=True, gradient=NONE)
-def random_poisson(key: Array, lam: Number = 1.0, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws(gradient=NONE)
+def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
     """Draw counts of events that happen `lam` times on average."""
-    draw = _Draw(dtype)
-    (lam,) = draw.parameters(size, lam)
-    return draw.finish(jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape))
+    return jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape)
 
 
-@register(level=3, random=True, gradient=NONE)
-def random_negative_binomial(
-    key: Array, k: Number = 1.0, p: Number = 0.5, *, size: Size = None, dtype: Any = None
-) -> Array:
+@_draws(gradient=NONE)
+def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number = 0.5) -> Array:
     """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`."""
-    draw = _Draw(dtype)
-    k, p = (jnp.broadcast_to(v, draw.shape) for v in draw.parameters(size, k, p))
+    k, p = (jnp.broadcast_to(v, draw.shape) for v in (k, p))
     one, two = jax.random.split(key)
     rate = jax.random.gamma(one, k, draw.shape, draw.inner) * (1 - p) / p
-    return draw.finish(jax.random.poisson(native(two), rate, draw.shape))
+    return jax.random.poisson(native(two), rate, draw.shape)
 
 
-@register(level=3, random=True, gradient=NONE)
-def random_binomial(key: Array, n: Number, p: Number = 0.5, *, size: Size = None, dtype: Any = None) -> Array:
+@_draws(gradient=NONE)
+def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Array:
     """Draw counts of successes in `n` trials of probability `p`."""
-    draw = _Draw(dtype)
-    n, p = draw.parameters(size, n, p)
-    return draw.finish(jax.random.binomial(key, n, p, draw.shape, draw.inner))
+    return jax.random.binomial(key, n, p, draw.shape, draw.inner)
 
 
 @register(level=3, random=True, gradient=NONE, stands_for="`numpy.random.binomial` with n = 1")

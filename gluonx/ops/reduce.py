@@ -253,17 +253,11 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
 )
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
-    length = choose({1: _sum_norm, 2: _root_norm}, ord, "norm", "ord")  # type: ignore[arg-type]
+    size = choose({1: absolute, 2: jnp.square}, ord, "norm", "ord")  # type: ignore[arg-type]
     axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
-    return narrow(length(wide(x), axis, keepdims), float_dtype(x) if out_dtype is None else canonical(out_dtype))
-
-
-def _sum_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return sum_.fn(absolute(x), axis=axis, keepdims=keepdims)
-
-
-def _root_norm(x: Array, axis: Any, keepdims: bool) -> Array:
-    return root(sum_.fn(jnp.square(x), axis=axis, keepdims=keepdims))
+    total = sum_.fn(size(wide(x)), axis=axis, keepdims=keepdims)
+    length = total if ord == 1 else root(total)
+    return narrow(length, float_dtype(x) if out_dtype is None else canonical(out_dtype))
 
 
 @register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`")

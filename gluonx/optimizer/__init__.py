@@ -1,9 +1,10 @@
 """Optimizers: classes with MXNet's names, defaults and numbers over pure update rules in optax's form."""
 
-from gluonx.optimizer.adam import AdaBelief, Adam, Adamax, AdamW, Nadam
-from gluonx.optimizer.adaptive import FTML, AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RMSProp
-from gluonx.optimizer.layerwise import LAMB, LANS, LARS
-from gluonx.optimizer.momentum import DCASGD, NAG, SGD, SGLD, Signum, Test
+from gluonx.optimizer import adam, adaptive, layerwise, momentum
+from gluonx.optimizer.adam import *  # noqa: F403
+from gluonx.optimizer.adaptive import *  # noqa: F403
+from gluonx.optimizer.layerwise import *  # noqa: F403
+from gluonx.optimizer.momentum import *  # noqa: F403
 from gluonx.optimizer.optimizer import (
     OptaxOptimizer,
     Optimizer,
@@ -17,29 +18,9 @@ from gluonx.optimizer.optimizer import (
 from gluonx.optimizer.rules import FlatRule
 
 __all__ = [
-    "DCASGD",
-    "FTML",
-    "LAMB",
-    "LANS",
-    "LARS",
-    "NAG",
-    "SGD",
-    "SGLD",
-    "AdaBelief",
-    "AdaDelta",
-    "AdaGrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
     "FlatRule",
-    "Ftrl",
-    "GroupAdaGrad",
-    "Nadam",
     "OptaxOptimizer",
     "Optimizer",
-    "RMSProp",
-    "Signum",
-    "Test",
     "Updater",
     "create",
     "declared",
@@ -47,3 +28,7 @@ __all__ = [
     "get_updater",
     "register",
 ]
+__all__ += adam.__all__
+__all__ += adaptive.__all__
+__all__ += layerwise.__all__
+__all__ += momentum.__all__

@@ -50,10 +50,6 @@ def widened(grad: Any, weight: Any) -> Any:
     return jnp.zeros(weight.shape, grad.values.dtype).at[grad.rows].add(grad.values, mode="drop")
 
 
-def _has_rows(leaf: Any, weight: Any) -> bool:
-    return leaf.ndim > 0 and leaf.shape[0] == weight.shape[0]
-
-
 def gathered(
     grads: Sequence[Any], weights: Sequence[Any], state: Sequence[Any], places: Sequence[Any]
 ) -> tuple[list[Any], list[Any], list[Any]]:
@@ -71,7 +67,7 @@ def gathered(
     ]
     leaves = [
         jnp.take(leaf, grads[k].rows, axis=0, mode="clip")
-        if k is not None and type(grads[k]) is RowGradient and _has_rows(leaf, weights[k])
+        if k is not None and type(grads[k]) is RowGradient and leaf.shape[:1] == weights[k].shape[:1] != ()
         else leaf
         for leaf, k in zip(state, places, strict=True)
     ]

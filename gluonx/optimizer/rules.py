@@ -482,7 +482,7 @@ class FlatRule:
         self.keys = tuple(kinds)
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
         self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
-        last = tuple(_last_number(path) for path, _ in paths)
+        last = tuple(next((key.idx for key in reversed(path) if hasattr(key, "idx")), None) for path, _ in paths)
         by_parameter = getattr(self.tx.init, "by_parameter", False)
         numbers = last if by_parameter else _numbers_of_parameters(state, self.count)
         self.owners = tuple(_owner(n, leaf, abstract) for n, (_, leaf) in zip(numbers, paths, strict=True))
@@ -645,10 +645,6 @@ def _add(weight: Any, change: Any, one: Any) -> Any:
     if weight.ndim > 2:
         change = change * one.astype(dtype)
     return (weight.astype(dtype) + change).astype(weight.dtype)
-
-
-def _last_number(path: Sequence[Any]) -> int | None:
-    return next((key.idx for key in reversed(path) if hasattr(key, "idx")), None)
 
 
 def _is_key(leaf: Any) -> bool:

@@ -147,7 +147,10 @@ class MultivariateNormal(Distribution):
     @property
     def cov(self) -> Any:
         """The covariance matrix."""
-        return self._cov if self._cov is not None else self._squared(self.scale_tril)
+        if self._cov is not None:
+            return self._cov
+        root = self.scale_tril
+        return np.matmul(root, np.swapaxes(root, -1, -2))
 
     @property
     def precision(self) -> Any:
@@ -156,10 +159,6 @@ class MultivariateNormal(Distribution):
             return self._precision
         root = solve_lower(self.scale_tril, np.eye(self.event_shape[0], dtype=self._dtype))
         return np.matmul(np.swapaxes(root, -1, -2), root)
-
-    @staticmethod
-    def _squared(root: Any) -> Any:
-        return np.matmul(root, np.swapaxes(root, -1, -2))
 
     @staticmethod
     def _half_log_det(root: Any) -> Any:

@@ -19,9 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.scipy import special
 
-from gluonx.deferred import invoke
-from gluonx.ops.registry import register
-from gluonx.probability.utils import beta_slopes, in_floats
+from gluonx.probability.utils import beta_slopes, in_floats, on_arrays
 
 __all__ = ["betaincinv", "binomial_quantile", "gammaincinv", "negative_binomial_quantile", "poisson_quantile"]
 
@@ -76,11 +74,7 @@ def _gamma_quantile_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
     return x, moved_p * jnp.exp(-log_density) - by_a * moved_a
 
 
-@register("probability.gammaincinv", level=3)
-def _gammaincinv(a: Array, p: Array) -> Array:
-    return in_floats(_gamma_quantile, a, p)
-
-
+@on_arrays()
 def gammaincinv(a: Any, p: Any) -> Any:
     """Return the inverse of :func:`gammainc` in its second argument.
 
@@ -90,7 +84,7 @@ def gammaincinv(a: Any, p: Any) -> Any:
     >>> gammaincinv(np.array([1.0, 2.0]), np.array([0.5, 0.0])).tolist()
     [0.693147, 0.0]
     """
-    return invoke(_gammaincinv.bind(), (a, p))
+    return in_floats(_gamma_quantile, a, p)
 
 
 # -- beta -------------------------------------------------------------------------------------------------------------
@@ -128,11 +122,7 @@ def _beta_quantile_jvp(primals: Any, tangents: Any) -> Any:
     return (x, rest), (moved, -moved)
 
 
-@register("probability.betaincinv", level=3, nout=2)
-def _betaincinv(a: Array, b: Array, p: Array) -> tuple[Array, Array]:
-    return in_floats(_beta_quantile, a, b, p)
-
-
+@on_arrays(nout=2)
 def betaincinv(a: Any, b: Any, p: Any) -> Any:
     """Return the inverse of :func:`betainc` in its third argument, and 1 minus it: both, since one may be too near 1.
 
@@ -143,7 +133,7 @@ def betaincinv(a: Any, b: Any, p: Any) -> Any:
     >>> x.item(), rest.item()
     (0.5, 0.5)
     """
-    return invoke(_betaincinv.bind(), (a, b, p))
+    return in_floats(_beta_quantile, a, b, p)
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
@@ -177,15 +167,7 @@ def _steps(compute: Callable[..., Array], *arrays: Array) -> Array:
     return in_floats(compute, *[lax.stop_gradient(x) for x in arrays])
 
 
-@register("probability.poisson_quantile", level=3)
-def _poisson(rate: Array, p: Array) -> Array:
-    def quantile(rate: Array, p: Array) -> Array:
-        found = _smallest_count(lambda k: special.gammaincc(k + 1, rate), p, jnp.full_like(p, jnp.inf))
-        return jnp.where(_known(p, rate), found, jnp.nan)
-
-    return _steps(quantile, rate, p)
-
-
+@on_arrays()
 def poisson_quantile(rate: Any, p: Any) -> Any:
     """Return the smallest count whose distribution function reaches `p`, of a Poisson distribution.
 
@@ -195,11 +177,25 @@ def poisson_quantile(rate: Any, p: Any) -> Any:
     >>> poisson_quantile(np.array(2.0), np.array([0.0, 0.5, 0.9])).tolist()
     [0.0, 2.0, 4.0]
     """
-    return invoke(_poisson.bind(), (rate, p))
+
+    def quantile(rate: Array, p: Array) -> Array:
+        found = _smallest_count(lambda k: special.gammaincc(k + 1, rate), p, jnp.full_like(p, jnp.inf))
+        return jnp.where(_known(p, rate), found, jnp.nan)
+
+    return _steps(quantile, rate, p)
 
 
-@register("probability.binomial_quantile", level=3)
-def _binomial(n: Array, failure: Array, p: Array) -> Array:
+@on_arrays()
+def binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
+    """Return the smallest count whose distribution function reaches `p`, of `n` trials that fail with that probability.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> binomial_quantile(np.array(6.0), np.array(0.5), np.array([0.01, 0.5, 1.0])).tolist()
+    [0.0, 3.0, 6.0]
+    """
+
     def quantile(n: Array, failure: Array, p: Array) -> Array:
         def cdf(k: Array) -> Array:
             within = (k >= 0) & (k < n)
@@ -212,28 +208,7 @@ def _binomial(n: Array, failure: Array, p: Array) -> Array:
     return _steps(quantile, n, failure, p)
 
 
-def binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
-    """Return the smallest count whose distribution function reaches `p`, of `n` trials that fail with that probability.
-
-    Examples
-    --------
-    >>> from gluonx import np
-    >>> binomial_quantile(np.array(6.0), np.array(0.5), np.array([0.01, 0.5, 1.0])).tolist()
-    [0.0, 3.0, 6.0]
-    """
-    return invoke(_binomial.bind(), (n, failure, p))
-
-
-@register("probability.negative_binomial_quantile", level=3)
-def _negative_binomial(n: Array, failure: Array, p: Array) -> Array:
-    def quantile(n: Array, failure: Array, p: Array) -> Array:
-        most = jnp.full_like(p, jnp.inf)
-        found = _smallest_count(lambda k: special.betainc(n, k + 1, failure), p, most)
-        return jnp.where(_known(p, n, failure), found, jnp.nan)
-
-    return _steps(quantile, n, failure, p)
-
-
+@on_arrays()
 def negative_binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
     """Return the smallest count whose distribution function reaches `p`: of successes before `n` fail.
 
@@ -243,4 +218,10 @@ def negative_binomial_quantile(n: Any, failure: Any, p: Any) -> Any:
     >>> negative_binomial_quantile(np.array(1.0), np.array(0.5), np.array([0.5, 0.75, 0.8])).tolist()
     [0.0, 1.0, 2.0]
     """
-    return invoke(_negative_binomial.bind(), (n, failure, p))
+
+    def quantile(n: Array, failure: Array, p: Array) -> Array:
+        most = jnp.full_like(p, jnp.inf)
+        found = _smallest_count(lambda k: special.betainc(n, k + 1, failure), p, most)
+        return jnp.where(_known(p, n, failure), found, jnp.nan)
+
+    return _steps(quantile, n, failure, p)

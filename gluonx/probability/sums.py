@@ -19,9 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.scipy import special
 
-from gluonx.deferred import invoke
-from gluonx.ops.registry import register
-from gluonx.probability.utils import in_floats
+from gluonx.probability.utils import in_floats, on_arrays
 
 __all__ = ["binomial_entropy", "negative_binomial_entropy", "poisson_entropy"]
 
@@ -172,8 +170,17 @@ def _over(x: Array, y: Array) -> Array:
     return jnp.where(y > 0, x / jnp.where(y > 0, y, 1.0), 1.0)
 
 
-@register("probability.poisson_entropy", level=3)
-def _poisson_entropy(rate: Array) -> Array:
+@on_arrays()
+def poisson_entropy(rate: Any) -> Any:
+    """Return the entropy of Poisson distributions.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> poisson_entropy(np.array([1.0, 1e8])).tolist()
+    [1.304842, 10.629279]
+    """
+
     def entropy(rate: Array) -> Array:
         rate = jnp.where(rate > 0, rate, jnp.nan)
         return _chosen(_poisson, (rate,), rate, 1 / rate, _poisson_bounds(rate)[1])
@@ -181,8 +188,17 @@ def _poisson_entropy(rate: Array) -> Array:
     return in_floats(entropy, rate)
 
 
-@register("probability.binomial_entropy", level=3)
-def _binomial_entropy(n: Array, success: Array, failure: Array) -> Array:
+@on_arrays()
+def binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
+    """Return the entropy of binomial distributions; `success` and `failure` sum to 1, and each is exact near 0.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> binomial_entropy(np.array([1.0, 0.0]), np.array(0.5), np.array(0.5)).tolist()
+    [0.693147, 0.0]
+    """
+
     def entropy(n: Array, success: Array, failure: Array) -> Array:
         rarer = jnp.where(success <= failure, success, failure)  # of many trials, its counts have fewer digits
         other = jnp.where(success <= failure, failure, success)
@@ -195,41 +211,7 @@ def _binomial_entropy(n: Array, success: Array, failure: Array) -> Array:
     return in_floats(entropy, n, success, failure)
 
 
-@register("probability.negative_binomial_entropy", level=3)
-def _negative_binomial_entropy(n: Array, success: Array, failure: Array) -> Array:
-    def entropy(n: Array, success: Array, failure: Array) -> Array:
-        parameters = jnp.where((n > 0) & (success >= 0) & (failure > 0), n, jnp.nan), success, failure
-        variance = _over(n * success, failure**2)
-        skew = _over((1 + success) ** 2, n * success)
-        return _chosen(_negative_binomial, parameters, variance, skew, _negative_binomial_bounds(*parameters)[1])
-
-    return in_floats(entropy, n, success, failure)
-
-
-def poisson_entropy(rate: Any) -> Any:
-    """Return the entropy of Poisson distributions.
-
-    Examples
-    --------
-    >>> from gluonx import np
-    >>> poisson_entropy(np.array([1.0, 1e8])).tolist()
-    [1.304842, 10.629279]
-    """
-    return invoke(_poisson_entropy.bind(), (rate,))
-
-
-def binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
-    """Return the entropy of binomial distributions; `success` and `failure` sum to 1, and each is exact near 0.
-
-    Examples
-    --------
-    >>> from gluonx import np
-    >>> binomial_entropy(np.array([1.0, 0.0]), np.array(0.5), np.array(0.5)).tolist()
-    [0.693147, 0.0]
-    """
-    return invoke(_binomial_entropy.bind(), (n, success, failure))
-
-
+@on_arrays()
 def negative_binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
     """Return the entropy of the number of successes before `n` failures; `success` and `failure` sum to 1.
 
@@ -239,4 +221,11 @@ def negative_binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
     >>> negative_binomial_entropy(np.array(1.0), np.array(0.5), np.array(0.5)).item()
     1.386294
     """
-    return invoke(_negative_binomial_entropy.bind(), (n, success, failure))
+
+    def entropy(n: Array, success: Array, failure: Array) -> Array:
+        parameters = jnp.where((n > 0) & (success >= 0) & (failure > 0), n, jnp.nan), success, failure
+        variance = _over(n * success, failure**2)
+        skew = _over((1 + success) ** 2, n * success)
+        return _chosen(_negative_binomial, parameters, variance, skew, _negative_binomial_bounds(*parameters)[1])
+
+    return in_floats(entropy, n, success, failure)

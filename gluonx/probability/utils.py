@@ -6,6 +6,8 @@ as well as arrays.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import statistics
 from collections.abc import Callable
@@ -139,6 +141,22 @@ def logit2prob(logit: Any, binary: bool = True) -> Any:
 # -- functions of statistics ------------------------------------------------------------------------------------------
 
 
+def on_arrays(nout: int = 1) -> Callable[[Function], Function]:
+    """Make a pure function an operator of its name, and give what calls it with arrays; a decorator."""
+
+    def decorate(compute: Function) -> Function:
+        bound = register(f"probability.{compute.__name__}", level=3, nout=nout)(compute).bind()
+        signature = inspect.signature(compute)
+
+        @functools.wraps(compute)
+        def call(*arrays: Any, **named: Any) -> Any:
+            return invoke(bound, signature.bind(*arrays, **named).args if named else arrays)
+
+        return call
+
+    return decorate
+
+
 @register("probability.ndtr", level=3)
 def _ndtr(x: Array) -> Array:
     return in_floats(special.ndtr, x)
@@ -147,21 +165,6 @@ def _ndtr(x: Array) -> Array:
 @register("probability.ndtri", level=3)
 def _ndtri(p: Array) -> Array:
     return in_floats(special.ndtri, p)
-
-
-@register("probability.gammainc", level=3)
-def _gammainc(a: Array, x: Array) -> Array:
-    return in_floats(special.gammainc, a, x)
-
-
-@register("probability.gammaincc", level=3)
-def _gammaincc(a: Array, x: Array) -> Array:
-    return in_floats(special.gammaincc, a, x)
-
-
-@register("probability.betainc", level=3)
-def _betainc(a: Array, b: Array, x: Array) -> Array:
-    return in_floats(_incomplete_beta, a, b, x)
 
 
 @jax.custom_jvp
@@ -214,13 +217,6 @@ def beta_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     slope_p = (mass * log_t).sum(-1) - total * (special.digamma(p) - both)
     slope_q = (mass * rest).sum(-1) - total * (special.digamma(q) - both)
     return jnp.where(turned, -slope_q, slope_p), jnp.where(turned, -slope_p, slope_q)
-
-
-@register("probability.solve_lower", level=3)
-def _solve_lower(matrix: Array, right: Array) -> Array:
-    batch = jnp.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
-    matrix, right = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (matrix, right))
-    return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
 
 
 def in_floats(compute: Callable[..., Any], *arrays: Array) -> Any:
@@ -280,24 +276,30 @@ def ndtri(p: Any) -> Any:
     return invoke(_ndtri.bind(), (p,))
 
 
+@on_arrays()
 def gammainc(a: Any, x: Any) -> Any:
     """Return the regularized lower incomplete gamma function."""
-    return invoke(_gammainc.bind(), (a, x))
+    return in_floats(special.gammainc, a, x)
 
 
+@on_arrays()
 def gammaincc(a: Any, x: Any) -> Any:
     """Return the regularized upper incomplete gamma function."""
-    return invoke(_gammaincc.bind(), (a, x))
+    return in_floats(special.gammaincc, a, x)
 
 
+@on_arrays()
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """Return the regularized incomplete beta function."""
-    return invoke(_betainc.bind(), (a, b, x))
+    return in_floats(_incomplete_beta, a, b, x)
 
 
+@on_arrays()
 def solve_lower(matrix: Any, right: Any) -> Any:
     """Solve ``matrix @ x = right`` for a lower triangular matrix; leading axes are broadcast."""
-    return invoke(_solve_lower.bind(), (matrix, right))
+    batch = jnp.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    matrix, right = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (matrix, right))
+    return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:

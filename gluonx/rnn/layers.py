@@ -7,10 +7,12 @@ that MXNet 2 has, in files too. Files of MXNet 1, and safetensors, hold the sing
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from gluonx import np
 from gluonx.block.block import HybridBlock
+from gluonx.block.declared import declared
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
@@ -28,7 +30,9 @@ _OTHER_SHAPE = "{cls}: a state has shape {came}, but inputs of shape {inputs} ne
 
 
 class _RNNLayer(HybridBlock):
-    """The common layer; a subclass says which `mode` of the operator it is."""
+    """The common layer; a subclass says what it takes, and which mode of the operator it is."""
+
+    _kind = ""  # the mode of the operator, where the activation does not tell
 
     def __init__(
         self,
@@ -38,15 +42,19 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        inits: dict[str, Any],
-        mode: str,
         dtype: Any,
-        use_sequence_length: bool = False,
+        use_sequence_length: bool,
+        activation: str = "tanh",
         projection_size: int | None = None,
-        clip: tuple[float | None, float | None, bool] = (None, None, False),
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        **initializers: Any,
     ) -> None:
         super().__init__()
         name = type(self).__name__
+        if activation not in ("relu", "tanh"):
+            raise ValueError(f"{name}: activation must be 'relu' or 'tanh', got {activation!r}.")
         if layout not in _LAYOUTS:
             raise ArgumentError(f"{name} knows the layouts TNC and NTC, not {layout!r}.")
         for what, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
@@ -56,26 +64,26 @@ class _RNNLayer(HybridBlock):
             raise ValueError(f"{name}: dropout must be in [0, 1], got {dropout}.")
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size = dropout, 2 if bidirectional else 1, input_size
-        self._mode, self._projection_size, self._dtype = mode, projection_size, dtype
+        self._mode, self._projection_size, self._dtype = self._kind or f"rnn_{activation}", projection_size, dtype
         self._use_sequence_length = use_sequence_length
         self._bidirectional = bool(bidirectional)
         op = get("rnn")
         attrs = {
-            "mode": mode,
+            "mode": self._mode,
             "state_size": hidden_size,
             "num_layers": num_layers,
             "bidirectional": bool(bidirectional),
             "p": float(dropout),
             "use_sequence_length": use_sequence_length,
             "projection_size": projection_size,
-            "lstm_state_clip_min": clip[0],
-            "lstm_state_clip_max": clip[1],
-            "lstm_state_clip_nan": bool(clip[2]),
+            "lstm_state_clip_min": state_clip_min,
+            "lstm_state_clip_max": state_clip_max,
+            "lstm_state_clip_nan": bool(state_clip_nan),
         }
         self._ops = tuple(op.bind(**attrs, state_outputs=outputs) for outputs in (False, True))
         pieces = self._pieces(input_size)
         for piece, shape in sorted(pieces, key=lambda found: _place(found[0])):
-            init = inits[piece.split("_", 1)[1]]
+            init = initializers[f"{piece.split('_', 1)[1]}_initializer"]
             setattr(self, piece, Parameter(piece, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
         flat = Fused("rnn_param", tuple(piece for piece, _ in pieces), how="flat")
         self.declare_fusion(flat)
@@ -204,16 +212,7 @@ def _place(piece: str) -> tuple[int, bool, int]:
     return int(place[1:]), place[0] == "r", _KINDS.index(kind)
 
 
-def _inits(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any, h2r_weight: Any = None) -> dict[str, Any]:
-    return {
-        "i2h_weight": i2h_weight,
-        "h2h_weight": h2h_weight,
-        "h2r_weight": h2r_weight,
-        "i2h_bias": i2h_bias,
-        "h2h_bias": h2h_bias,
-    }
-
-
+@declared
 class RNN(_RNNLayer):
     """Plain recurrent layers (Elman 1990): ``h' = act(W x + b + R h + c)``. The other parameters are those of `LSTM`.
 
@@ -229,39 +228,23 @@ class RNN(_RNNLayer):
     (5, 2, 4)
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        activation: str = "relu",
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        dtype: Any = "float32",
-        *,
-        use_sequence_length: bool = False,
-    ) -> None:
-        if activation not in ("relu", "tanh"):
-            raise ValueError(f"RNN: activation must be 'relu' or 'tanh', got {activation!r}.")
-        super().__init__(
-            hidden_size,
-            num_layers,
-            layout,
-            dropout,
-            bidirectional,
-            input_size,
-            _inits(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer),
-            f"rnn_{activation}",
-            dtype,
-            use_sequence_length,
-        )
+    hidden_size: InitVar[int]
+    num_layers: InitVar[int] = 1
+    activation: InitVar[str] = "relu"
+    layout: InitVar[str] = "TNC"
+    dropout: InitVar[float] = 0
+    bidirectional: InitVar[bool] = False
+    i2h_weight_initializer: InitVar[Any] = None
+    h2h_weight_initializer: InitVar[Any] = None
+    i2h_bias_initializer: InitVar[Any] = "zeros"
+    h2h_bias_initializer: InitVar[Any] = "zeros"
+    input_size: InitVar[int] = 0
+    dtype: InitVar[Any] = "float32"
+    _: KW_ONLY
+    use_sequence_length: InitVar[bool] = False
 
 
+@declared
 class LSTM(_RNNLayer):
     """LSTM layers (Hochreiter and Schmidhuber 1997; with `projection_size` as Sak et al. 2014).
 
@@ -303,49 +286,29 @@ class LSTM(_RNNLayer):
     ((16, 4), ['rnn_param'])
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
-        state_clip_min: float | None = None,
-        state_clip_max: float | None = None,
-        state_clip_nan: bool = False,
-        dtype: Any = "float32",
-        *,
-        use_sequence_length: bool = False,
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            num_layers,
-            layout,
-            dropout,
-            bidirectional,
-            input_size,
-            _inits(
-                i2h_weight_initializer,
-                h2h_weight_initializer,
-                i2h_bias_initializer,
-                h2h_bias_initializer,
-                h2r_weight_initializer,
-            ),
-            "lstm",
-            dtype,
-            use_sequence_length,
-            projection_size,
-            (state_clip_min, state_clip_max, state_clip_nan),
-        )
+    _kind = "lstm"
+
+    hidden_size: InitVar[int]
+    num_layers: InitVar[int] = 1
+    layout: InitVar[str] = "TNC"
+    dropout: InitVar[float] = 0
+    bidirectional: InitVar[bool] = False
+    input_size: InitVar[int] = 0
+    i2h_weight_initializer: InitVar[Any] = None
+    h2h_weight_initializer: InitVar[Any] = None
+    i2h_bias_initializer: InitVar[Any] = "zeros"
+    h2h_bias_initializer: InitVar[Any] = "zeros"
+    projection_size: InitVar[int | None] = None
+    h2r_weight_initializer: InitVar[Any] = None
+    state_clip_min: InitVar[float | None] = None
+    state_clip_max: InitVar[float | None] = None
+    state_clip_nan: InitVar[bool] = False
+    dtype: InitVar[Any] = "float32"
+    _: KW_ONLY
+    use_sequence_length: InitVar[bool] = False
 
 
+@declared
 class GRU(_RNNLayer):
     """GRU layers (Cho et al. 2014, the reset gate after the recurrent product). The parameters are those of `LSTM`.
 
@@ -357,31 +320,18 @@ class GRU(_RNNLayer):
     (2, 5, 4)
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
-        *,
-        use_sequence_length: bool = False,
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            num_layers,
-            layout,
-            dropout,
-            bidirectional,
-            input_size,
-            _inits(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer),
-            "gru",
-            dtype,
-            use_sequence_length,
-        )
+    _kind = "gru"
+
+    hidden_size: InitVar[int]
+    num_layers: InitVar[int] = 1
+    layout: InitVar[str] = "TNC"
+    dropout: InitVar[float] = 0
+    bidirectional: InitVar[bool] = False
+    input_size: InitVar[int] = 0
+    i2h_weight_initializer: InitVar[Any] = None
+    h2h_weight_initializer: InitVar[Any] = None
+    i2h_bias_initializer: InitVar[Any] = "zeros"
+    h2h_bias_initializer: InitVar[Any] = "zeros"
+    dtype: InitVar[Any] = "float32"
+    _: KW_ONLY
+    use_sequence_length: InitVar[bool] = False

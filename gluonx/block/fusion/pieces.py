@@ -128,7 +128,7 @@ class Piece(ndarray):
         variable, owner = link.base.variable, link.owner
         if variable is None or owner is None or owner.pieces[link.number]._grad_req == "null":
             return None
-        return _piece_of(variable.grad, link.layout, link.number)
+        return _become_piece(new_handle(None), variable.grad, link.layout, link.number, None)
 
     def whole(self) -> Any:
         """Return the fused array."""
@@ -183,11 +183,6 @@ class Piece(ndarray):
 jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
 
 
-def _piece_of(base: Any, layout: Any, number: int) -> Piece:
-    """Return a new handle on a part of `base`."""
-    return _become_piece(new_handle(None), base, layout, number, None)
-
-
 def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> Any:
     """Make a plain handle look into `base` from now on; nothing here can fail."""
     value = base.value
@@ -203,6 +198,20 @@ def _become_plain(handle: Any, value: Any) -> None:
     """Make a Piece an array of its own again."""
     handle.__class__ = handle_class()
     handle.value, handle.aval, handle.tape, handle.variable = value, None, None, None
+
+
+def _of_pieces(attribute: str, what: str) -> property:
+    """Return a property that is what all pieces have, or a tuple where they differ; assigned, it is given to all."""
+
+    def get(self: FusedParameter) -> Any:
+        values = [getattr(p, attribute) for p in self.pieces]
+        return values[0] if values.count(values[0]) == len(values) else tuple(values)
+
+    def put(self: FusedParameter, value: Any) -> None:
+        for piece in self.pieces:
+            setattr(piece, attribute, value)
+
+    return property(get, put, doc=f"The pieces' {what}; a tuple where they differ.")
 
 
 class FusedParameter(Parameter):
@@ -440,39 +449,9 @@ class FusedParameter(Parameter):
 
     # ---------------------------------------------------------------- what the pieces decide
 
-    def _of_all(self, attribute: str) -> Any:
-        values = [getattr(p, attribute) for p in self.pieces]
-        return values[0] if values.count(values[0]) == len(values) else tuple(values)
-
-    @property
-    def lr_mult(self) -> Any:  # type: ignore[override]
-        """The pieces' factor of the learning rate; a tuple where they differ."""
-        return self._of_all("lr_mult")
-
-    @lr_mult.setter
-    def lr_mult(self, lr_mult: float) -> None:
-        for piece in self.pieces:
-            piece.lr_mult = lr_mult
-
-    @property
-    def wd_mult(self) -> Any:  # type: ignore[override]
-        """The pieces' factor of the weight decay; a tuple where they differ."""
-        return self._of_all("wd_mult")
-
-    @wd_mult.setter
-    def wd_mult(self, wd_mult: float) -> None:
-        for piece in self.pieces:
-            piece.wd_mult = wd_mult
-
-    @property
-    def init(self) -> Any:  # type: ignore[override]
-        """The pieces' initializer; a tuple where they differ."""
-        return self._of_all("init")
-
-    @init.setter
-    def init(self, init: Any) -> None:
-        for piece in self.pieces:
-            piece.init = init
+    lr_mult: Any = _of_pieces("lr_mult", "factor of the learning rate")
+    wd_mult: Any = _of_pieces("wd_mult", "factor of the weight decay")
+    init: Any = _of_pieces("init", "initializer")
 
     @property
     def grad_req(self) -> str:

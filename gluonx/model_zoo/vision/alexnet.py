@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import nn
-from gluonx.model_zoo.model_store import finished
+from gluonx.model_zoo.model_store import getter
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 
 __all__ = ["AlexNet", "alexnet"]
@@ -44,26 +44,13 @@ class AlexNet(Classifier):
         super().__init__(chain(*body, parts.flatten(), *head), nn.Dense(classes), layout)
 
 
-def alexnet(
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> AlexNet:
+@getter(lambda **_: "alexnet")
+def alexnet(**kwargs: Any) -> AlexNet:
     """AlexNet, on request with weights.
 
     Parameters
     ----------
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `AlexNet`: `classes`, `layout`.
     """
-    return finished(AlexNet(**kwargs), "alexnet", pretrained, ctx if device is None else device, root, url)
+    return AlexNet(**kwargs)

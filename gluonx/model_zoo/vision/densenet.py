@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gluonx import nn
-from gluonx.model_zoo.model_store import finished, named
+from gluonx.model_zoo.model_store import getter, named
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
@@ -77,18 +77,9 @@ class DenseNet(Classifier):
         super().__init__(chain(*body), nn.Dense(classes), layout)
 
 
-def _get_densenet(
-    num_layers: int,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> DenseNet:
-    net = DenseNet(*_SPECS[num_layers], **kwargs)
-    return finished(net, f"densenet{num_layers}", pretrained, ctx if device is None else device, root, url)
+@getter(lambda num_layers, **_: f"densenet{num_layers}")
+def _get_densenet(num_layers: int, **kwargs: Any) -> DenseNet:
+    return DenseNet(*_SPECS[num_layers], **kwargs)
 
 
 densenet121, densenet161, densenet169, densenet201 = (

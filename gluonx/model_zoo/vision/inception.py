@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import nn
-from gluonx.model_zoo.model_store import finished
+from gluonx.model_zoo.model_store import getter
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 
 __all__ = ["Inception3", "inception_v3"]
@@ -77,26 +77,13 @@ class Inception3(Classifier):
         super().__init__(features, parts.dense(classes), layout)
 
 
-def inception_v3(
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> Inception3:
+@getter(lambda **_: "inceptionv3")
+def inception_v3(**kwargs: Any) -> Inception3:
     """Inception v3, on request with weights.
 
     Parameters
     ----------
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `Inception3`: `classes`, `layout`.
     """
-    return finished(Inception3(**kwargs), "inceptionv3", pretrained, ctx if device is None else device, root, url)
+    return Inception3(**kwargs)

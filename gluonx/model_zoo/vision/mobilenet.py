@@ -8,7 +8,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
-from gluonx.model_zoo.model_store import finished, named
+from gluonx.model_zoo.model_store import getter, named
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
 
@@ -146,62 +146,32 @@ def _shown(multiplier: float) -> str:
     return f"{multiplier:.2f}".removesuffix("0")
 
 
-def get_mobilenet(
-    multiplier: float,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> MobileNet:
+@getter(lambda multiplier, **_: f"mobilenet{_shown(multiplier)}")
+def get_mobilenet(multiplier: float, **kwargs: Any) -> MobileNet:
     """MobileNet of a width.
 
     Parameters
     ----------
     multiplier : float
         Weights are published for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `MobileNet`: `classes`, `layout`.
     """
-    net = MobileNet(multiplier, **kwargs)
-    return finished(net, f"mobilenet{_shown(multiplier)}", pretrained, ctx if device is None else device, root, url)
+    return MobileNet(multiplier, **kwargs)
 
 
-def get_mobilenet_v2(
-    multiplier: float,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> MobileNetV2:
+@getter(lambda multiplier, **_: f"mobilenetv2_{_shown(multiplier)}")
+def get_mobilenet_v2(multiplier: float, **kwargs: Any) -> MobileNetV2:
     """MobileNetV2 of a width.
 
     Parameters
     ----------
     multiplier : float
         Weights are published for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `MobileNetV2`: `classes`, `layout`.
     """
-    net = MobileNetV2(multiplier, **kwargs)
-    return finished(net, f"mobilenetv2_{_shown(multiplier)}", pretrained, ctx if device is None else device, root, url)
+    return MobileNetV2(multiplier, **kwargs)
 
 
 def _widths(getter: Callable[..., Any], prefix: str, title: str) -> list[Callable[..., Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
-from gluonx.model_zoo.model_store import finished, named, one_of
+from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
 
@@ -193,7 +193,30 @@ def _stem(parts: Parts, width: int, thumbnail: bool) -> list[Any]:
     return [*parts.unit(width, 7, 2, 3), parts.max_pool(3, 2, 1)]
 
 
-class ResNetV1(Classifier):
+class _ResNet(Classifier):
+    """Stem, stages and a last layer; a version says what stands around stem and stages."""
+
+    def __init__(
+        self,
+        block: Any,
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        *,
+        layout: str = "NCHW",
+    ) -> None:
+        parts = Parts(layout)
+        body = [*_stem(parts, channels[0], thumbnail), *_stages(block, layers, channels, layout)]
+        features = chain(*self._framed(parts, body))
+        super().__init__(features, nn.Dense(classes, in_units=channels[-1]), layout)
+
+    def _framed(self, parts: Parts, body: list[Any]) -> list[Any]:
+        """Return the layers up to the features, of which `body` is stem and stages."""
+        raise NotImplementedError
+
+
+class ResNetV1(_ResNet):
     """ResNet, version 1.
 
     Parameters
@@ -220,40 +243,16 @@ class ResNetV1(Classifier):
     4
     """
 
-    def __init__(
-        self,
-        block: Any,
-        layers: Sequence[int],
-        channels: Sequence[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        *,
-        layout: str = "NCHW",
-    ) -> None:
-        parts = Parts(layout)
-        stages = _stages(block, layers, channels, layout)
-        features = chain(*_stem(parts, channels[0], thumbnail), *stages, parts.global_pool())
-        super().__init__(features, nn.Dense(classes, in_units=channels[-1]), layout)
+    def _framed(self, parts: Parts, body: list[Any]) -> list[Any]:
+        return [*body, parts.global_pool()]
 
 
-class ResNetV2(Classifier):
+class ResNetV2(_ResNet):
     """ResNet, version 2. The parameters are those of `ResNetV1`, the blocks `BasicBlockV2` and `BottleneckV2`."""
 
-    def __init__(
-        self,
-        block: Any,
-        layers: Sequence[int],
-        channels: Sequence[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        *,
-        layout: str = "NCHW",
-    ) -> None:
-        parts = Parts(layout)
-        stages = _stages(block, layers, channels, layout)
+    def _framed(self, parts: Parts, body: list[Any]) -> list[Any]:
         tail = [parts.norm(), nn.Activation("relu"), parts.global_pool(), parts.flatten()]
-        stem = [parts.norm(scale=False, center=False), *_stem(parts, channels[0], thumbnail)]
-        super().__init__(chain(*stem, *stages, *tail), nn.Dense(classes, in_units=channels[-1]), layout)
+        return [parts.norm(scale=False, center=False), *body, *tail]
 
 
 _VERSIONS = {
@@ -262,29 +261,14 @@ _VERSIONS = {
 }
 
 
-def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> ResNetV1 | ResNetV2:
+@getter(lambda version, num_layers, **_: f"resnet{num_layers}_v{version}")
+def get_resnet(version: int, num_layers: int, **kwargs: Any) -> ResNetV1 | ResNetV2:
     """ResNet of a version and a number of layers.
 
     Parameters
     ----------
     version : {1, 2}
     num_layers : {18, 34, 50, 101, 152}
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `ResNetV1`: `classes`, `thumbnail`, `layout`.
 
@@ -300,9 +284,7 @@ def get_resnet(
     """
     kind, layers, channels = one_of(_SPECS, num_layers, "get_resnet", "num_layers")
     cls, blocks = one_of(_VERSIONS, version, "get_resnet", "version")
-    net = cls(blocks[kind], layers, channels, **kwargs)
-    name = f"resnet{num_layers}_v{version}"
-    return finished(net, name, pretrained, ctx if device is None else device, root, url)
+    return cls(blocks[kind], layers, channels, **kwargs)
 
 
 def _depths(version: int) -> list[Callable[..., Any]]:

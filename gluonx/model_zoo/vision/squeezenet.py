@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonx import nn
-from gluonx.model_zoo.model_store import finished, named, one_of
+from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
@@ -57,18 +57,9 @@ class SqueezeNet(Classifier):
         super().__init__(features, output, layout)
 
 
-def _get_squeezenet(
-    version: str,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> SqueezeNet:
-    net = SqueezeNet(version, **kwargs)
-    return finished(net, f"squeezenet{version}", pretrained, ctx if device is None else device, root, url)
+@getter(lambda version, **_: f"squeezenet{version}")
+def _get_squeezenet(version: str, **kwargs: Any) -> SqueezeNet:
+    return SqueezeNet(version, **kwargs)
 
 
 squeezenet1_0, squeezenet1_1 = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from gluonx import nn
 from gluonx.initializer import Xavier
-from gluonx.model_zoo.model_store import finished, named, one_of
+from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 
 __all__ = [
@@ -77,27 +77,13 @@ class VGG(Classifier):
         super().__init__(chain(*body), nn.Dense(classes, weight_initializer="normal"), layout)
 
 
-def get_vgg(
-    num_layers: int,
-    pretrained: bool = False,
-    device: Any = None,
-    root: Any = None,
-    *,
-    ctx: Any = None,
-    url: str | None = None,
-    **kwargs: Any,
-) -> VGG:
+@getter(lambda num_layers, batch_norm=False, **_: f"vgg{num_layers}" + "_bn" * bool(batch_norm))
+def get_vgg(num_layers: int, **kwargs: Any) -> VGG:
     """VGG of a number of layers.
 
     Parameters
     ----------
     num_layers : {11, 13, 16, 19}
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
-    device : Device, optional
-        Where they go. ``ctx`` is its older name.
-    root, url : optional
-        Where they are found; see `gluonx.model_zoo.model_store.get_model_file`.
     **kwargs
         Of `VGG`: `classes`, `batch_norm`, `layout`.
 
@@ -106,9 +92,7 @@ def get_vgg(
     ValueError
         If there is none of so many layers.
     """
-    net = VGG(one_of(_LAYERS, num_layers, "get_vgg", "num_layers"), _FILTERS, **kwargs)
-    name = f"vgg{num_layers}" + "_bn" * bool(kwargs.get("batch_norm"))
-    return finished(net, name, pretrained, ctx if device is None else device, root, url)
+    return VGG(one_of(_LAYERS, num_layers, "get_vgg", "num_layers"), _FILTERS, **kwargs)
 
 
 vgg11, vgg13, vgg16, vgg19 = (named(get_vgg, f"vgg{n}", f"VGG of {n} layers", num_layers=n) for n in _LAYERS)

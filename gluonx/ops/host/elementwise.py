@@ -83,22 +83,6 @@ def _abs(call: Call) -> Fn:
 # Functions of inexact numbers, computed in the wider type.
 
 
-def _logistic(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def _rsqrt(x: Any) -> Any:
-    return 1 / np.sqrt(x)
-
-
-def _cbrt(x: Any) -> Any:
-    return np.cbrt(x)
-
-
-def _one_minus_square(x: Any) -> Any:
-    return (1 + x) * (1 - x)
-
-
 _WIDE: dict[str, Any] = {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -117,10 +101,10 @@ _WIDE: dict[str, Any] = {
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
-    "cbrt": _cbrt,
-    "rsqrt": _rsqrt,
-    "logistic": _logistic,
-    "one_minus_square": _one_minus_square,  # the derivative of tanh, from jax 0.12 on
+    "cbrt": np.cbrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "logistic": lambda x: 1 / (1 + np.exp(-x)),
+    "one_minus_square": lambda x: (1 + x) * (1 - x),  # the derivative of tanh, from jax 0.12 on
     "atan2": np.arctan2,
 }
 
@@ -450,14 +434,10 @@ def _digamma(x: Any) -> Any:
     return np.where(x == 0, _DIGAMMA_OF_ZERO, _special("psi")(x))
 
 
-def _lgamma(x: Any) -> Any:
-    return np.where(np.isinf(x), np.inf, _special("gammaln")(x))
-
-
 _SPECIAL: dict[str, str | Fn] = {
     "erf": "erf",
     "erfc": "erfc",
-    "lgamma": _lgamma,
+    "lgamma": lambda x: np.where(np.isinf(x), np.inf, _special("gammaln")(x)),
     "digamma": _digamma,
     "polygamma": _polygamma,
     "zeta": _zeta,

@@ -15,7 +15,7 @@ import numpy as np
 from gluonx.ops.host.elementwise import elementwise_names
 from gluonx.ops.host.rules import LOW, WIDER, Call, is_inexact, rule
 
-__all__ = ["MONOIDS", "identity", "monoid"]
+__all__ = ["MONOIDS", "identity", "monoid", "worker_of"]
 
 Fn = Callable[..., Any]
 
@@ -49,7 +49,7 @@ def identity(name: str, dtype: np.dtype) -> Any:
     return np.array(1 if name == "mul" else 0).astype(dtype)
 
 
-def _worker(name: str, dtype: np.dtype) -> np.dtype:
+def worker_of(name: str, dtype: np.dtype) -> np.dtype:
     """Return the dtype to combine numbers of `dtype` in."""
     if dtype in LOW:
         return _F32
@@ -63,7 +63,7 @@ def _reduce(call: Call) -> Fn:
     axes, dtype = tuple(map(int, call.params["axes"])), call.dtype
     axes = axes[0] if len(axes) == 1 else axes
     call.cost = float(call.ins[0].size)
-    reduce, worker = MONOIDS[name].reduce, _worker(name, dtype)
+    reduce, worker = MONOIDS[name].reduce, worker_of(name, dtype)
     if call.ins[0].size == 0:
         shape, nothing = call.shape, identity(name, dtype)
 
@@ -169,7 +169,7 @@ def _running(call: Call) -> Fn:
         if dtype.kind == "c":
             raise call.unsupported(f"{dtype}")
     else:
-        fn, worker = MONOIDS[name], _worker(name, dtype)
+        fn, worker = MONOIDS[name], worker_of(name, dtype)
     accumulate = fn.accumulate
 
     def run(x: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.ops.host.moves import padded, strided
-from gluonx.ops.host.reductions import MONOIDS, identity, monoid
+from gluonx.ops.host.reductions import MONOIDS, identity, monoid, worker_of
 from gluonx.ops.host.rules import LOW, WIDER, Call, rule
 
 __all__: list[str] = []
@@ -64,16 +64,10 @@ class _Sliding:
         return strided(x, shape, tuple(steps)), tuple(range(len(self.outs), len(shape)))
 
 
-def _worker(name: str, dtype: np.dtype) -> np.dtype:
-    if dtype in LOW:
-        return _F32
-    return WIDER.get(dtype, dtype) if name in ("add", "mul") else dtype
-
-
 def _reduced(call: Call, name: str, initial: Any) -> Fn:
     """`fn(x)`, or `fn(x, init)` where the call has an initial value."""
     dtype, combine = call.dtype, MONOIDS[name]
-    worker = _worker(name, dtype)
+    worker = worker_of(name, dtype)
     sliding = _Sliding(call, call.ins[0].shape, worker, call.shape)
     call.cost = float(call.outs[0].size * sliding.count)
     neutral, empty = identity(name, dtype).astype(worker), call.outs[0].size == 0
