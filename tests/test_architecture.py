@@ -176,6 +176,24 @@ def test_no_handle_changes_its_class(path):
     assert not [t.lineno for t in targets if isinstance(t, ast.Attribute) and t.attr == "__class__"]
 
 
+NEW_HANDLES = {"new_handle", "twin_of", "tap_of", "__init__", "_view", "_detached"}  # nobody knows these yet
+
+
+@every_source
+def test_variables_are_exchanged_in_one_place(path):
+    """A Trainer's plan asks `core.Attached` whether one was; so nothing but `core.set_variable` may."""
+    wrong = []
+    for function in ast.walk(parse(path)):
+        if not isinstance(function, FUNCTIONS) or function.name in {"set_variable", *NEW_HANDLES}:
+            continue
+        for node in ast.walk(function):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in [t for each in targets for t in ast.walk(each) if isinstance(t, ast.Attribute)]:
+                if target.attr == "variable" and isinstance(target.ctx, ast.Store):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {function.name}")
+    assert not wrong, "\n".join(wrong)
+
+
 def strings_and_imports(path):
     """Return the imports of a module, and its strings that are no docstrings."""
     docs = {id(node.body[0].value) for node in ast.walk(parse(path)) if ast_has_docstring(node)}

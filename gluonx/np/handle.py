@@ -34,6 +34,7 @@ from gluonx.deferred.core import (
     record_scope,
     set_handle_class,
     set_state,
+    set_variable,
     state_with,
     twin_of,
 )
@@ -513,7 +514,7 @@ class ndarray(Arithmetic, Handle, Methods):
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
         if self.cuts_when_attached and self._is_recorded():
-            self.variable = None
+            set_variable(self, None)
             self._put(stripped(self))
         if stype == "row_sparse":
             return NAMES["gluonx.sparse.attach_rows"](self, grad_req)
@@ -531,7 +532,8 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def _lead_to(self, variable: Variable | None) -> None:
         """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
-        old, self.variable = self.variable, variable
+        old = self.variable
+        set_variable(self, variable)
         if not self._is_recorded():
             return
         if self.tape is not None:
@@ -547,7 +549,7 @@ class ndarray(Arithmetic, Handle, Methods):
         return None if self.aval is None else self.aval.sharding
 
     def _drop_grad(self) -> None:
-        self.variable = None
+        set_variable(self, None)
 
     @property
     def grad(self) -> ndarray | None:

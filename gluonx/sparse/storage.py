@@ -39,6 +39,7 @@ from gluonx.deferred.core import (
     new_handle,
     record_scope,
     set_state,
+    set_variable,
     twin_of,
 )
 from gluonx.deferred.derived import DerivedOp
@@ -739,7 +740,7 @@ def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: Row
     if grad_req not in ("write", "add", "null"):
         raise ArgumentError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
     if grad_req == "null":
-        handle.variable = None
+        set_variable(handle, None)
         return
     home = by_row.RowVariable(grad_req, handle, owner)
     home.rows, home.values = (twin_of(h, handle.plain_class or type(home.rows)) for h in (home.rows, home.values))
@@ -748,7 +749,7 @@ def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: Row
     else:
         grad._numbers, grad._values, home.grad = home.rows, home.values, grad
         grad._renew()
-    handle.variable = home
+    set_variable(handle, home)
 
 
 for _kind in (CSRNDArray, RowSparseNDArray, RowGradient):
