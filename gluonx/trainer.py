@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -34,7 +33,7 @@ from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.kept import memo
+from gluonx.deferred.kept import memo, once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
@@ -1182,7 +1181,7 @@ def _summed(lanes: list[list[Any]]) -> list[Any]:
     return list(engine.invoke_joint(_sum_op(len(lanes)), [g for lane in lanes for g in lane]))
 
 
-@functools.cache
+@once
 def _sum_op(lanes: int) -> Any:
     return engine.joint(lanes)
 

@@ -131,7 +131,7 @@ class Pin(DerivedOp):
         self.steady = True
 
 
-pin = functools.cache(Pin)
+pin = kept.once(Pin)
 
 
 class Joint(DerivedOp):

@@ -8,14 +8,13 @@ Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``
 
 from __future__ import annotations
 
-import functools
 import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
-from gluonx.deferred import growth, rows
+from gluonx.deferred import growth, kept, rows
 from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
     Aval,
@@ -129,7 +128,7 @@ class EndOp:
 
 
 _END = EndOp()
-_grad_op = functools.cache(GradOp)  # interned, as nodes of the trie are found by them
+_grad_op = kept.once(GradOp)  # interned, as nodes of the trie are found by them
 _PLAIN_ENDS = {Variable}
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
 Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient

@@ -41,6 +41,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
@@ -92,17 +93,15 @@ def _methods() -> Any:
     return methods
 
 
+@once
 def _cast_op(dtype: np.dtype) -> DerivedOp:
-    found = _casts.get(dtype)
-    if found is None:
-        found = _casts[dtype] = DerivedOp(
-            f"cast({dtype})",
-            lambda x: converted(x, dtype),
-            extra=("cast", dtype),
-            wide=dtype in WIDE,
-            form=lambda x: forms.converted(x, dtype),
-        )
-    return found
+    return DerivedOp(
+        f"cast({dtype})",
+        lambda x: converted(x, dtype),
+        extra=("cast", dtype),
+        wide=dtype in WIDE,
+        form=lambda x: forms.converted(x, dtype),
+    )
 
 
 _ELSEWHERE = (
@@ -120,7 +119,6 @@ _ON_HOST = (
     "themselves; under jax.jit, in an export or in the body of a loop, write the same with a mask, as in "
     "np.where(condition, x, 0). The line is {line}."
 )
-_casts: dict[np.dtype, DerivedOp] = {}
 _FILL = DerivedOp(
     "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), form=forms.filled
 )

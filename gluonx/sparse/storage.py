@@ -19,7 +19,6 @@ array, which is made then, as MXNet does: a warning tells of it, once for each s
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
 
@@ -28,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import door, warn
+from gluonx.deferred import kept
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import (
     Handle,
@@ -382,7 +382,7 @@ for _word in ("neg", "abs"):
 # -- csr ---------------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
+@kept.once
 def _scatter_op(shape: tuple[int, ...]) -> DerivedOp:
     def scattered(values: Any, rows: Any, columns: Any) -> Any:
         return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
@@ -552,14 +552,9 @@ def _moves(values: Handle) -> bool:
     return not isinstance(value, jax.Array) or isinstance(value, Tracer) or source_of(values) is not None
 
 
-_pads: dict[int, DerivedOp] = {}
-
-
+@kept.once
 def _pad_op(more: int) -> DerivedOp:
-    op = _pads.get(more)
-    if op is None:
-        op = _pads[more] = DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
-    return op
+    return DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
 
 
 def _index(numbers: np.ndarray) -> Any:
