@@ -483,7 +483,7 @@ def _end_parts() -> None:
             graph.cursor = graph.step_to(_END, (), False)
 
 
-def _deliver(variable: Variable, value: Any, aval: Aval | None) -> None:
+def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
     """Make `value` the gradient of a variable, or add it to that."""
     grad = variable.grad
     if variable.req == "add":

@@ -6,6 +6,7 @@ import contextvars
 import inspect
 import itertools
 import sys
+from collections.abc import Hashable
 from typing import Any
 
 from gluonx._frames import user_frame
@@ -21,10 +22,10 @@ FORWARDS = frozenset({"forward", *BLOCK_METHODS})  # names of methods that a blo
 prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
 
 
-_told: set[Any] = set()
+_told: set[Hashable] = set()
 
 
-def warn_once(key: Any, message: str) -> None:
+def warn_once(key: Hashable, message: str) -> None:
     """Warn, but only the first time in this process that there is something to say of `key`."""
     if key not in _told:
         _told.add(key)
