@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -31,9 +31,9 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_handle
+from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.kept import memo
+from gluonx.deferred.kept import memo, once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone, Zeros
 from gluonx.dtype import on_device
@@ -99,6 +99,7 @@ _FOUND_AGAIN = frozenset(
 _UPDATES: dict[Any, DerivedOp] = memo()
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 _MOST_UPDATES = threshold("updates.known")
+_FRESH = attrgetter("fresh")
 _OWN_STORES = ("local", "device", "nccl")
 
 
@@ -109,6 +110,7 @@ class _Plan:
         "copies",
         "fresh_indices",
         "grads",
+        "latest",
         "leaves",
         "marks",
         "op",
@@ -141,6 +143,7 @@ class _Plan:
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
         self.params = list(dict.fromkeys(p._whole for p in params))
+        self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = _marks(self.params)
         self.units = units
         self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
@@ -177,8 +180,18 @@ class _Plan:
         ]
 
     def fits(self, tx: Any) -> bool:
-        """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
-        return tx is self.tx and _marks(self.params) == self.marks
+        """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient.
+
+        As long as no array of the process got another variable, no parameter is looked at.
+        """
+        if tx is not self.tx:
+            return False
+        latest = Attached.latest
+        if latest is not self.latest:
+            if _marks(self.params) != self.marks:
+                return False
+            self.latest = latest
+        return True
 
 
 def _told_value(op: DerivedOp) -> DerivedOp:
@@ -196,8 +209,8 @@ def _gradients(variable: Any) -> tuple[Any, ...]:
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
-    """Return the variables that the parameters' gradients go to."""
-    return [None if (h := p._handle) is None else h.variable for p in params] + [
+    """Return the variables that the parameters' gradients go to; of one that has none, whether it is to have one."""
+    return [p.grad_req if (h := p._handle) is None or h.variable is None else h.variable for p in params] + [
         h.variable for p in params if p._replicas is not None for h in p._replicas.values()
     ]
 
@@ -605,7 +618,7 @@ class Trainer(Checked):
             plan = self._plans[None] = self._make_plan(None, ignore_stale)
         if plan.waiting and not ignore_stale:
             raise _unreached(plan.waiting[0])
-        fresh = tuple([v.fresh for v in plan.variables])
+        fresh = tuple(map(_FRESH, plan.variables))
         if False not in fresh:
             return plan
         if not ignore_stale:
@@ -1156,7 +1169,7 @@ def _summed(lanes: list[list[Any]]) -> list[Any]:
     return list(engine.invoke_joint(_sum_op(len(lanes)), [g for lane in lanes for g in lane]))
 
 
-@functools.cache
+@once
 def _sum_op(lanes: int) -> Any:
     return engine.joint(lanes)
 
@@ -1173,8 +1186,7 @@ def _positive(batch_size: Any) -> float:
 
 
 def _spend(plan: _Plan) -> None:
-    for variable in plan.variables:
-        variable.fresh = False
+    deque(map(setattr, plan.variables, repeat("fresh"), repeat(False)), maxlen=0)
 
 
 def _place_of(handle: Any, shape: tuple[int, ...]) -> Any:

@@ -176,6 +176,147 @@ def test_no_handle_changes_its_class(path):
     assert not [t.lineno for t in targets if isinstance(t, ast.Attribute) and t.attr == "__class__"]
 
 
+# Module state that is no `kept.memo()` and no state object, and how long it lives. What is weak needs no reason.
+REGISTERED = "filled when modules are imported, and by what users register"
+NOUN = "interned: who holds one compares it by identity, so it lives as long as the process"
+FACT = "found out once about this machine, or about a function or type"
+MODULE_STATE = {
+    "amp/convert.py _scoped_classes": NOUN,
+    "amp/state.py _policies": NOUN,
+    "compat/alias/hook.py _asked": "empty but within a look-up",
+    "compat/modes.py _LOOKED_UP": REGISTERED,
+    "compat/nd/scalar_types.py _made": NOUN,
+    "compat/nd/sparse.py RULES": REGISTERED,
+    "compat/operator.py _REGISTRY": REGISTERED,
+    "compat/operators/row.py TABLE": REGISTERED,
+    "compat/operators/training.py _before": "while gluonx stands for mxnet: the names of before",
+    "compat/registry.py _tables": REGISTERED,
+    "compat/symbol/ops2.py TABLE": REGISTERED,
+    "data/_wire.py _files": "an entry lives as long as its array",
+    "deferred/core.py _avals": NOUN,
+    "deferred/core.py _default_shardings": FACT,
+    "deferred/core.py _scalar_slots": NOUN,
+    "deferred/core.py _states": NOUN,
+    "deferred/flushing.py LAST": "what explain() tells; engine.clear() empties it",
+    "deferred/ranges.py _ends": "an entry lives as long as its array",
+    "deferred/ranges.py _on_cpu": FACT,
+    "deferred/where.py _told": "so a warning comes once in a process, also after engine.clear()",
+    "device.py _folded": NOUN,
+    "dtype.py _cache": NOUN,
+    "extensions.py _worker_setup": REGISTERED,
+    "importing/onnx/rules.py RULES": REGISTERED,
+    "initializer.py _REGISTRY": REGISTERED,
+    "metric/base.py _REGISTRY": REGISTERED,
+    "ops/host/forms.py _FORMS": REGISTERED,
+    "ops/host/rules.py RULES": REGISTERED,
+    "ops/registry.py OPS": REGISTERED,
+    "parallel/batches.py _last": "a line of user code has one entry",
+    "parallel/roll.py _mine": "this process's end of the roll call",
+    "probability/kl.py _FORMULAS": REGISTERED,
+    "sharding.py _batch_of": "a mesh has one entry",
+}
+CACHED = {
+    "arguments.py _keywords": FACT,
+    "block/captured.py _names": FACT,
+    "block/summary.py _cost": "the last 1,024 numbers",
+    "compat/alias/where.py _hidden": FACT,
+    "compat/alias/where.py known_modules": FACT,
+    "compat/alias/where.py known_names": FACT,
+    "data/_codec.py _codec": FACT,
+    "data/vision/functional.py opencv": FACT,
+    "deferred/custom.py _thread": "one thread for the life of the process",
+    "files/npz.py _crc32": FACT,
+    "np/building.py _signature": FACT,
+    "ops/cpu/threefry.py implementation": FACT,
+    "ops/cudnn.py _is_there": FACT,
+    "ops/host/forms.py _promoted_dtype": FACT,
+    "optimizer/optimizer.py _reader": FACT,
+    "optimizer/optimizer.py _takes_one": FACT,
+}
+GLOBALS = {"deferred/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"}
+CONTAINERS = ("dict", "list", "set", "deque", "defaultdict", "OrderedDict", "Counter")
+GROWS = ("add", "append", "appendleft", "extend", "insert", "setdefault", "update")
+
+
+def is_container(value):
+    """Whether an expression makes something that can grow; weak ones and `kept.memo()` have an end."""
+    if isinstance(value, (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)):
+        return True
+    return isinstance(value, ast.Call) and dotted_name(value.func).split(".")[-1] in CONTAINERS
+
+
+def nodes_of_functions(tree):
+    """The nodes that run when a function is called, each once."""
+    stack = [(tree, False)]
+    while stack:
+        node, inside = stack.pop()
+        if inside:
+            yield node
+        inside = inside or isinstance(node, (*FUNCTIONS, ast.Lambda))
+        stack.extend((child, inside) for child in ast.iter_child_nodes(node))
+
+
+def grown_in_functions(tree):
+    """The names that functions of a module put something into."""
+    found = set()
+    for node in nodes_of_functions(tree):
+        written = []
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            written = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWS:
+            written = [node.func.value]
+        found.update(w.id for w in written if isinstance(w, ast.Name))
+    return found
+
+
+@functools.cache
+def module_state():
+    """What lives in modules and changes: containers, caches of functions, and functions with a `global`."""
+    containers, caches, rebound = set(), set(), set()
+    for path in SOURCES:
+        tree, name = parse(path), path.relative_to(PACKAGE).as_posix()
+        grown = grown_in_functions(tree)
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_container(node.value):
+                containers |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name) and t.id in grown}
+            value = getattr(node, "value", None)
+            if isinstance(value, ast.Call) and dotted_name(value.func) in ("functools.cache", "functools.lru_cache"):
+                caches |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name)}
+        for node in ast.walk(tree):
+            if isinstance(node, FUNCTIONS):
+                names = {ast.unparse(d).partition("(")[0].removeprefix("functools.") for d in node.decorator_list}
+                caches |= {f"{name} {node.name}"} if names & {"cache", "lru_cache"} else set()
+                rebound |= {f"{name} {node.name}"} if any(isinstance(n, ast.Global) for n in ast.walk(node)) else set()
+    return containers, caches, rebound
+
+
+def test_module_state_has_a_documented_life():
+    """What is made once belongs into `kept.memo()` or `kept.once`, which engine.clear() empties; flags into a class."""
+    containers, caches, rebound = module_state()
+    assert sorted(containers ^ set(MODULE_STATE)) == []
+    assert sorted(caches ^ set(CACHED)) == []
+    assert sorted(rebound ^ set(GLOBALS)) == []
+
+
+NEW_HANDLES = {"new_handle", "twin_of", "tap_of", "__init__", "_view", "_detached"}  # nobody knows these yet
+
+
+@every_source
+def test_variables_are_exchanged_in_one_place(path):
+    """A Trainer's plan asks `core.Attached` whether one was; so nothing but `core.set_variable` may."""
+    wrong = []
+    for function in ast.walk(parse(path)):
+        if not isinstance(function, FUNCTIONS) or function.name in {"set_variable", *NEW_HANDLES}:
+            continue
+        for node in ast.walk(function):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in [t for each in targets for t in ast.walk(each) if isinstance(t, ast.Attribute)]:
+                if target.attr == "variable" and isinstance(target.ctx, ast.Store):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {function.name}")
+    assert not wrong, "\n".join(wrong)
+
+
 def strings_and_imports(path):
     """Return the imports of a module, and its strings that are no docstrings."""
     docs = {id(node.body[0].value) for node in ast.walk(parse(path)) if ast_has_docstring(node)}

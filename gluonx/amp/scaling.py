@@ -22,6 +22,7 @@ import numpy as np
 
 from gluonx import autograd
 from gluonx.amp.state import State
+from gluonx.deferred import kept
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
@@ -191,7 +192,8 @@ class _Scaled:
         return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))
 
 
-_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = {}  # by the plain one, which stays alive
+# By the plain one, which stays alive.
+_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = kept.memo()
 _MOST_OPS = 256
 
 

@@ -1297,7 +1297,12 @@ def name_blocks_by(names: Names) -> None:
 
 
 _CALL = Block.__call__
-_wrap: Callable[[Any], Any] | None = None
+
+
+class _Wrapped:
+    """The wrapper that stands around the calls of all blocks now."""
+
+    by: Callable[[Any], Any] | None = None
 
 
 def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
@@ -1305,9 +1310,8 @@ def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
 
     Replaced, and not asked at each call, for that would cost every call of every block.
     """
-    global _wrap
-    if wrap is not _wrap:
-        _wrap = wrap
+    if wrap is not _Wrapped.by:
+        _Wrapped.by = wrap
         Block.__call__ = _CALL if wrap is None else wrap(_CALL)  # type: ignore[method-assign]
 
 

@@ -22,6 +22,7 @@ from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
+from gluonx.deferred.core import set_variable
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
@@ -157,7 +158,8 @@ def load_dict(
         for param, own, handle, inner in before:
             param.__dict__.update(own)
             if handle is not None:
-                handle.value, handle.aval, handle.tape, handle.variable = inner
+                handle.value, handle.aval, handle.tape, variable = inner
+                set_variable(handle, variable)
             tell_pieces(param)
         raise
     fuse_waiting(block)

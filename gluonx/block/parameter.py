@@ -43,7 +43,7 @@ from gluonx.block.structure import (
     placement,
 )
 from gluonx.deferred import where
-from gluonx.deferred.core import at_once, current_state, finds_shapes, new_handle, set_state, state_with
+from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
 from gluonx.device import Device, Replicas, current_device
 from gluonx.dtype import canonical, is_inexact
@@ -212,6 +212,7 @@ class Parameter:
         if self._home is not None:
             self._home._admit(self, grad_req)
         self._grad_req = grad_req
+        Attached.changed()  # also of a parameter that waits
         if self._is_ready:
             self._attach()
 
@@ -302,11 +303,13 @@ class Parameter:
         Replicas.version += 1
         if len(places) == 1:
             self._replicas = None
+            Attached.changed()
             return
         Replicas.on = True
         old = self._replicas or {}
         self._replicas = {place: old.get(place) or ndarray._unknown(self) for place in places}
         self._replicas[places[0]] = self._make_handle()
+        Attached.changed()
 
     def _every(self) -> list[Any]:
         """Return the handles of all devices."""
@@ -427,6 +430,7 @@ class Parameter:
     def _forget(self) -> None:
         """Back to the uninitialized state; for an initialization that failed before anybody saw its handle."""
         self._handle = self._awaiting = self._device = self._replicas = None
+        Attached.changed()
 
     def _attach(self) -> None:
         if self._home is not None:

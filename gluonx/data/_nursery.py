@@ -24,6 +24,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from typing import ClassVar
 
 __all__ = ["STATUS", "available", "launch", "nursery_main", "release"]
 
@@ -70,8 +71,13 @@ class _Nursery:
 
 # Reentrant: a pool that the garbage collector closes may release its place while another is being launched.
 _lock = threading.RLock()
-_nursery: _Nursery | None = None
-_users: set[int] = set()
+
+
+class _Shared:
+    """The nursery of this process, as long as it has users."""
+
+    nursery: _Nursery | None = None
+    users: ClassVar[set[int]] = set()
 
 
 def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> None:
@@ -84,22 +90,20 @@ def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> N
     """
     if len(workers) >= _MOST:
         raise ValueError(f"num_workers must be below {_MOST}, got {len(workers)}")
-    global _nursery
     with _lock:
-        _users.add(user)
-        if _nursery is None or not _nursery.usable():
-            _nursery = _Nursery()
-        _nursery.launch([control, *workers])
+        _Shared.users.add(user)
+        if _Shared.nursery is None or not _Shared.nursery.usable():
+            _Shared.nursery = _Nursery()
+        _Shared.nursery.launch([control, *workers])
 
 
 def release(user: int) -> None:
     """Say that `user` needs the nursery no more; with the last one it ends."""
-    global _nursery
     with _lock:
-        _users.discard(user)
-        if not _users and _nursery is not None:
-            _nursery.close()
-            _nursery = None
+        _Shared.users.discard(user)
+        if not _Shared.users and _Shared.nursery is not None:
+            _Shared.nursery.close()
+            _Shared.nursery = None
 
 
 def nursery_main(fd: int) -> None:

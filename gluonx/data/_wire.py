@@ -38,13 +38,17 @@ _ALIGN = 64  # so that XLA on the CPU can use an array where it lies
 
 _files: dict[int, tuple[int, int]] = {}
 """Descriptor and size of the memory file at an address, of all arrays of `empty` that live."""
-_sends = False
+
+
+class Worker:
+    """Whether this is a worker process, which sends its batches."""
+
+    sends = False
 
 
 def send_batches() -> None:
     """From now on `empty` gives memory that can be sent: this is a worker process."""
-    global _sends
-    _sends = True
+    Worker.sends = True
 
 
 def empty(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
@@ -53,7 +57,7 @@ def empty(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     Whoever sends it must not write to it again.
     """
     size = math.prod(shape) * dtype.itemsize
-    if not _sends or size < _OWN_FILE or len(_files) >= _MOST_FILES:
+    if not Worker.sends or size < _OWN_FILE or len(_files) >= _MOST_FILES:
         return np.empty(shape, dtype)
     fd = _new_file(size)
     try:

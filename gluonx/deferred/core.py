@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ROOT",
+    "Attached",
     "Aval",
     "Handle",
     "HostArray",
@@ -70,9 +71,10 @@ __all__ = [
     "record_scope",
     "scalar_slot",
     "set_handle_class",
-    "twin_of",
     "set_state",
+    "set_variable",
     "state_with",
+    "twin_of",
 ]
 
 
@@ -285,6 +287,34 @@ class Variable:
         self.grad = grad
         self.fresh = False
         self.owner = owner
+
+
+class Attached:
+    """Which handles have which Variables: ``latest`` is another object after each change.
+
+    So who remembers Variables, such as a Trainer, knows without looking at one handle that all of them are still there.
+    """
+
+    latest: object = object()
+
+    @classmethod
+    def changed(cls) -> None:
+        """Note a change, once it is made."""
+        cls.latest = object()
+
+
+def set_variable(handle: Handle, variable: Variable | None) -> None:
+    """Give a handle that others may know another Variable, or none.
+
+    Examples
+    --------
+    >>> handle, before = new_handle(None), Attached.latest
+    >>> set_variable(handle, Variable("write", new_handle(None)))
+    >>> Attached.latest is before
+    False
+    """
+    handle.variable = variable
+    Attached.changed()
 
 
 class Placeholder:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -289,7 +290,12 @@ _DEPENDS = (
     "the shape of array {0} that Python computes for a program was {1} when it was traced with zeros, and is {2}: it "
     "must not depend on values. Do not hybridize the block, or give arrays of one shape and a mask."
 )
-_threads: list[ThreadPoolExecutor] = []
+
+
+@functools.cache
+def _thread() -> ThreadPoolExecutor:
+    """Return the thread of such calls: one for the life of the process."""
+    return ThreadPoolExecutor(thread_name_prefix="gluonx-custom")
 
 
 def on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any], shapes: Sequence[Any] | None = None) -> Any:
@@ -313,10 +319,8 @@ def on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any], shapes: Sequenc
     ArgumentError
         If a result has another shape.
     """
-    if not _threads:
-        _threads.append(ThreadPoolExecutor(thread_name_prefix="gluonx-custom"))
     values = [np.asarray(x) for x in arrays]  # here, where they are ready
-    return _threads[0].submit(_run, fn, values, shapes).result()
+    return _thread().submit(_run, fn, values, shapes).result()
 
 
 def _run(fn: Callable[..., list[Any]], values: list[np.ndarray], shapes: Sequence[Any] | None) -> tuple[Any, ...]:

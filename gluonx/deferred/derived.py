@@ -132,7 +132,7 @@ class Pin(DerivedOp):
         self.steady = True
 
 
-pin = functools.cache(Pin)
+pin = kept.once(Pin)
 
 
 class Joint(DerivedOp):
@@ -295,7 +295,8 @@ def _switching(op: Operator, fn: Callable[..., Any]) -> Callable[..., Any]:
     return switched
 
 
-def _function(op: Operator) -> Callable[..., Any]:
+def _function(op: Operator, traced: Callable[[], None] = lambda: None) -> Callable[..., Any]:
+    """Return the function of `op` with strong types out, which calls `traced` as often as JAX traces it."""
     fn = op.fn
     if op.random:
         base = fn
@@ -304,6 +305,7 @@ def _function(op: Operator) -> Callable[..., Any]:
             return base(prng.wrap(root, index), *args)
 
     def run(*args: jax.Array | None) -> Any:
+        traced()
         with telling():  # JAX converts numbers while it traces
             out = fn(*args)
         if type(out) in (tuple, list):
@@ -323,12 +325,7 @@ def program_of(op: Operator) -> Any:
 
 def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
-    fn = _function(op)
-
-    def run(*args: jax.Array | None) -> Any:
-        kept.add(nbytes, op, programs)
-        return fn(*args)
-
+    run = _function(op, lambda: kept.add(nbytes, op, programs))
     run.__name__ = run.__qualname__ = op.name
     return jax.jit(run)
 

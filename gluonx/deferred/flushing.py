@@ -130,16 +130,12 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
 def flush_full(graph: Graph) -> None:
     """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
     line = where.user_line()
-    if line not in _warned_full:
-        _warned_full.add(line)
-        where.warn(
-            f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
-            "gluonx.waitall(), where a piece of work ends.",
-        )
+    where.warn_once(
+        ("full", line),
+        f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
+        "gluonx.waitall(), where a piece of work ends.",
+    )
     flush(graph, "the bound on pending nodes")
-
-
-_warned_full: set[where.Line] = set()
 
 
 def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:

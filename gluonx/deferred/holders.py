@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from gluonx.deferred.core import Handle, Packed
 
-__all__ = ["Limits", "any_piece_held", "held_arguments", "is_alone", "limits", "measure"]
+__all__ = ["Limits", "Trusted", "any_piece_held", "held_arguments", "is_alone", "measure"]
 
 _count: Callable[[Any], int] = sys.getrefcount
 
@@ -33,7 +33,10 @@ class Limits(NamedTuple):
     alone: int = 0
 
 
-limits = Limits()
+class Trusted:
+    """Limits of this interpreter, as :func:`measure` found them when this module was imported."""
+
+    limits: Limits = Limits()
 
 
 def held_arguments(
@@ -55,7 +58,7 @@ def held_arguments(
         For each argument the number of its leaf. An argument that is no longer its leaf was made for this call, from
         something that others may have.
     """
-    count, limit = _count, limits.argument
+    count, limit = _count, Trusted.limits.argument
     found: list[int] = []
     for i in numbers:
         array = args[i]
@@ -66,12 +69,12 @@ def held_arguments(
 
 def any_piece_held(pieces: tuple[Any, ...]) -> bool:
     """Return whether somebody holds one of these pieces of a vector besides its handle, the leaves and `pieces`."""
-    return max(map(_count, pieces)) > limits.piece
+    return max(map(_count, pieces)) > Trusted.limits.piece
 
 
 def is_alone(thing: object) -> bool:
     """Return whether nobody holds `thing` but the one variable of the caller."""
-    return _count(thing) <= limits.alone
+    return _count(thing) <= Trusted.limits.alone
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
@@ -128,9 +131,8 @@ def _variable() -> Callable[[Any], None]:
 
 def _limit(ask: Callable[[list[Any]], bool], field: str) -> int:
     """Return the smallest limit by which `ask` finds no holder where there is none; 0 if it then overlooks one."""
-    global limits
     for limit in range(1, 16):
-        limits = limits._replace(**{field: limit})
+        Trusted.limits = Trusted.limits._replace(**{field: limit})
         if not ask([]):
             return limit if ask([[]]) and ask([Handle()]) and ask([_variable()]) else 0
     return 0
@@ -138,15 +140,14 @@ def _limit(ask: Callable[[list[Any]], bool], field: str) -> int:
 
 def measure() -> Limits:
     """Measure the limits on this interpreter."""
-    global limits
-    before = limits
+    before = Trusted.limits
     try:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
             return Limits()
         asked = {"argument": _ask_for_argument, "piece": _ask_for_piece, "alone": _ask_for_one}
         return Limits(**{field: _limit(ask, field) for field, ask in asked.items()})
     finally:
-        limits = before
+        Trusted.limits = before
 
 
-limits = measure()
+Trusted.limits = measure()

@@ -20,20 +20,23 @@ circle of references, which would wait for the garbage collector.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
 from gluonx.thresholds import threshold
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "memo", "program_size"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "memo", "once", "program_size"]
 
 PROGRAM, OPERATION = threshold("kept.program"), threshold("kept.operation")  # bytes
 TRACE, NODE = threshold("kept.trace"), threshold("kept.node")
 SHARE = threshold("kept.share")  # an operator may have the n-th part of the bound
+Made = TypeVar("Made")
 _lock = threading.RLock()  # again by the same thread, where forgetting runs the end of some object that compiles
 
 
@@ -58,7 +61,7 @@ def _limit() -> float:
 class Kept:
     """State of the process. ``tables`` are those of traced blocks, whose `forget` drops what was forgotten here.
 
-    ``memos`` are what :func:`memo` gave out: they live until :func:`clear`.
+    ``memos`` are what :func:`memo` gave out, ``makers`` what :func:`once` did: both live until :func:`clear`.
 
     The default bound holds the steps of a 12-layer transformer for 20 lengths (at 180 MB) or 2,500 single operators.
     """
@@ -69,6 +72,7 @@ class Kept:
     ops: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     tables: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     memos: ClassVar[list[dict[Any, Any]]] = []
+    makers: ClassVar[list[Any]] = []
 
 
 def program_size(jaxpr: Any) -> int:
@@ -113,6 +117,20 @@ def memo() -> dict[Any, Any]:
     return made
 
 
+def once(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Have a function make an operator once for the same arguments, until `clear`: ``functools.cache`` with an end.
+
+    Examples
+    --------
+    >>> zeros = once(lambda count: [0] * count)
+    >>> zeros(2) is zeros(2)
+    True
+    """
+    cached = functools.cache(make)
+    Kept.makers.append(cached)
+    return cached
+
+
 def clear() -> None:
     """Forget everything."""
     with _lock:
@@ -120,6 +138,8 @@ def clear() -> None:
         ROOT.children.clear()
         for made in Kept.memos:
             made.clear()
+        for cached in Kept.makers:
+            cached.cache_clear()
         Kept.nbytes = 0
 
 

@@ -122,7 +122,7 @@ class Lane:
             raise _Crossed
         heads, given, targets = (tuple(map(self.place, s)) for s in (grad.heads, grad.head_grads, grad.targets))
         region = frozenset([self.depths[d] for d in grad.region])
-        return GradInfo(heads, given, targets, region, grad.retain, grad.large)
+        return GradInfo(heads, given, targets, region, grad.retain)
 
     @property
     def kind(self) -> Any:

@@ -58,11 +58,11 @@ Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of
 class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
-    ``region`` holds the depths of the nodes that the gradient passes, ``large`` the numbers of the targets whose
-    gradients are large. ``retain`` tells that a later backward may pass them again.
+    ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
+    them again.
     """
 
-    __slots__ = ("head_grads", "heads", "large", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -71,14 +71,12 @@ class GradInfo:
         targets: tuple[int, ...],
         region: frozenset[int],
         retain: bool,
-        large: tuple[int, ...],
     ) -> None:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
         self.region = region
         self.retain = retain
-        self.large = large
 
 
 class Plan:

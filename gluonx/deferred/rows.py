@@ -274,9 +274,6 @@ def fold(ends: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[Any, Any]], list[t
     return plain, [(home, taps, whole) for home, taps, whole in tables.values()]
 
 
-_told: set[str] = set()
-
-
 def deliver(home: RowVariable, taps: list[Any], whole: Handle | None) -> None:
     """Write, or add, to the gradient of a table what came through its taps, and by other ways as an array `whole`."""
     count = home.bare.shape[0]
@@ -286,12 +283,11 @@ def deliver(home: RowVariable, taps: list[Any], whole: Handle | None) -> None:
         home.put(*sum_rows(count, pairs, adds))
     else:
         name = home.owner or f"of shape {tuple(home.bare.shape)}"
-        if name not in _told:
-            _told.add(name)
-            where.warn(
-                f"The gradient of '{name}' is to be kept by rows (grad_stype='row_sparse'), but the array is used in "
-                "another way than by look-ups too, which needs a gradient of its whole shape: all rows are there."
-            )
+        where.warn_once(
+            ("whole", name),
+            f"The gradient of '{name}' is to be kept by rows (grad_stype='row_sparse'), but the array is used in "
+            "another way than by look-ups too, which needs a gradient of its whole shape: all rows are there.",
+        )
         total = whole
         for index, value in [*([(home.rows, home.values)] if adds else []), *(sum_rows(count, [t]) for t in taps)]:
             total = spread(index, value, total)

@@ -9,11 +9,12 @@ Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
-from gluonx.deferred import growth, rows
+from gluonx.deferred import growth, kept, rows
 from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
     Aval,
@@ -64,12 +65,11 @@ class GradOp:
     same operators; what they passed is freed by the node at their end (:class:`EndOp`).
     """
 
-    __slots__ = ("cache", "given", "n_heads", "name", "part", "retain")
+    __slots__ = ("cache", "given", "name", "part", "retain")
     needs_mode = random = wide = exact = False
 
-    def __init__(self, n_heads: int, given: tuple[bool, ...], retain: bool, part: bool) -> None:
-        self.n_heads = n_heads
-        self.given = given
+    def __init__(self, given: tuple[bool, ...], retain: bool, part: bool) -> None:
+        self.given = given  # of each head whether it has a gradient of its own
         self.retain = retain
         self.part = part
         self.name = "backward"
@@ -82,12 +82,8 @@ class GradOp:
         """Find region and targets; see :func:`gluonx.deferred.growth.grow`."""
         child = Node(node, self, (), ())
         parts, _ = growth.number(graph, node, child, key[2:])
-        n_given = sum(self.given)
-        heads, given, wrt = (
-            parts[: self.n_heads],
-            iter(parts[self.n_heads : self.n_heads + n_given]),
-            parts[self.n_heads + n_given :],
-        )
+        n, m = len(self.given), len(self.given) + sum(self.given)
+        heads, given, wrt = parts[:n], iter(parts[n:m]), parts[m:]
         region, leaves = _reach(graph, heads)
         targets = (*sorted(leaves, reverse=True), *wrt)
         avals = tuple([_target_aval(graph, t) for t in targets])
@@ -99,7 +95,6 @@ class GradOp:
             targets,
             region,
             self.retain or self.part,
-            tuple([i for i, aval in enumerate(avals) if aval.size > PACK_ELEMENTS]),
         )
         grown.wide = grown.wide or needs_64_bits(self, growth.input_avals(args, key[2:]))
         grown.single = False
@@ -127,13 +122,16 @@ class EndOp:
                 break
             if type(before.op) is GradOp and before.op.part:
                 passed |= before.grad.region
-        grown.grad = GradInfo((), (), (), frozenset(passed), False, ())
+        grown.grad = GradInfo((), (), (), frozenset(passed), False)
         grown.single = False
         return growth.attach(graph, node, key, grown)
 
 
 _END = EndOp()
-_grad_ops: dict[Any, GradOp] = {}
+_grad_op = kept.once(GradOp)  # interned, as nodes of the trie are found by them
+_PLAIN_ENDS = {Variable}
+Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
+Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient
 
 
 def _target_aval(graph: Graph, place: int) -> Aval:
@@ -185,44 +183,130 @@ def _recorded_from(graph: Graph, slot: int) -> set[int]:
     return leaves
 
 
-def _pending_gradients(
-    heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle], part: bool = False
-) -> list[tuple[Any, Handle]]:
-    """Record one gradient node, or a `part` of one; pairs of (source or wrt handle, gradient handle)."""
-    mask = tuple([g is not None for g in given])
-    op = _grad_op(len(heads), mask, retain, part and not retain)
-    for g in given:
-        if g is not None and g.derived:
-            _ = g.value  # a view records its slice now, not in the middle of what follows
+def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: list[Handle] | None = None) -> Started:
+    """Record the gradient of the heads that are pending, for all Variables or for the handles `wrt`, as one node.
+
+    Returns
+    -------
+    sources, places : list
+        What the node gives: a gradient's place for each source, which is a Variable, an Out where a segment goes on, or
+        a handle that the gradient was asked for.
+    computed : list of int
+        The numbers of the heads that it does not start from.
+    part : bool
+        Whether it is a part, to which an end belongs (:func:`_end_parts`).
+    """
+    graph = current_graph()
+    pending, weights, computed = heads, given, []
+    if not all(map(_is_pending, heads)):
+        computed = [i for i, h in enumerate(heads) if not _is_pending(h)]
+        pending = [h for i, h in enumerate(heads) if i not in computed]
+        weights = [g for i, g in enumerate(given) if i not in computed]
+    asked: list[Any] = []
+    ends: list[Any] = []
+    if wrt is not None:
+        asked = ends = [w for w in wrt if _is_pending(w) and graph.is_live(w.value.slot)]
+    elif graph.marks and pending:
+        for variable, handle in _marked(graph, pending):
+            asked.append(handle)
+            ends.append(variable)
+    part = bool(graph.borders)
+    within = part and (graph.marks or any(map(_is_pending, wrt or ())))  # segments keep account of gradients within
+    if pending and not within:
+        try:
+            sources, places = _gradient_node(pending, weights, retain, asked, ends, part)
+            return sources, places, computed, part
+        except Blocked:
+            pass
+    return [], [], list(range(len(heads))), False
+
+
+def _is_all(started: Started) -> bool:
+    """Return whether nothing is left but to deliver: all ends in plain Variables, no two in one."""
+    sources, _, computed, part = started
+    if computed or part or set(map(type, sources)) != _PLAIN_ENDS:
+        return False
+    return len(set(sources)) == len(sources)
+
+
+def _gradient_node(
+    heads: list[Handle],
+    given: list[Handle | None],
+    retain: bool,
+    asked: Sequence[Handle] = (),
+    ends: Sequence[Any] = (),
+    part: bool = False,
+) -> tuple[list[Any], list[Pending]]:
+    """Record one gradient node, or a `part` of one.
+
+    Returns
+    -------
+    sources, places : list
+        Where gradients go, those of `asked` to `ends`, and where they are.
+
+    Raises
+    ------
+    Blocked
+        If another thread has just computed the graph; its segment leads back.
+    """
+    weights = [g for g in given if g is not None]
+    for g in weights:
+        _ = g.value  # a view records its slice now, not in the middle of what follows
+    op = _grad_op(tuple([g is not None for g in given]), retain, part and not retain)
     graph = current_graph()
     with graph.lock:
         try:
+            if graph.closed:
+                raise Blocked
             node = graph.cursor
-            child = graph.step_to(op, [*heads, *[g for g in given if g is not None], *wrt], False)
-            handles = graph.commit(node, child)
+            child = graph.step_to(op, [*heads, *weights, *asked], False)
+            sources = graph.sources
+            places = graph.advance(node, child)
         except BaseException:
             graph.rollback()
             raise
         graph.backward_pending = True
-        sources = graph.sources
-        found: list[tuple[Any, Handle]] = []
-        rest = iter(wrt)
-        for target, handle in zip(child.grad.targets, handles, strict=True):
-            found.append((sources[-1 - target] if target < 0 else next(rest), handle))
-    return found
+        return [*[sources[-1 - t] for t in child.grad.targets if t < 0], *ends], places
 
 
-class _Collector:
-    """Sums cotangents by where they go, and walks segments backwards in time."""
+class _Walk:
+    """The way of a gradient beyond that node: through finished segments, newest first.
 
-    def __init__(self, create_graph: bool, retain: bool, marks: bool) -> None:
+    Cotangents are summed by where they go: ``waiting`` has those of segments' outputs, ``ends`` those of Variables.
+    """
+
+    def __init__(self, create_graph: bool, retain: bool, wrt: list[Handle] | None) -> None:
         self.create_graph = create_graph
-        self.marks = marks  # whether recorded values with attach_grad() get theirs
         self.retain = retain or create_graph
-        self.ends: dict[int, tuple[Any, Handle]] = {}
+        self.wrt = wrt
+        self.ends: Ends = {}
         self.waiting: dict[int, tuple[Any, dict[int, Handle]]] = {}
         self.heap: list[int] = []
         self.passed = 0
+
+    def finish(self, started: Started, heads: list[Handle], given: list[Handle | None]) -> Ends:
+        """Return the gradients by id of the Variable that each ends in (or of the Out, or handle, of `wrt`)."""
+        sources, places, computed, part = started
+        for source, place in zip(sources, places, strict=True):
+            self.add(source, new_handle(place, place.aval))
+        for i in computed:
+            head, seed = heads[i], given[i]
+            settle(head, "a gradient through a value computed before")
+            source = head.tape or head.variable
+            if source is None and not aval_of(head.value).inexact:
+                continue  # the gradient of integers and booleans is zero everywhere
+            if source is None:
+                raise GraphError(NOT_RECORDED)
+            self.add(source, _ones(head) if seed is None else seed)
+        for w in self.wrt or ():
+            if not _is_pending(w):
+                settle(w)
+        kept: dict[int, Handle | None] = {id(w.tape): None for w in self.wrt or () if w.tape is not None}
+        self._through_segments(kept)
+        if part and not self.retain:
+            _end_parts()
+        self.ends.update({key: (None, value) for key, value in kept.items() if value is not None})
+        return self.ends
 
     def _invoke(self, op: Operator, args: Args) -> Any:
         """Record `op`; run it at once where so many segments were passed that one program of all would compile long."""
@@ -247,18 +331,18 @@ class _Collector:
         known = entry[1].get(source.slot)
         entry[1][source.slot] = value if known is None else self._invoke(_ADD, (known, value))
 
-    def walk(self, keep: dict[int, Handle | None] | None = None) -> None:
+    def _through_segments(self, keep: dict[int, Handle | None]) -> None:
         """Pull cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
         freed: list[tuple[Any, Any]] = []  # at the end, for a gradient may come back to a segment
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
             self.passed += 1
-            if keep is not None and any(id(out) in keep for out in segment.outs.values()):
+            if keep and any(id(out) in keep for out in segment.outs.values()):
                 for slot, value in segment.inner(invoke, cotangents).items():
                     if (key := id(segment.outs[slot])) in keep:
                         known = keep[key]
                         keep[key] = value if known is None else invoke(_ADD, (known, value))
-            for variable, value in segment.marked(invoke, cotangents) if self.marks and segment.marks else ():
+            for variable, value in segment.marked(invoke, cotangents) if self.wrt is None and segment.marks else ():
                 self.add(variable, value)
             pulled = segment.pull(self._invoke, cotangents, self.create_graph)
             behind: list[tuple[Handle, Handle]] = []
@@ -278,12 +362,12 @@ class _Collector:
         pending = [pair for pair in behind if _is_pending(pair[0])]
         if pending:
             try:
-                found = _pending_gradients([h for h, _ in pending], [v for _, v in pending], self.retain, [], part=True)
+                found = _gradient_node([h for h, _ in pending], [v for _, v in pending], self.retain, part=True)
             except Blocked:
-                pending = []  # another thread has just computed this graph
+                pending = []
             else:
-                for source, value in found:
-                    self.add(source, value)
+                for source, place in zip(*found, strict=True):
+                    self.add(source, new_handle(place, place.aval))
         for handle, value in behind:
             if not pending or not _is_pending(handle):
                 settle(handle, "a gradient through a value computed before")
@@ -323,57 +407,12 @@ def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
     return found
 
 
-def gradients(  # noqa: C901 - one walk, whose cases share its state
-    heads: list[Handle], given: list[Handle | None], retain: bool, create_graph: bool, wrt: list[Handle] | None = None
-) -> dict[int, tuple[Any, Handle]]:
-    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable (or Out, or handle, in `wrt`).
-
-    Without `wrt`, recorded values that have attach_grad() get theirs too.
-    """
-    for head, g in zip(heads, given, strict=True):
-        if g is not None and g.shape != head.shape:
-            raise ShapeError(f"a head gradient must have the shape of its head: {head.shape} expected, {g.shape} came")
-    collector = _Collector(create_graph, retain, wrt is None)
-    pending = [] if create_graph else [i for i, h in enumerate(heads) if _is_pending(h)]
-    parts = bool(pending and current_graph().borders)
-    if parts and (current_graph().marks or any(map(_is_pending, wrt or ()))):
-        pending, parts = [], False  # segments keep account of gradients within
-    if pending:
-        graph, starts = current_graph(), [heads[i] for i in pending]
-        inner = [w for w in wrt or () if _is_pending(w) and graph.is_live(w.value.slot)]
-        marked = _marked(graph, starts) if wrt is None and graph.marks else []
-        ends = {id(handle): variable for variable, handle in marked}
-        try:
-            asked = [*inner, *[handle for _, handle in marked]]
-            found = _pending_gradients(starts, [given[i] for i in pending], retain, asked, parts)
-        except Blocked:
-            found, pending = [], []  # another thread has just computed this graph; its segment leads back
-        for source, value in found:
-            collector.add(ends.get(id(source), source), value)
-    for i, head in enumerate(heads):
-        if i in pending:
-            continue
-        settle(head, "a gradient through a value computed before")
-        source = head.tape or head.variable
-        if source is None and not aval_of(head.value).inexact:
-            continue  # the gradient of integers and booleans is zero everywhere
-        if source is None:
-            raise GraphError(NOT_RECORDED)
-        seed = given[i]
-        collector.add(source, _ones(head) if seed is None else seed)
-    kept: dict[int, Handle | None] | None = None
-    if wrt is not None:
-        for w in wrt:
-            if not _is_pending(w):
-                settle(w)
-        kept = {id(w.tape): None for w in wrt if w.tape is not None}
-    collector.walk(kept)
-    if parts and not retain:
-        _end_parts()
-    for key, value in (kept or {}).items():
-        if value is not None:
-            collector.ends[key] = (None, value)
-    return collector.ends
+def gradients(
+    heads: list[Handle], given: list[Handle | None], retain: bool, create_graph: bool, wrt: list[Handle]
+) -> Ends:
+    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable, of Out, or of handle in `wrt`."""
+    started = ([], [], list(range(len(heads))), False) if create_graph else _start(heads, given, retain, wrt)
+    return _Walk(create_graph, retain, wrt).finish(started, heads, given)
 
 
 def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | None]]:
@@ -396,7 +435,11 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
             raise TypeError(f"backward works on ndarrays, got a {type(head).__name__}")
     if current_state().trace is not None:
         raise TracedValueError(_IN_TRACE)
-    return heads, [None if g is None else as_handle(g) for g in given]
+    weights = [None if g is None else as_handle(g) for g in given]
+    for head, g in zip(heads, weights, strict=True):
+        if g is not None and g.shape != head.shape:
+            raise ShapeError(f"a head gradient must have the shape of its head: {head.shape} expected, {g.shape} came")
+    return heads, weights
 
 
 def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
@@ -411,10 +454,14 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
     if before.recording:
         set_state(state_with(recording=False))
     try:
-        if not _backward_in_graph(hs, given, retain):
-            plain, tables = rows.fold(gradients(hs, given, retain, False).values())
-            for source, value in plain:
-                _deliver(source, value)
+        started = _start(hs, given, retain)
+        if _is_all(started):  # nearly always
+            for variable, place in zip(started[0], started[1], strict=True):
+                _deliver(variable, place, place.aval)
+        else:
+            plain, tables = rows.fold(_Walk(False, retain, None).finish(started, hs, given).values())
+            for variable, value in plain:
+                _deliver(variable, value.value, value.aval)
             for home, taps, whole in tables:
                 rows.deliver(home, taps, whole)
     finally:
@@ -422,42 +469,10 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
             set_state(before)
 
 
-def _backward_in_graph(heads: list[Handle], given: list[Handle | None], retain: bool) -> bool:
-    """Do the usual case, quickly: one pending head whose gradients all end in distinct variables that are written."""
-    if len(heads) != 1 or given[0] is not None or not _is_pending(heads[0]):
-        return False
-    graph = current_graph()
-    with graph.lock:
-        if graph.closed or graph.marks:
-            return False  # another thread has just computed it, what it left is a segment; or more is asked for
-        try:
-            node = graph.cursor
-            child = graph.step_to(_grad_op(1, (False,), retain), heads, False)
-            sources = graph.sources
-            variables = [sources[-1 - t] for t in child.grad.targets]
-            written = [type(v) is Variable and v.req == "write" for v in variables]
-            if False in written or len(set(variables)) != len(variables):
-                graph.rollback()
-                return False
-            places = graph.advance(node, child)
-        except BaseException:
-            graph.rollback()
-            raise
-        graph.backward_pending = True
-        for i in child.grad.large:
-            _spare(graph, places[i].slot, variables[i].grad.value)
-        for variable, place in zip(variables, places, strict=True):
-            grad = variable.grad
-            grad.value = place
-            grad.aval = place.aval
-            grad.tape = None
-            variable.fresh = True
-    return True
-
-
-def _spare(graph: Graph, slot: int, old: object) -> None:
-    """Keep the buffer of a gradient that is being replaced, for the program that computes the new one to write to."""
-    graph.spares[slot] = graph.spares.pop(old.slot, None) if type(old) is Pending and old.graph is graph else old
+def _spare(place: Pending, old: object) -> None:
+    """Keep the buffer of a gradient that is being replaced, for the program that computes `place` to write to."""
+    spares = place.graph.spares
+    spares[place.slot] = spares.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
 
 
 def _end_parts() -> None:
@@ -468,23 +483,19 @@ def _end_parts() -> None:
             graph.cursor = graph.step_to(_END, (), False)
 
 
-def _grad_op(n_heads: int, given: tuple[bool, ...], retain: bool, part: bool = False) -> GradOp:
-    key = (n_heads, given, retain, part)
-    op = _grad_ops.get(key)
-    if op is None:
-        op = _grad_ops[key] = GradOp(*key)
-    return op
-
-
-def _deliver(variable: Variable, value: Handle) -> None:
+def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
+    """Make `value` the gradient of a variable, or add it to that."""
     grad = variable.grad
     if variable.req == "add":
         graph = current_graph()
         old = Rebound(grad, grad.value, grad.aval, grad.tape, record_scope.get())
-        value = invoke(_ADD, (grad, value))
+        total = invoke(_ADD, (grad, new_handle(value, aval)))
         if type(old.value) is not Pending and not graph.closed:
             graph.journal.append(old)
-    grad.value = value.value
-    grad.aval = value.aval
+        value, aval = total.value, total.aval
+    elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
+        _spare(value, grad.value)
+    grad.value = value
+    grad.aval = aval
     grad.tape = None
     variable.fresh = True

@@ -617,9 +617,6 @@ class NotTraced(Exception):
         self.why = why
 
 
-_told: set[str] = set()  # what was warned of
-
-
 def run_plainly(why: str) -> None:
     """Count a call of a hybridized block that runs line by line."""
     if why:
@@ -756,14 +753,13 @@ class TracedCall:
             name = type(self.block).__name__
             why = f"{name}, because of {error.operator} at {error.where}"
             self.plain[current_state().training] = why, None
-            if error.where not in _told:
-                _told.add(error.where)
-                where.warn(
-                    f"the hybridized block {name} runs un-hybridized: {error.operator} at {error.where} works on "
-                    "values, which a traced forward does not have (the shape of its result depends on them, or the "
-                    "host computes it). Blocks below it without such an operator stay hybridized. Where the shape can "
-                    "stay fixed, np.where(condition, x, 0) keeps all of it in one program.",
-                )
+            where.warn_once(
+                ("un-hybridized", error.where),
+                f"the hybridized block {name} runs un-hybridized: {error.operator} at {error.where} works on "
+                "values, which a traced forward does not have (the shape of its result depends on them, or the "
+                "host computes it). Blocks below it without such an operator stay hybridized. Where the shape can "
+                "stay fixed, np.where(condition, x, 0) keeps all of it in one program.",
+            )
             raise NotTraced(why) from None
         except NotTraced as error:
             self.plain[current_state().training] = error.why, Replicas.version

@@ -6,6 +6,7 @@ import contextvars
 import inspect
 import itertools
 import sys
+from collections.abc import Hashable
 from typing import Any
 
 from gluonx._frames import user_frame
@@ -13,12 +14,22 @@ from gluonx._frames import warn as warn
 from gluonx.deferred.contracts import Operator
 from gluonx.extensions import BLOCK_METHODS
 
-__all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn"]
+__all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn", "warn_once"]
 
 FORWARDS = frozenset({"forward", *BLOCK_METHODS})  # names of methods that a block computes in
 
 
 prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
+
+
+_told: set[Hashable] = set()
+
+
+def warn_once(key: Hashable, message: str) -> None:
+    """Warn, but only the first time in this process that there is something to say of `key`."""
+    if key not in _told:
+        _told.add(key)
+        warn(message)
 
 
 class Line:

@@ -15,7 +15,7 @@ from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import DerivedOp, invoke, tracing
+from gluonx.deferred import DerivedOp, invoke, kept, tracing
 from gluonx.deferred.core import current_state
 from gluonx.deferred.derived import Together
 from gluonx.dtype import canonical
@@ -205,7 +205,7 @@ class OnSeveral(tracing.NotTraced, DeviceError):
         self.why = "SyncBatchNorm on several devices"
 
 
-@functools.cache
+@kept.once
 def _over(op: Any, count: int) -> Together:
     """Batch normalization in training of the parts of a batch that so many devices have, by the statistics of all."""
     settings = {name: op.attrs[name] for name in ("eps", "momentum", "fix_gamma", "axis")}
@@ -213,7 +213,7 @@ def _over(op: Any, count: int) -> Together:
     return Together(f"{op.name}({count} devices)", across, count, op, _NOT_TOGETHER.format(count=count))
 
 
-@functools.cache
+@kept.once
 def _in_parts(op: Any, parts: int) -> DerivedOp:
     """Batch normalization in training of each part of a batch by itself; the averages move by the mean of the parts."""
 

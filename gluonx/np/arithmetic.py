@@ -14,6 +14,7 @@ import numpy as np
 
 from gluonx import ops
 from gluonx._frames import shorten
+from gluonx.deferred import kept
 from gluonx.deferred.casting import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
@@ -23,7 +24,7 @@ from gluonx.ops.host import forms
 __all__ = ["OPERANDS", "Arithmetic", "comparable"]
 
 OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
-_POWERS: dict[int, DerivedOp] = {}
+_POWERS: dict[int, DerivedOp] = kept.memo()
 
 
 def _binary(name: str) -> Any:

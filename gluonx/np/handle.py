@@ -34,12 +34,14 @@ from gluonx.deferred.core import (
     record_scope,
     set_handle_class,
     set_state,
+    set_variable,
     state_with,
     twin_of,
 )
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
@@ -91,17 +93,15 @@ def _methods() -> Any:
     return methods
 
 
+@once
 def _cast_op(dtype: np.dtype) -> DerivedOp:
-    found = _casts.get(dtype)
-    if found is None:
-        found = _casts[dtype] = DerivedOp(
-            f"cast({dtype})",
-            lambda x: converted(x, dtype),
-            extra=("cast", dtype),
-            wide=dtype in WIDE,
-            form=lambda x: forms.converted(x, dtype),
-        )
-    return found
+    return DerivedOp(
+        f"cast({dtype})",
+        lambda x: converted(x, dtype),
+        extra=("cast", dtype),
+        wide=dtype in WIDE,
+        form=lambda x: forms.converted(x, dtype),
+    )
 
 
 _ELSEWHERE = (
@@ -119,7 +119,6 @@ _ON_HOST = (
     "themselves; under jax.jit, in an export or in the body of a loop, write the same with a mask, as in "
     "np.where(condition, x, 0). The line is {line}."
 )
-_casts: dict[np.dtype, DerivedOp] = {}
 _FILL = DerivedOp(
     "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), form=forms.filled
 )
@@ -517,7 +516,7 @@ class ndarray(Arithmetic, Handle, Methods):
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
         if self.cuts_when_attached and self._is_recorded():
-            self.variable = None
+            set_variable(self, None)
             self._put(stripped(self))
         if stype == "row_sparse":
             return NAMES["gluonx.sparse.attach_rows"](self, grad_req)
@@ -535,7 +534,8 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def _lead_to(self, variable: Variable | None) -> None:
         """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
-        old, self.variable = self.variable, variable
+        old = self.variable
+        set_variable(self, variable)
         if not self._is_recorded():
             return
         if self.tape is not None:
@@ -551,7 +551,7 @@ class ndarray(Arithmetic, Handle, Methods):
         return None if self.aval is None else self.aval.sharding
 
     def _drop_grad(self) -> None:
-        self.variable = None
+        set_variable(self, None)
 
     @property
     def grad(self) -> ndarray | None:

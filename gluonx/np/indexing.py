@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import ranges
+from gluonx.deferred import kept, ranges
 from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
@@ -142,7 +142,7 @@ def _strides(dims: Any) -> tuple[slice, ...]:
     return tuple([slice(None, None, step) for _, step in dims])
 
 
-_ops: dict[Any, DerivedOp] = {}
+_ops: dict[Any, DerivedOp] = kept.memo()
 
 
 def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> DerivedOp:

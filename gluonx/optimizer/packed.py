@@ -140,7 +140,7 @@ class PackedRule:
         n = len(self.fresh)
         m = self.given
         if self.together is not None and not extra:
-            return self.together(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1])
+            return self.together(*arrays)
         weights, given = arrays[:n], iter(arrays[n : n + m])
         leaves = self.unpack(arrays[n + m : -1])
         found = paired(given, self.fresh, self.by_row, weights)

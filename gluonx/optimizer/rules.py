@@ -25,7 +25,6 @@ optax is imported when the first rule is made, not when gluonx is.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -247,10 +246,27 @@ def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
     return make
 
 
-def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a formula on one weight and its named states; and the same for formulas that do not look at the index."""
+class _OneWeight(NamedTuple):
+    """A formula on one weight and its named states: as it is, and traced once for all weights of a shape.
 
-    def one(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> tuple[Any, dict[str, Any]]:
+    That is for formulas that do not look at the index, and lowered once too; XLA inlines it. Without weight decay the
+    number is no array but 0.0, which the formula sees.
+    """
+
+    plain: Callable[..., Any]
+    once: Callable[..., Any]
+    once_without_decay: Callable[..., Any]
+
+    def for_numbers(self, wd: Any) -> Callable[..., Any]:
+        """Return the one that is traced once, for this weight decay."""
+        return self.once_without_decay if type(wd) is float else self.once
+
+
+def _of_one_weight(names: tuple[str, ...], step: Step) -> _OneWeight:
+    def optimizer_rule(
+        weight: Any, grad: Any, slot: Any, rescale: Any, lr: Any, wd: Any, t: Any, *more: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        at = At(lr, wd, t, *(more or (None,)))
         dtype = wide(weight.dtype)
         leaves = tuple(_widen(slot[name], dtype) for name in names)
         if dtype == jnp.float64:  # corrections of the first steps are small differences: not in the vector's float32
@@ -258,18 +274,7 @@ def _of_one_weight(names: tuple[str, ...], step: Step) -> tuple[Callable[..., An
         change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
         return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
 
-    @functools.partial(jax.jit, static_argnames=("wd",))
-    def optimizer_rule(weight: Any, grad: Any, slot: Any, rescale: Any, numbers: Any, wd: Any) -> Any:
-        lr, decay, t = numbers
-        return one(weight, grad, slot, rescale, At(lr, wd if decay is None else decay, t, None))
-
-    def traced_once(weight: Any, grad: Any, slot: Any, rescale: Any, at: At) -> Any:
-        """One function for all weights of a shape, which is traced and lowered once; XLA inlines it."""
-        static = type(at.wd) is float
-        numbers = at.lr, None if static else at.wd, at.t
-        return optimizer_rule(weight, grad, slot, rescale, numbers, at.wd if static else None)
-
-    return one, traced_once
+    return _OneWeight(optimizer_rule, jax.jit(optimizer_rule), jax.jit(optimizer_rule, static_argnums=5))
 
 
 def per_parameter(
@@ -307,7 +312,7 @@ def per_parameter(
 
     names = tuple(states)
 
-    one, traced_once = _of_one_weight(names, step)
+    rule = _of_one_weight(names, step)
 
     def init(params: Any) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
@@ -338,10 +343,12 @@ def per_parameter(
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
             index, layout = indices[i] if indices else i, layouts[i] if layouts else None
             own = jax.random.fold_in(key, i) if draws else None
-            at = At(_pick(lr, i), _pick(wd, i), _pick(t, i), index, layout, own)
+            numbers = _pick(lr, i), _pick(wd, i), _pick(t, i)
             alone = by_index or draws or layout is not None
-            alike = not alone and all(isinstance(x, jax.Array) for x in (weight, at.lr, at.t))
-            change, new = (traced_once if alike else one)(weight, grad, slot, rescale, at)
+            if not alone and all(isinstance(x, jax.Array) for x in (weight, numbers[0], numbers[2])):
+                change, new = rule.for_numbers(numbers[1])(weight, grad, slot, rescale, *numbers)
+            else:
+                change, new = rule.plain(weight, grad, slot, rescale, *numbers, index, layout, own)
             changes.append(change)
             new_state.append(new)
         return jax.tree.unflatten(treedef, changes), tuple(new_state)

@@ -56,11 +56,13 @@ class StepVector:
 class Advancing:
     """An update that gives the next step's vector behind its results."""
 
-    __slots__ = ("pieces", "update")
+    __slots__ = ("pieces", "plain", "update")
 
     def __init__(self, update: Any) -> None:
         self.update, self.pieces = update, update.pieces
+        self.plain = getattr(update, "together", None) or update  # without extras
 
     def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
         """(weights, gradients, states, step vector) -> (weights, states, step vector)."""
-        return (*self.update(*arrays, **extra), advanced(arrays[-1], self.pieces))
+        new = self.update(*arrays, **extra) if extra else self.plain(*arrays)
+        return (*new, advanced(arrays[-1], self.pieces))

@@ -87,15 +87,17 @@ class Together:
         if sorted(self.order) != list(range(len(rule.groups))):
             raise LookupError("a state that belongs to no array")
 
-    def __call__(self, weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any], vector: Any) -> Any:
-        """Compute new weights and packed states."""
-        numbers = unpack(vector, self.count)
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """(weights, gradients, packed states, step vector) -> (weights, packed states)."""
+        n = self.count
+        weights, grads, states = arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1]
+        numbers = unpack(arrays[-1], n)
         each = {name: self._spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
         hyper = {**each, "rescale": numbers.rescale, "layouts": self.layouts}
         new, leaves = self.whole.apply(
             self._joined(weights), self._joined(grads), [states[k] for k in self.order], hyper
         )
-        found: list[Any] = [None] * self.count
+        found: list[Any] = [None] * n
         for array, members, layout in zip(new, self.members, self.layouts, strict=True):
             for k, part in zip(members, [array] if layout is None else layout.parts(array), strict=True):
                 found[k] = part

@@ -19,7 +19,6 @@ array, which is made then, as MXNet does: a warning tells of it, once for each s
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
 
@@ -28,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import door, warn
+from gluonx.deferred import kept
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import (
     Handle,
@@ -39,6 +39,7 @@ from gluonx.deferred.core import (
     new_handle,
     record_scope,
     set_state,
+    set_variable,
     twin_of,
 )
 from gluonx.deferred.derived import DerivedOp
@@ -381,7 +382,7 @@ for _word in ("neg", "abs"):
 # -- csr ---------------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
+@kept.once
 def _scatter_op(shape: tuple[int, ...]) -> DerivedOp:
     def scattered(values: Any, rows: Any, columns: Any) -> Any:
         return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
@@ -551,14 +552,9 @@ def _moves(values: Handle) -> bool:
     return not isinstance(value, jax.Array) or isinstance(value, Tracer) or source_of(values) is not None
 
 
-_pads: dict[int, DerivedOp] = {}
-
-
+@kept.once
 def _pad_op(more: int) -> DerivedOp:
-    op = _pads.get(more)
-    if op is None:
-        op = _pads[more] = DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
-    return op
+    return DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
 
 
 def _index(numbers: np.ndarray) -> Any:
@@ -739,7 +735,7 @@ def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: Row
     if grad_req not in ("write", "add", "null"):
         raise ArgumentError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
     if grad_req == "null":
-        handle.variable = None
+        set_variable(handle, None)
         return
     home = by_row.RowVariable(grad_req, handle, owner)
     home.rows, home.values = (twin_of(h, handle.plain_class or type(home.rows)) for h in (home.rows, home.values))
@@ -748,7 +744,7 @@ def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: Row
     else:
         grad._numbers, grad._values, home.grad = home.rows, home.values, grad
         grad._renew()
-    handle.variable = home
+    set_variable(handle, home)
 
 
 for _kind in (CSRNDArray, RowSparseNDArray, RowGradient):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -260,10 +260,33 @@ def test_clear_forgets_what_modules_make_once() -> None:
     engine.clear()
     gc.collect()
     assert not any(Kept.memos) and [r for r in found if r() is not None] == []
+    assert [maker for maker in Kept.makers if maker.cache_info().currsize] == []
     jax.clear_caches()
     assert train() == wanted
     engine.clear()
     assert train() == wanted
+
+
+def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
+    """Casts, slices, powers: each kind leaves one behind, and none after it."""
+    calls: list[Callable[[], Any]] = [
+        lambda: np.ones((3,)).astype("float16"),
+        lambda: np.ones((7, 3))[1:6:2],
+        lambda: np.ones((3,)) ** 5,
+    ]
+    for call in calls:
+        engine.clear()
+        wanted = call().tolist()
+        made = [v for memo in Kept.memos for v in memo.values()]
+        assert made or any(maker.cache_info().currsize for maker in Kept.makers)
+        dead = [weakref.ref(v) for v in made if isinstance(v, DerivedOp)]
+        del made
+        engine.clear()
+        gc.collect()
+        assert [r for r in dead if r() is not None] == []
+        assert [maker for maker in Kept.makers if maker.cache_info().currsize] == []
+        jax.clear_caches()
+        assert call().tolist() == wanted
 
 
 def test_a_line_is_not_held_to_have_churned_by_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

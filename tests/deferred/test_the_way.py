@@ -8,6 +8,7 @@ import pytest
 
 import gluonx
 from gluonx import autograd, gluon, nn, np
+from gluonx.optimizer import momentum
 from lib import ROOT
 
 PAGE = (
@@ -77,6 +78,40 @@ def test_the_page_tells_the_way(number, loop):
     rest = iter(found)
     for hop in hops:
         assert hop in rest, f"{':'.join(hop)} is not called, or not in this order"
+
+
+def test_a_gradient_passes_few_functions_on_its_way_to_the_formula(monkeypatch):
+    """While the update is traced: the functions on the stack are those of the page, and no others."""
+    stacks = []
+    formula, package = momentum.SGD.formula.__func__, gluonx.__path__[0] + "/"
+
+    def watched(cls, *args):
+        found, frame = [], sys._getframe()
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if path.startswith(package):
+                module = path.removeprefix(package).removesuffix(".py").replace("/", ".")
+                found.append((module, frame.f_code.co_qualname))
+            frame = frame.f_back
+        stacks.append(found[::-1])
+        return formula(cls, *args)
+
+    monkeypatch.setattr(momentum.SGD, "formula", classmethod(watched))
+    net = nn.HybridSequential()
+    net.add(nn.Dense(5, in_units=7, activation="relu"), nn.Dense(3, in_units=5))
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.75})
+    with autograd.record():
+        loss = net(np.ones((2, 7))).sum()
+    loss.backward()
+    trainer.step(2)
+    hops = WAYS[3][3:-1]  # those before run the program's nodes
+    assert len(stacks) == 1
+    assert stacks[0][-len(hops) :] == hops
+    assert stacks[0][-len(hops) - 1][1] in ("out_avals", "_apply")
+    only_hand_on = re.search(r"four do nothing to it \(([\d, ]+)\)", PAGE)
+    assert only_hand_on is not None
+    assert len(only_hand_on[1].split(",")) == 4
 
 
 def test_a_steady_step_goes_no_other_way(loop):

@@ -437,7 +437,7 @@ def test_batchify_settings_reach_the_workers():
 
 
 def test_a_batch_is_sent_where_it_lies(monkeypatch):
-    monkeypatch.setattr(_wire, "_sends", True)
+    monkeypatch.setattr(_wire.Worker, "sends", True)
     batch, other = _wire.empty((3, 1 << 18), np.dtype(np.float32)), np.arange(30000.0)
     batch[:] = 1
     here, there = socket.socketpair()

@@ -35,6 +35,7 @@ from gluonx.deferred.core import (
     intern_aval,
     new_handle,
     record_scope,
+    set_variable,
 )
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import current_graph, settle
@@ -187,17 +188,19 @@ def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: Fused
     """Make a plain handle look into `base` from now on; nothing here can fail."""
     value = base.value
     sharding = base.aval.sharding if base.aval is not None else value.sharding if isinstance(value, Zeros) else None
-    handle.variable = handle.tape = None
+    handle.tape = None
     handle.aval = intern_aval(tuple(layout.shapes[number]), base.dtype, sharding)
     handle.value = _Link(base, layout, number, owner)
     handle.__class__ = Piece
+    set_variable(handle, None)
     return handle
 
 
 def _become_plain(handle: Any, value: Any) -> None:
     """Make a Piece an array of its own again."""
     handle.__class__ = handle_class()
-    handle.value, handle.aval, handle.tape, handle.variable = value, None, None, None
+    handle.value, handle.aval, handle.tape = value, None, None
+    set_variable(handle, None)
 
 
 def _of_pieces(attribute: str, what: str) -> property:

@@ -255,13 +255,18 @@ class _Same(ModuleType):
 
 
 _IN_WORKERS = f"{__name__}:install_as_mxnet"
-_finder: _Finder | None = None
-_saved: _Saved | None = None
+
+
+class _Installed:
+    """The finder while gluonx stands for mxnet, and what was there before."""
+
+    finder: _Finder | None = None
+    saved: _Saved | None = None
 
 
 def installed() -> bool:
     """Return whether ``import mxnet`` gives gluonx."""
-    return _finder is not None
+    return _Installed.finder is not None
 
 
 def install_as_mxnet(version: int | None = None) -> None:
@@ -292,18 +297,17 @@ def install_as_mxnet(version: int | None = None) -> None:
     np.float32(6.0)
     >>> uninstall()
     """
-    global _finder, _saved
     if version not in (None, 1, 2):
         raise ValueError(f"install_as_mxnet: version is 1, 2 or None, got {version!r}.")
-    if _finder is not None:
+    if _Installed.finder is not None:
         return
     others = {name: module for name, module in sys.modules.items() if _is_mxnets(name)}
     for name in others:
         del sys.modules[name]
-    _saved = (modes.begin(version), others)
+    _Installed.saved = (modes.begin(version), others)
     nd.beyond[:] = [_of_ndarray]
-    _finder = _Finder()
-    sys.meta_path.insert(0, _finder)
+    _Installed.finder = _Finder()
+    sys.meta_path.insert(0, _Installed.finder)
     set_up_workers(_IN_WORKERS, version)
 
 
@@ -313,18 +317,17 @@ def _is_mxnets(name: str) -> bool:
 
 def uninstall() -> None:
     """Undo `install_as_mxnet`; a real mxnet that was imported before is there again."""
-    global _finder, _saved
-    if _finder is None or _saved is None:
+    if _Installed.finder is None or _Installed.saved is None:
         return
-    sys.meta_path.remove(_finder)
+    sys.meta_path.remove(_Installed.finder)
     for name in [n for n in sys.modules if _is_mxnets(n)]:
         del sys.modules[name]
     forget_in_workers(_IN_WORKERS)
-    before, others = _saved
+    before, others = _Installed.saved
     nd.beyond.clear()
     modes.end(before)
     sys.modules.update(others)
-    _finder = _saved = None
+    _Installed.finder = _Installed.saved = None
 
 
 def modules() -> Iterator[str]:
