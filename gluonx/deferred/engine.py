@@ -408,7 +408,9 @@ def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
     return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
 
 
-def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
+def joint(
+    lanes: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+) -> Joint:
     """Return a joint operator, which also runs at once, on arrays of several devices."""
 
     def run(*values: Operand) -> tuple[Any, ...]:
@@ -417,7 +419,7 @@ def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
         flushing.flush(graph, "an operator over several devices")
         return tuple([settle(out) for out in outs])
 
-    op = Joint(lanes, inner, shared)
+    op = Joint(lanes, inner, shared, total)
     op.eager = run
     return op
 
