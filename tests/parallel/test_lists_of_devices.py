@@ -1,11 +1,12 @@
 """Programs over ``ctx=[...]`` beyond the plain loop: gradients by rows, closures, devices that come, go, or pause."""
 
+import jax
 import numpy as onp
 import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, nn, np
-from gluonx.errors import StaleGradientError
+from gluonx.errors import DeviceError, StaleGradientError
 
 cpu = gluonx.cpu
 # Devices of their own; some of them sharing one of JAX's.
@@ -232,3 +233,102 @@ def test_a_device_that_pauses_counts_as_nothing(how):
         found.append(values(net))
     close(found[2], found[0])
     close(found[3], found[1])
+
+
+# -- synchronized statistics by hand -----------------------------------------------------------------------------------
+
+
+class Synchronized(gluon.HybridBlock):
+    """A net that calls the operator itself, as ports of symbolic code do."""
+
+    def __init__(self, ndev):
+        super().__init__()
+        self.ndev = ndev
+        self.dense, self.out = nn.Dense(5, in_units=4), nn.Dense(3, in_units=5)
+        for name, value, req in [
+            ("gamma", 1.0, "write"),
+            ("beta", 0.0, "write"),
+            ("mean", 0.0, "null"),
+            ("var", 1.0, "null"),
+        ]:
+            init = gluonx.init.Constant(value)
+            setattr(self, name, gluonx.Parameter(name, shape=(5,), init=init, grad_req=req))
+
+    def forward(self, x):
+        vectors = [p.data() for p in (self.gamma, self.beta, self.mean, self.var)]
+        args = {"fix_gamma": False, "ndev": self.ndev, "key": "norm"}
+        return self.out(gluonx.npx.sync_batch_norm(self.dense(x), *vectors, **args))
+
+
+def synchronized(devices, hybrid=True):
+    gluonx.random.seed(5)
+    net = Synchronized(len(devices))
+    net.initialize(gluonx.init.Xavier(), ctx=devices)
+    if hybrid:
+        net.hybridize()
+    return net, Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
+
+
+@pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_synchronized_statistics_by_hand_are_those_of_all_devices(hybrid):
+    found = []
+    for devices in ([cpu(0)], TWO):
+        net, trainer = synchronized(devices, hybrid)
+        for x, y in points(3):
+            backward(net, (x + onp.linspace(0, 3, 12, dtype="float32")[:, None], y), devices)
+            trainer.step(12)
+            stats = engine.stats()
+        found.append(values(net))  # the moving statistics too are the same on each device
+    close(found[1], found[0])
+    assert (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
+
+
+@pytest.mark.parametrize("how", ["read", "uneven", "one", "folded", "at once"])
+def test_synchronized_statistics_by_hand_that_cannot_be_had_are_refused(how):
+    devices = {"folded": [cpu(0), cpu(8)]}.get(how, TWO)
+    net, trainer = synchronized(devices)
+    batch = points(1, 5 if how == "uneven" else 4)[0]
+    with pytest.raises(DeviceError, match=r"npx\.sync_batch_norm on 2 devices takes .*parallel\.mesh"):
+        if how == "at once":
+            with autograd.train_mode():
+                net(np.array(batch[0])).wait_to_read()
+        if how == "read":
+            with autograd.record():
+                losses = [LOSS(net(x), y) for x, y in zip(*split(batch, devices), strict=True)]
+            losses[0].asnumpy()
+        backward(net, batch, devices, only=1 if how == "one" else None)
+        trainer.step(4, ignore_stale_grad=how == "one")
+    assert values(net)["mean"].tolist() == [0.0] * 5
+
+
+def test_synchronized_statistics_on_a_mesh_need_no_number_of_devices():
+    found = []
+    for mesh in (None, gluonx.parallel.mesh(data=2, devices=jax.devices()[:2])):
+        with gluonx.parallel.use(mesh):
+            gluonx.random.seed(5)
+            net = Synchronized(2 if mesh else 1)
+            net.initialize(gluonx.init.Xavier())
+            net.hybridize()
+            trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
+            x, y = points(1)[0]
+            with autograd.record():
+                loss = LOSS(net(gluonx.parallel.split(np.array(x)) if mesh else np.array(x)), np.array(y))
+            loss.backward()
+            trainer.step(12)
+            found.append(values(net))
+    close(found[1], found[0])
+
+
+@pytest.mark.parametrize("devices", [[cpu(0), cpu(8)], MIXED], ids=str)
+def test_a_block_on_devices_that_share_one_predicts_and_refuses_to_train(devices):
+    net = mlp(devices, nn.SyncBatchNorm(in_channels=5))
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
+    x, _ = points(1)[0]
+    outs = [net(np.array(x, device=device)).asnumpy() for device in devices]
+    for out in outs[1:]:
+        onp.testing.assert_allclose(out, outs[0], rtol=1e-6)
+    before = values(net)
+    with pytest.raises(DeviceError, match=r"let no two of the devices share one of JAX"):
+        backward(net, points(1)[0], devices)
+        trainer.step(12)
+    close(values(net), before)
