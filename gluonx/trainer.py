@@ -52,7 +52,7 @@ from gluonx.extensions import NAMES
 from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
-from gluonx.optimizer.closure import ClosedStep, traced_closure
+from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
@@ -176,6 +176,13 @@ class _Plan:
     def lane_grads(self) -> list[list[Any]]:
         """Return the gradients of these, device by device, zeros where there is no new one."""
         return [[g for w in weights for g in _new_gradients(w)] for weights in self.fresh_weights()]
+
+    def spread(self) -> None:
+        """Give the weights and states of the first device to the others, by way of the host: no buffer is shared."""
+        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.copies else []
+        for weights, states in self.copies:
+            for handle, value in zip((*weights, *states), values, strict=True):
+                handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 
     def fits(self, tx: Any) -> bool:
         """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient."""
@@ -395,8 +402,8 @@ class Trainer(Checked):
         ignore_stale_grad : bool
             Whether parameters without a new gradient are left as they are instead of raising.
         closure : callable, optional
-            ``closure()`` computes the loss, whose sum over `batch_size` is what is made smaller, and nothing else: no
-            ``backward`` is called, before or in it. For optimizers that look at the loss themselves, such as
+            ``closure()`` computes the loss, or a list of losses, whose sum over `batch_size` is what is made smaller,
+            and nothing else: no ``backward`` is called, before or in it. On a list of devices the first one computes it. For optimizers that look at the loss themselves, such as
             ``optax.lbfgs()``; others take its gradient. See :mod:`gluonx.optimizer.closure`.
         value : ndarray or number, optional
             The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
@@ -596,14 +603,16 @@ class Trainer(Checked):
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
-        if plan.copies:
-            raise ValueError("a step with a closure is not for parameters on several devices; use a mesh")
         if plan.units.by_row():
             raise ValueError(
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
+        if plan.copies:
+            self._check_replicas(plan)
+        traced = traced_closure(closure, plan.weights)
+        check_writes(traced, self._params)
         step = ClosedStep(
-            traced_closure(closure, plan.weights),
+            traced,
             closure,
             plan.update,
             plan.op,
@@ -615,11 +624,14 @@ class Trainer(Checked):
         try:
             optimizer.rescale_grad = self._scale / size
             optimizer._update_count(plan.fresh_indices)
-            args = step.arguments(optimizer.hyper(self._active))
+            args = step.arguments(optimizer.hyper(self._active), self._devices()[0] if plan.copies else None)
             engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
+            plan.spread()
         except BaseException:
             optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
             raise
+        if plan.copies:
+            self._seen = [ref(w.value) for w in plan.every_weight()]
         return step.loss
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:

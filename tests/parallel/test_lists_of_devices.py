@@ -2,11 +2,12 @@
 
 import jax
 import numpy as onp
+import optax
 import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, nn, np
-from gluonx.errors import DeviceError, StaleGradientError
+from gluonx.errors import DeviceError, GraphError, StaleGradientError
 
 cpu = gluonx.cpu
 # Devices of their own; some of them sharing one of JAX's.
@@ -332,3 +333,52 @@ def test_a_block_on_devices_that_share_one_predicts_and_refuses_to_train(devices
         backward(net, points(1)[0], devices)
         trainer.step(12)
     close(values(net), before)
+
+
+# -- closures ----------------------------------------------------------------------------------------------------------
+
+
+def closed(devices, optimizer, steps=3, hybrid=True):
+    gluonx.random.seed(5)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(5, activation="tanh", in_units=4), nn.Dense(3, in_units=5))
+    net.initialize(gluonx.init.Xavier(), ctx=devices)
+    if hybrid:
+        net.hybridize()
+    trainer, found = Trainer(net.collect_params(), optimizer()), []
+    for k in range(steps):
+        xs, ys = split(points(1, first=k % 2)[0], devices)
+        engine.reset_stats()
+        found.append(trainer.step(12, closure=lambda: [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)]))  # noqa: B023
+        stats = engine.stats()
+    return [loss.item() for loss in found], values(net), stats, net, trainer
+
+
+@pytest.mark.parametrize(
+    "devices", [TWO, *[pytest.param(d, marks=pytest.mark.slow) for d in (MIXED, [cpu(2), cpu(0)])]], ids=str
+)
+@pytest.mark.parametrize("optimizer", [optax.lbfgs, pytest.param(lambda: "adam", marks=pytest.mark.slow)])
+def test_a_closure_gives_a_loss_for_each_device(optimizer, devices):
+    losses, one, _, _, _ = closed([cpu(0)], optimizer)
+    several, replicas, stats, net, trainer = closed(devices, optimizer)
+    onp.testing.assert_allclose(several, losses, rtol=1e-5)
+    assert losses[0] > losses[2]
+    close(replicas, one, 1e-4)
+    assert (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
+    batch = points(1)[0]
+    backward(net, batch, devices)  # the states too are the same on each device: a plain step goes on
+    if optimizer is not optax.lbfgs:
+        trainer.step(12)
+        values(net)
+
+
+def test_a_closure_that_writes_to_replicas_is_refused():
+    net = mlp(TWO, nn.BatchNorm(in_channels=5))
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    xs, ys = split(points(1)[0], TWO)
+    before = values(net)
+    with pytest.raises(DeviceError, match=r"writes to parameter 'HybridSequential.1.running_mean'.*mesh"):
+        trainer.step(12, closure=lambda: [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)])
+    close(values(net), before)
+    with pytest.raises(GraphError, match="it returned a float"):
+        trainer.step(12, closure=lambda: [1.0, 2.0])
