@@ -35,7 +35,7 @@ from gluonx.deferred.core import Handle, Packed, aval_of, current_state, new_han
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.kept import memo
 from gluonx.deferred.rows import RowVariable
-from gluonx.deferred.shapes import Gone, Zeros
+from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.errors import (
     ArgumentError,
@@ -403,8 +403,9 @@ class Trainer(Checked):
             Whether parameters without a new gradient are left as they are instead of raising.
         closure : callable, optional
             ``closure()`` computes the loss, or a list of losses, whose sum over `batch_size` is what is made smaller,
-            and nothing else: no ``backward`` is called, before or in it. On a list of devices the first one computes it. For optimizers that look at the loss themselves, such as
-            ``optax.lbfgs()``; others take its gradient. See :mod:`gluonx.optimizer.closure`.
+            and nothing else: no ``backward`` is called, before or in it. For optimizers that look at the loss
+            themselves, such as ``optax.lbfgs()``; others take its gradient. Where parameters are on several devices,
+            the first one computes it. See :mod:`gluonx.optimizer.closure`.
         value : ndarray or number, optional
             The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
             ``optax.contrib.reduce_on_plateau()``: it is told the sum over `batch_size`. Others do not look.

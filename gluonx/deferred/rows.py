@@ -259,7 +259,9 @@ def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> t
     return invoke(op, [*[index for index, _ in pairs], *[value for _, value in pairs]])
 
 
-def sum_over_devices(counts: tuple[int | None, ...], lanes: int, axis: str | None, *arrays: jax.Array) -> tuple[Any, ...]:
+def sum_over_devices(
+    counts: tuple[int | None, ...], lanes: int, axis: str | None, *arrays: jax.Array
+) -> tuple[Any, ...]:
     """Give the sums of gradients over devices (see `Joint`): of tables of so many rows by row, of others as arrays.
 
     A gradient by rows is two arrays, row numbers and values. What one device has none of is padded with no rows.

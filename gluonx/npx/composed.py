@@ -173,7 +173,9 @@ def sync_batch_norm(
     if ndev > 1 and current_state().training and not use_global_stats and not is_one_array(data):
         settings = {"eps": eps, "momentum": momentum, "fix_gamma": bool(fix_gamma), "axis": axis}
         op = over_devices("npx.sync_batch_norm", ndev, **settings, output_mean_var=bool(output_mean_var))
-        return _moving(invoke(op, (data, gamma, beta, moving_mean, moving_var)), moving_mean, moving_var, output_mean_var)
+        return _moving(
+            invoke(op, (data, gamma, beta, moving_mean, moving_var)), moving_mean, moving_var, output_mean_var
+        )
     return batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis
     )

@@ -1,7 +1,7 @@
 """Batch normalization of parts of a batch that several devices have, by the statistics of all of them.
 
-The devices' work is one program then (:class:`~gluonx.deferred.derived.Together`). Where it is not, because a part is of
-another size, something was read too early, or one device has no part, the operator raises and computes nothing: the
+The devices' work is one program then (:class:`~gluonx.deferred.derived.Together`). Where it is not, because a part is
+of another size, something was read too early, or one device has no part, the operator raises and computes nothing: the
 statistics of one part are other numbers.
 """
 

@@ -35,11 +35,12 @@ _NO_LOSS = (
     "returned {what}"
 )
 _WRITES = (
-    "the closure given to trainer.step writes to parameter '{path}', which is on {devices}, as the moving statistics of "
-    "BatchNorm are: it is one function of the parts of all devices, so they would not be each device's own. Lay the "
-    "net out on a mesh (docs/parallel.md), or have the statistics fixed (use_global_stats=True)."
+    "the closure given to trainer.step writes to parameter '{path}', which is on {devices}, as BatchNorm does to its "
+    "moving statistics: it is one function of the parts of all devices, so they would not be each device's own. Lay "
+    "the net out on a mesh (docs/parallel.md), or have the statistics fixed (use_global_stats=True)."
 )
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
+
 
 def _sum_of_losses(*losses: jax.Array) -> Any:
     return sum(jnp.sum(_inexact(loss)) for loss in losses)
@@ -65,7 +66,7 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
 
     def loss() -> Any:
         out = closure()
-        losses = out if isinstance(out, (list, tuple)) and out else [out]
+        losses: list[Any] = list(out) if isinstance(out, (list, tuple)) and out else [out]
         for loss in losses:
             if not isinstance(loss, Handle):
                 raise GraphError(_NO_LOSS.format(what=f"a {type(loss).__name__}"))
