@@ -549,3 +549,4 @@ def test_what_does_not_go_on_several_devices_says_so():
     autograd.backward(loss)
     with pytest.raises(ArgumentError, match="several devices"):
         Trainer(net.collect_params(), "sgd").step(1, value=1.0)
+    gluonx.waitall()

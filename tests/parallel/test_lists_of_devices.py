@@ -385,10 +385,8 @@ def test_a_closure_gives_a_loss_for_each_device(optimizer, devices):
     assert losses[0] > losses[2]
     close(replicas, one, 1e-4)
     assert (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
-    batch = points(1)[0]
-    backward(net, batch, devices)  # the states too are the same on each device: a plain step goes on
-    if optimizer is not optax.lbfgs:
-        trainer.step(12)
+    if optimizer is not optax.lbfgs:  # the states too are the same on each device: a plain step goes on
+        train(net, trainer, devices, points(1))
         values(net)
 
 
