@@ -608,10 +608,10 @@ class Trainer(Checked):
             raise ValueError(
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
+        traced = traced_closure(closure, plan.weights)
         if plan.copies:
             self._check_replicas(plan)
-        traced = traced_closure(closure, plan.weights)
-        check_writes(traced, self._params)
+            check_writes(traced, self._params)
         step = ClosedStep(
             traced,
             closure,
@@ -788,7 +788,7 @@ class Trainer(Checked):
             optimizer._update_count(todo)
             for i in todo:
                 for k, weight in enumerate(self._params[i]._every()):
-                    if not weight.variable.fresh:
+                    if self._params[i]._replicas is not None and not weight.variable.fresh:
                         continue
                     key: Any = (i, k) if k else i
                     if key not in self._imperative:

@@ -35,9 +35,9 @@ _NO_LOSS = (
     "returned {what}"
 )
 _WRITES = (
-    "the closure given to trainer.step writes to parameter '{path}', which is on {devices}, as BatchNorm does to its "
-    "moving statistics: it is one function of the parts of all devices, so they would not be each device's own. Lay "
-    "the net out on a mesh (docs/parallel.md), or have the statistics fixed (use_global_stats=True)."
+    "the closure given to trainer.step writes to {what}, as BatchNorm does to its moving statistics. With parameters "
+    "on several devices it is one function of the parts of all, so they would not be each device's own. Lay the net "
+    "out on a mesh (docs/parallel.md), or have the statistics fixed (use_global_stats=True)."
 )
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
@@ -84,11 +84,12 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
 
 
 def check_writes(traced: Traced, params: Iterable[Any]) -> None:
-    """Raise DeviceError if a closure writes to a parameter that is on several devices."""
-    written = {id(handle) for handle in traced.writes}
-    for param in params:
-        if param._replicas is not None and any(id(handle) in written for handle in param._every()):
-            raise DeviceError(_WRITES.format(path=param._path, devices=param.list_device()))
+    """Raise DeviceError if a closure over several devices writes to anything; `params` are those that it may name."""
+    if not traced.writes:
+        return
+    names = {id(param._handle): f"parameter '{param._path}'" for param in params}
+    first: Any = traced.writes[0]
+    raise DeviceError(_WRITES.format(what=names.get(id(first), f"an array of shape {first.shape}")))
 
 
 class ClosedStep:

@@ -397,6 +397,9 @@ def test_a_closure_that_writes_to_replicas_is_refused():
     before = values(net)
     with pytest.raises(DeviceError, match=r"writes to parameter 'HybridSequential.1.running_mean'.*mesh"):
         trainer.step(12, closure=lambda: [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)])
+    trained = {n: p for n, p in net.collect_params().items() if p.grad_req != "null"}
+    with pytest.raises(DeviceError, match=r"writes to an array of shape \(5,\)"):
+        Trainer(trained, "sgd").step(12, closure=lambda: [LOSS(net(x), y) for x, y in zip(xs, ys, strict=True)])
     close(values(net), before)
     with pytest.raises(GraphError, match="it returned a float"):
         trainer.step(12, closure=lambda: [1.0, 2.0])
