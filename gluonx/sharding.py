@@ -67,16 +67,19 @@ def make_mesh(devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     wanted = ", ".join(f"{name}={size}" for name, size in axes.items())
     sizes = dict(axes)
     open_axes = [name for name, size in axes.items() if size == -1]
-    known = math.prod(size for size in axes.values() if size != -1)
-    wrong = [name for name, size in axes.items() if not isinstance(size, int) or (size < 1 and size != -1)]
-    if wrong or len(open_axes) > 1:
+    for name, size in axes.items():
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise DeviceError(f"mesh({wanted}): the size of the axis {name!r} is a number of devices, got {size!r}")
+    if any(size < 1 and size != -1 for size in axes.values()) or len(open_axes) > 1:
         raise DeviceError(f"mesh({wanted}): sizes are positive, and one may be -1, which takes what is left")
+    known = math.prod(size for size in axes.values() if size != -1)
     if open_axes and len(found) % known == 0:
         sizes[open_axes[0]] = len(found) // known
     elif open_axes or known != len(found):
+        part = f" For a part of them, say which: mesh({wanted}, devices=jax.devices()[:{known}])."
         raise DeviceError(
-            f"mesh({wanted}) takes {'a multiple of ' if open_axes else ''}{known} devices, and there are {len(found)}. "
-            f"For a part of them, say which: mesh({wanted}, devices=jax.devices()[:{known}])."
+            f"mesh({wanted}) takes {'a multiple of ' if open_axes else ''}{known} devices, and there are {len(found)}."
+            f"{part if known < len(found) else ''}"
         )
     kinds = (AxisType.Auto,) * len(sizes)
     return jax.make_mesh(tuple(sizes.values()), tuple(sizes), axis_types=kinds, devices=found)
@@ -181,6 +184,11 @@ def _names(entry: Any) -> tuple[str, ...]:
     return () if entry is None else (entry,) if isinstance(entry, str) else tuple(entry)
 
 
+def _is_one(entry: object) -> bool:
+    """Return whether an entry of a spec is a name, or nothing that holds names."""
+    return isinstance(entry, str) or not isinstance(entry, (tuple, list))
+
+
 def divides(mesh: Mesh, entry: Any, size: int) -> bool:
     """Return whether an axis of this size can be split over these axes of the mesh."""
     return size % math.prod(mesh.shape[name] for name in _names(entry)) == 0
@@ -196,7 +204,15 @@ def named(mesh: Mesh, spec: Spec, shape: Sequence[int] | None = None, what: str 
     ShapeError
         If the array has too few axes, or one that cannot be split evenly.
     """
+    if isinstance(spec, str) or not isinstance(spec, (Sequence, PartitionSpec)):
+        raise DeviceError(f"{what}: a spec has an entry for each axis, such as ('data', None); got {spec!r}")
     entries = tuple(spec)
+    for entry in entries:
+        if entry is not None and not all(isinstance(name, str) for name in ([entry] if _is_one(entry) else entry)):
+            raise DeviceError(
+                f"{what}: an entry of a spec is the name of an axis of the mesh, a tuple of such names, or None; got "
+                f"{entry!r} in {entries}"
+            )
     used = [name for entry in entries for name in _names(entry)]
     for name in used:
         check_axis(mesh, name, what)
@@ -247,8 +263,6 @@ def layout_of(sharding: NamedSharding | Spec | None, what: str) -> Layout | None
         check_automatic(mesh)
     else:
         mesh, spec = needed_mesh(what), sharding
-        if isinstance(spec, str) or not isinstance(spec, Sequence):
-            raise DeviceError(f"{what}: a spec has an entry for each axis, such as ('data', None); got {spec!r}")
     named(mesh, spec, None, what)
     return lambda shape: named(mesh, spec, shape, what)
 

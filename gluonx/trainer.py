@@ -29,13 +29,13 @@ from gluonx.arguments import Checked
 from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
-from gluonx.deferred import engine
+from gluonx.deferred import engine, rows
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.kept import memo, once
 from gluonx.deferred.rows import RowVariable
-from gluonx.deferred.shapes import Gone, Zeros
+from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.errors import (
     ArgumentError,
@@ -52,7 +52,7 @@ from gluonx.extensions import NAMES
 from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
-from gluonx.optimizer.closure import ClosedStep, traced_closure
+from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
@@ -108,6 +108,7 @@ class _Plan:
 
     __slots__ = (
         "copies",
+        "counts",
         "fresh_indices",
         "grads",
         "latest",
@@ -150,13 +151,14 @@ class _Plan:
         self.weights = [p._handle for p in units.params]
         self.variables = units.variables()
         # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
-        self.leaves = [w.variable.bare if type(w.variable) is RowVariable else w for w in self.weights]
+        self.leaves = _leaves(self.weights)
         self.grads = [g for w, f in zip(self.weights, rule.fresh, strict=True) if f for g in _gradients(w.variable)]
         self.state = state
         self.vector = vector
         self.targets = [*self.weights, *state, *([vector.handle] if vector is not None else [])]
         # What further devices have: weights and states.
         self.copies = [([p._every()[k] for p in units.params], states) for k, states in enumerate(copies, 1)]
+        self.counts = _row_counts(w for w, f in zip(self.weights, rule.fresh, strict=True) if f)
         if copies:
             self.variables = [_variable_of(p) for p in units.params]
             self.targets = [t for each in [(self.weights, state), *self.copies] for half in each for t in half]
@@ -167,17 +169,23 @@ class _Plan:
         """Return the weights of all devices, device by device."""
         return [*self.weights, *[w for weights, _ in self.copies for w in weights]]
 
-    def lane_grads(self) -> list[list[Any]]:
-        """Return the gradients by device, zeros where there is no new one; of the parameters of which any is new."""
-        fresh = self.update.fresh
+    def fresh_weights(self) -> list[list[Any]]:
+        """Return the weights of each device, of the parameters of which any device has a new gradient."""
         return [
-            [
-                w.variable.grad if w.variable.fresh else new_handle(Zeros(w.shape, w.dtype, w._placed()))
-                for w, f in zip(weights, fresh, strict=True)
-                if f
-            ]
+            [w for w, f in zip(weights, self.update.fresh, strict=True) if f]
             for weights in [self.weights, *[weights for weights, _ in self.copies]]
         ]
+
+    def lane_grads(self) -> list[list[Any]]:
+        """Return the gradients of these, device by device, zeros where there is no new one."""
+        return [[g for w in weights for g in _new_gradients(w)] for weights in self.fresh_weights()]
+
+    def spread(self) -> None:
+        """Give the weights and states of the first device to the others, by way of the host: no buffer is shared."""
+        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.copies else []
+        for weights, states in self.copies:
+            for handle, value in zip((*weights, *states), values, strict=True):
+                handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 
     def fits(self, tx: Any) -> bool:
         """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient.
@@ -206,6 +214,23 @@ def _told_value(op: DerivedOp) -> DerivedOp:
 def _gradients(variable: Any) -> tuple[Any, ...]:
     """Return the arrays that a gradient is: row numbers and values where it is kept by rows."""
     return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
+
+
+def _new_gradients(weight: Any) -> tuple[Any, ...]:
+    """Return the arrays that the gradient of `weight` is, for a sum over devices: zeros where there is no new one."""
+    if not weight.variable.fresh and weight.variable.req != "add":
+        weight.zero_grad()
+    return _gradients(weight.variable)
+
+
+def _leaves(weights: list[Any]) -> list[Any]:
+    """Return weights as inputs of an update; a table whose gradient is kept by rows is the constant of its look-ups."""
+    return [w.variable.bare if type(w.variable) is RowVariable else w for w in weights]
+
+
+def _row_counts(weights: Iterable[Any]) -> tuple[int | None, ...]:
+    """Return the number of rows of each weight whose gradient is kept by rows, and None for the others."""
+    return tuple([w.shape[0] if type(w.variable) is RowVariable else None for w in weights])
 
 
 def _marks(params: list[Parameter]) -> list[Any]:
@@ -390,9 +415,10 @@ class Trainer(Checked):
         ignore_stale_grad : bool
             Whether parameters without a new gradient are left as they are instead of raising.
         closure : callable, optional
-            ``closure()`` computes the loss, whose sum over `batch_size` is what is made smaller, and nothing else: no
-            ``backward`` is called, before or in it. For optimizers that look at the loss themselves, such as
-            ``optax.lbfgs()``; others take its gradient. See :mod:`gluonx.optimizer.closure`.
+            ``closure()`` computes the loss, or a list of losses, whose sum over `batch_size` is what is made smaller,
+            and nothing else: no ``backward`` is called, before or in it. For optimizers that look at the loss
+            themselves, such as ``optax.lbfgs()``; others take its gradient. Where parameters are on several devices,
+            the first one computes it. See :mod:`gluonx.optimizer.closure`.
         value : ndarray or number, optional
             The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
             ``optax.contrib.reduce_on_plateau()``: it is told the sum over `batch_size`. Others do not look.
@@ -448,20 +474,28 @@ class Trainer(Checked):
         if not any(p._replicas is not None for p in self._params):
             return
         if self._by_hand:
-            grads = [self._params[i]._every() for i in self._trained(ignore_stale)[0]]
-            lanes = [[h.grad for h in each] for each in zip(*grads, strict=True)]
+            todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+            weights = [self._params[i]._whole._every() for i in todo]
+            lanes = [[g for w in lane for g in _new_gradients(w)] for lane in zip(*weights, strict=True)]
+            counts = _row_counts(each[0] for each in weights)
         else:
             plan = self._plan(ignore_stale)
-            lanes = [] if plan is None else plan.lane_grads()
+            lanes, counts = ([], ()) if plan is None else (plan.lane_grads(), plan.counts)
+            weights = [] if plan is None else plan.fresh_weights()
         if len(lanes) > 1:
-            for grad, total in zip([g for lane in lanes for g in lane], _summed(lanes), strict=True):
+            grads = [g for lane in lanes for g in lane]
+            for grad, total in zip(grads, _summed(lanes, counts), strict=True):
                 grad._put(total)
+            for weight in [w for each in weights for w in each]:
+                weight.variable.fresh = True
 
     def _in_turn(self, ignore_stale: bool) -> Iterator[tuple[int, Any]]:
         """Each parameter with a new gradient that the store knows: its number and its array."""
         todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
         for i in todo:
             weights = self._params[i]._whole._every()
+            for weight in weights:
+                _new_gradients(weight)  # an old gradient of a device that was left out is not pushed again
             if i not in self._in_store:
                 self._store.broadcast(i, weights[0], weights)
                 self._in_store.add(i)
@@ -471,6 +505,7 @@ class Trainer(Checked):
         for i, weights in self._in_turn(ignore_stale):
             grads = [w.grad for w in weights]
             self._store.pushpull(i, grads, out=grads, priority=-i)
+            _variable_of(self._params[i]).fresh = True
 
     def _update_in_store(self, batch_size: float, ignore_stale: bool) -> None:
         """Has the store update the weights by the optimizer."""
@@ -535,7 +570,7 @@ class Trainer(Checked):
         lanes = plan.lane_grads()
         grads = [g for lane in lanes for g in lane]
         if sums:
-            grads = _summed(lanes)
+            grads = _summed(lanes, plan.counts)
         else:
             engine.even_out(plan.every_weight())
         optimizer._update_count(plan.fresh_indices)
@@ -543,7 +578,7 @@ class Trainer(Checked):
         each, args, owned = len(plan.grads), [], []
         for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
             first = len(args)
-            args += [*weights, *grads[k * each : (k + 1) * each], *state]
+            args += [*_leaves(weights), *grads[k * each : (k + 1) * each], *state]
             owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
         args.append(vector)
         if self._scaler is not None:
@@ -583,14 +618,16 @@ class Trainer(Checked):
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
-        if plan.copies:
-            raise ValueError("a step with a closure is not for parameters on several devices; use a mesh")
         if plan.units.by_row():
             raise ValueError(
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
+        traced = traced_closure(closure, plan.weights)
+        if plan.copies:
+            self._check_replicas(plan)
+            check_writes(traced, self._params)
         step = ClosedStep(
-            traced_closure(closure, plan.weights),
+            traced,
             closure,
             plan.update,
             plan.op,
@@ -602,11 +639,14 @@ class Trainer(Checked):
         try:
             optimizer.rescale_grad = self._scale / size
             optimizer._update_count(plan.fresh_indices)
-            args = step.arguments(optimizer.hyper(self._active))
+            args = step.arguments(optimizer.hyper(self._active), self._devices()[0] if plan.copies else None)
             engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
+            plan.spread()
         except BaseException:
             optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
             raise
+        if plan.copies:
+            self._seen = [ref(w.value) for w in plan.every_weight()]
         return step.loss
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:
@@ -644,14 +684,18 @@ class Trainer(Checked):
         leaves = self._state_leaves(rule, weights, units, keys)
         fresh = fresh or (True,) * len(weights)
         packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
+        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
         if self._rule is None or self._rule.rule is not rule:
-            homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
             self._state = self._state_handles(packed, leaves, homes)
             self._keys = keys
             self._copies = []
+        else:
+            _bring(self._state, homes)
         if len(self._copies) != len(lanes) - 1:
             now = [s.asnumpy() for s in self._state]
             self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
+        for own, device in zip(self._copies, lanes[1:], strict=True):
+            _bring(own, [units.params[0]._replicas[device]] * len(own))
         self._rule, self._units = packed, units
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
         self._vector.move(_common_place(weights))
@@ -758,6 +802,8 @@ class Trainer(Checked):
             optimizer._update_count(todo)
             for i in todo:
                 for k, weight in enumerate(self._params[i]._every()):
+                    if self._params[i]._replicas is not None and not weight.variable.fresh:
+                        continue
                     key: Any = (i, k) if k else i
                     if key not in self._imperative:
                         self._imperative[key] = optimizer.create_state_multi_precision(i, weight)
@@ -792,11 +838,12 @@ class Trainer(Checked):
         return ready, waiting
 
     def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
+        """Return whether a parameter has a new gradient, on any device where devices may be left out."""
         p = self._params[i]
-        fresh = _variable_of(p).fresh
-        if not fresh and not ignore_stale:
+        variable = _variable_of(p)
+        if not variable.fresh and not ignore_stale:
             raise StaleGradientError(_STALE.format(path=p._path))
-        return fresh
+        return variable.any_fresh if type(variable) is _Replicated else variable.fresh
 
     # -- the state of an optax transformation ----------------------------------------------------------------------
 
@@ -1156,22 +1203,25 @@ def _lanes_of(units: Units) -> list[Any]:
             f"a Trainer needs all parameters on the same devices, but '{one._path}' is on {one.list_device()} and "
             f"'{two._path}' on {two.list_device()}; net.reset_device({several[0].list_device()}) moves all"
         )
-    if units.by_row():
-        raise DeviceError(
-            f"parameter '{several[0]._path}' is on several devices, where gradients by rows (grad_stype='row_sparse') "
-            "are not summed; make it grad_stype='default'"
-        )
     return several[0].list_device()
 
 
-def _summed(lanes: list[list[Any]]) -> list[Any]:
-    """Return the sums of gradients over devices, on each of them: one flat list, device by device."""
-    return list(engine.invoke_joint(_sum_op(len(lanes)), [g for lane in lanes for g in lane]))
+def _summed(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:
+    """Return the sums of gradients over devices, on each of them: one flat list, device by device.
+
+    `counts` are the rows of the tables whose gradients are kept by rows, which are two arrays each.
+    """
+    lanes = [list(lane) for lane in lanes]
+    rows.even(lanes, counts)
+    return list(engine.invoke_joint(_sum_op(len(lanes), counts), [g for lane in lanes for g in lane]))
 
 
 @once
-def _sum_op(lanes: int) -> Any:
-    return engine.joint(lanes)
+def _sum_op(lanes: int, counts: tuple[int | None, ...]) -> Any:
+    """Return the operator that sums gradients over so many devices; where none is by rows, one for all of them."""
+    if all(count is None for count in counts):
+        return _sum_op(lanes, ()) if counts else engine.joint(lanes)
+    return engine.joint(lanes, total=functools.partial(rows.sum_over_devices, counts))
 
 
 def _positive(batch_size: Any) -> float:
@@ -1198,6 +1248,14 @@ def _place_of(handle: Any, shape: tuple[int, ...]) -> Any:
     if not value.committed:
         return None
     return value.sharding if value.shape == tuple(shape) else replicated(value.sharding)
+
+
+def _bring(states: list[Any], weights: list[Any]) -> None:
+    """Put states onto the devices of their weights, which may have been moved to others since."""
+    for state, weight in zip(states, weights, strict=True):
+        target = aval_of(weight._read())
+        if not target.spread and aval_of(state._read()).sharding != target.sharding:
+            state.value, state.aval = on_device(state.asnumpy(), target.sharding), None
 
 
 _MIXED = object()

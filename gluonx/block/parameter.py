@@ -307,7 +307,7 @@ class Parameter:
             return
         Replicas.on = True
         old = self._replicas or {}
-        self._replicas = {place: old.get(place) or ndarray._unknown(self) for place in places}
+        self._replicas = {place: old[place] if place in old else ndarray._unknown(self) for place in places}
         self._replicas[places[0]] = self._make_handle()
         Attached.changed()
 
@@ -784,7 +784,8 @@ class Parameter:
         Parameters
         ----------
         row_id : array_like
-            Row numbers, in any order, more than once if need be.
+            Row numbers, in any order, more than once if need be. Where the parameter is on several devices, the rows
+            are those of the replica on the device of this ndarray.
 
         Raises
         ------
@@ -795,11 +796,20 @@ class Parameter:
             raise GluonxError(Text.NOT_SPARSE.format(path=self._path, stype=self._stype))
         from gluonx.sparse.functions import rows_of
 
-        return rows_of(self._require_ready(), row_id)
+        table = self._require_ready()
+        if self._replicas is not None:
+            table = self._replica(row_id.device if isinstance(row_id, ndarray) else None)
+        return rows_of(table, row_id)
 
     def list_row_sparse_data(self, row_id: Any) -> list[Any]:
-        """Return `row_sparse_data`, in a list of one."""
-        return [self.row_sparse_data(row_id)]
+        """Return `row_sparse_data`, in a list: of each device, where there are several."""
+        if self._replicas is None:
+            return [self.row_sparse_data(row_id)]
+        found = []
+        for device in self._replicas:
+            with device:
+                found.append(self.row_sparse_data(np.asarray(row_id)))
+        return found
 
     def var(self) -> Any:
         """Return the symbol of the parameter's name in a program that runs as MXNet; the same one at each call.

@@ -25,6 +25,11 @@ Rule: TypeAlias = Callable[[tuple[int, ...], Entries], Entries]
 
 _NO_MATCH = "the rule {pattern!r} matches no parameter of this {net}, which has {names}"
 _CLASH = "parameter '{name}' is matched by two rules that differ: {first!r} says {one}, {second!r} says {other}"
+_NO_PATTERN = "the rule {pattern!r} is no regular expression: {why}"
+_NO_STRATEGY = (
+    "{net}.shard() takes strategies, such as parallel.fsdp('data'), and dicts from patterns of names to specs, such as "
+    "{{'.*weight': ('data',)}}; got {got!r}"
+)
 _MOST = 12
 
 
@@ -62,6 +67,9 @@ def shard(net: Any, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
     """Lay out the parameters of `net` on the mesh in use; see ``Block.shard``."""
     name = type(net).__name__
     mesh = needed_mesh(f"{name}.shard()")
+    for rules in given:
+        if not isinstance(rules, Mapping) and (isinstance(rules, type) or not callable(getattr(rules, "rules", None))):
+            raise DeviceError(_NO_STRATEGY.format(net=name, got=rules))
     params = net.collect_params(fused=False)
     fixed = _by_pattern(net, mesh, [rules for rules in given if isinstance(rules, Mapping)], params)
     found: dict[str, list[Rule]] = {n: [] for n in params}
@@ -112,7 +120,10 @@ def _by_pattern(net: Any, mesh: Mesh, given: list[Mapping[str, Spec]], params: M
     found: dict[str, tuple[str, Spec]] = {}
     for pattern, spec in [pair for rules in given for pair in rules.items()]:
         named(mesh, spec, None, f"the rule {pattern!r}")
-        wanted = re.compile(pattern)
+        try:
+            wanted = re.compile(pattern)
+        except (re.error, TypeError) as error:
+            raise DeviceError(_NO_PATTERN.format(pattern=pattern, why=error)) from None
         names = [n for n in params if wanted.fullmatch(n)]
         for n, pieces in fused.items():
             if wanted.fullmatch(n):

@@ -139,15 +139,18 @@ class Joint(DerivedOp):
     """An operator on several devices at once: `lanes` times the same inputs, one after the other, then some for all.
 
     It applies `inner` to the inputs of each lane and those for all; without, it is the sum over the lanes, given to
-    each. Out come, lane by lane, values that lie where the lane's first input does. The function of it works where all
-    lanes share a device; :mod:`gluonx.deferred.lanes` runs it on several.
+    each: ``total(lanes, axis, *arrays)`` computes it of the arrays of so many lanes, one after the other, and of those
+    along an axis of a mesh, where it is given one. Out come, lane by lane, values that lie where the lane's first input
+    does. The function of it works where all lanes share a device; :mod:`gluonx.deferred.lanes` runs it on several.
     """
 
-    __slots__ = ("inner", "lanes", "parts", "shared")
+    __slots__ = ("inner", "lanes", "parts", "shared", "total")
 
-    def __init__(self, lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> None:
+    def __init__(
+        self, lanes: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+    ) -> None:
         super().__init__("sum over devices" if inner is None else inner.name, self._apart, interpreted=False)
-        self.lanes, self.inner, self.shared = lanes, inner, shared
+        self.lanes, self.inner, self.shared, self.total = lanes, inner, shared, total or _summed
         self.parts: dict[tuple[int, Any], DerivedOp] = {}
         self.wide = inner is not None and inner.wide
         self.steady = inner is None or inner.steady
@@ -169,7 +172,7 @@ class Joint(DerivedOp):
         """Return the operator on so many of the lanes, which share a device; the others are along `axis` of a mesh."""
         found = self.parts.get((lanes, axis))
         if found is None:
-            fn = functools.partial(_summed, lanes, axis) if self.inner is None else self._lane_by_lane(lanes)
+            fn = functools.partial(self.total, lanes, axis) if self.inner is None else self._lane_by_lane(lanes)
             found = self.parts[lanes, axis] = DerivedOp(self.name, fn, wide=self.wide, interpreted=False)
         return found
 

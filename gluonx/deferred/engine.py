@@ -240,6 +240,7 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
         avals = tuple([None if v is None else aval_of(as_array(v)) for v in values])
         if "incompatible devices" in str(error):
             growth.check_devices(op, args, avals)
+            growth.check_committed(op, args, values)
         raise growth.bad_call(op, avals, error) from error
     if op.cache is not PLAIN and op.name in singular.RULES:
         singular.check(op, args, values, out)
@@ -358,12 +359,7 @@ def commit_step(request: StepRequest) -> None:
     op, args, targets, owned, release, together = request
     state = current_state()
     if state.naive:
-        outs = run_now(op, args, state)
-        for target, out in zip(targets, outs, strict=True):
-            target.value, target.aval, target.tape = out.value, out.aval, None
-        if release is not None:
-            release()
-        return
+        return _commit_now(request, state)
     while True:
         graph = current_graph()
         with graph.lock:
@@ -378,6 +374,10 @@ def commit_step(request: StepRequest) -> None:
             except BaseException:
                 graph.rollback()
                 raise
+            if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
+                graph.rollback()  # the step is of one device, and what is pending of several
+                flushing.flush(graph, "a step of one device beside what others do")
+                continue
             if child.donors is None:
                 child.donors = _ownership(op, child.parts, owned, together)
                 child.outs = tuple(map(_kept_place, targets, child.outs))
@@ -392,6 +392,14 @@ def commit_step(request: StepRequest) -> None:
         if final.broken is not None:
             raise ValueError(final.broken)
         return
+
+
+def _commit_now(request: StepRequest, state: State) -> None:
+    outs = run_now(request.op, request.args, state)
+    for target, out in zip(request.targets, outs, strict=True):
+        target.value, target.aval, target.tape = out.value, out.aval, None
+    if request.release is not None:
+        request.release()
 
 
 def even_out(handles: Sequence[Handle]) -> None:
@@ -410,7 +418,9 @@ def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
     return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
 
 
-def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
+def joint(
+    lanes: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+) -> Joint:
     """Return a joint operator, which also runs at once, on arrays of several devices."""
 
     def run(*values: Operand) -> tuple[Any, ...]:
@@ -419,7 +429,7 @@ def joint(lanes: int, inner: DerivedOp | None = None, shared: int = 0) -> Joint:
         flushing.flush(graph, "an operator over several devices")
         return tuple([settle(out) for out in outs])
 
-    op = Joint(lanes, inner, shared)
+    op = Joint(lanes, inner, shared, total)
     op.eager = run
     return op
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import host, kept, lanes, repeats, where
+from gluonx.deferred import growth, host, kept, lanes, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.derived import Joint
@@ -193,6 +193,7 @@ def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final:
         _run_lanes(graph, program, places, final)
         LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
+        assert final is None, "commit_step has the step of one device begin a graph of its own"
         waiting = lanes.fall_apart(graph, program, places)
         try:
             while waiting:
@@ -261,12 +262,18 @@ def telling_of_devices(graph: Graph) -> Generator[None]:
                 where_it_is = f"{len(value.devices())} devices" if len(value.devices()) > 1 else f"{value.device}"
                 owner = getattr(source, "owner", "")
                 what = f"parameter '{owner}'" if owner else f"an array of shape {value.shape}"
-                at.setdefault(tuple(sorted(d.id for d in value.devices())), f"{what} on {where_it_is}")
+                at.setdefault(growth.ids_of(value.sharding), f"{what} on {where_it_is}")
+        on_mesh = any(len(ids) > 1 for ids in at)
         raise DeviceError(
-            f"what is computed together lies on different devices: {', '.join(at.values())}. {_TOGETHER}"
+            f"what is computed together lies on different devices: {', '.join(at.values())}. "
+            f"{_TOGETHER if on_mesh else _APART}"
         ) from None
 
 
+_APART = (
+    "Devices of a list work each on arrays of its own; bring what one takes of another there by x.to_device(device), "
+    "before record() where x is on the tape."
+)
 _TOGETHER = (
     "An array that was put on one device by name does not join a mesh: leave the device out, or call "
     "parallel.split(x) or parallel.replicate(x) to put it on the mesh in use."
@@ -593,7 +600,8 @@ def _run_interpreted(
     path = list(graph.path())
     chained = repeats.behind(graph, tape_slots) if pieces else []
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
-    with keeping_64_bits(node.wide):  # for the sums of gradients; operators see to themselves
+    # Sums of gradients want to know of 64 bits; operators see to themselves.
+    with keeping_64_bits(node.wide), telling_of_devices(graph):
         values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
     values = host.placed(values)
     counters.dispatches += len(plan.needed)

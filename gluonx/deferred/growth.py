@@ -227,6 +227,24 @@ def _named(owner: str) -> str:
     return f"parameter '{owner}'" if owner else "an array"
 
 
+def ids_of(sharding: Any) -> tuple[int, ...]:
+    """Return the numbers of the devices of a sharding, in the order of its mesh."""
+    mesh = getattr(sharding, "mesh", None)
+    devices = sharding.device_set if mesh is None else mesh.devices.flat
+    return tuple([d.id for d in devices])
+
+
+def check_committed(op: Recorded, args: Args, values: Sequence[Any]) -> None:
+    """Raise where arrays that were put on single devices by name meet on different ones."""
+    found: dict[Any, str] = {}
+    for a, value in zip(args, values, strict=True):
+        if isinstance(value, jax.Array) and value.committed and len(value.devices()) == 1:
+            owner = a.variable.owner if isinstance(a, Handle) and a.variable is not None else ""
+            device = place_device(value.sharding)
+            found.setdefault(device, f"{_named(owner)} on {device}")
+    _refuse_several(op, found, _TO_DEVICE)
+
+
 def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
     """Raise where the inputs of a recorded operator live on different devices.
 
@@ -243,17 +261,22 @@ def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
             if owner and not any(isinstance(b, Aval) and b.spread for b in avals):
                 found.setdefault("default", f"parameter '{owner}' on {device_of(jax.local_devices()[0])}")
         elif aval.spread:
-            place = tuple(sorted(d.id for d in aval.sharding.device_set))
-            found.setdefault(place, f"{_named(owner)} on a mesh of {len(place)} devices")
+            place = ids_of(aval.sharding)
+            order = "" if list(place) == sorted(place) else f" in the order {', '.join(map(str, place))}"
+            found.setdefault(place, f"{_named(owner)} on a mesh of {len(place)} devices{order}")
         else:
             device = place_device(aval.sharding)
             found.setdefault(device, f"{_named(owner)} on {device}")
+    _refuse_several(op, found, _TO_MESH if any(isinstance(a, Aval) and a.spread for a in avals) else _TO_DEVICE)
+
+
+def _refuse_several(op: Recorded, found: dict[Any, str], advice: str) -> None:
+    """Raise DeviceError for inputs on more than one place; `found` names what is at each."""
     if len(found) > 1:
         block = where.block_path()
-        on_mesh = any(isinstance(a, Aval) and a.spread for a in avals)
         raise DeviceError(
             f"{op}{' in ' + block if block else ''} got inputs on different devices: {', '.join(found.values())}. "
-            f"Bring them together with {_TO_MESH if on_mesh else _TO_DEVICE}."
+            f"Bring them together with {advice}."
         )
 
 

@@ -17,7 +17,9 @@ leaf; the rows are added to it, all rows are there, and a warning says so. No gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -34,7 +36,19 @@ from gluonx.deferred.graph import settle
 from gluonx.dtype import keeping_64_bits
 from gluonx.thresholds import threshold
 
-__all__ = ["Bare", "RowVariable", "Tap", "deliver", "gathers", "look_up", "shared_zeros", "spread", "sum_rows"]
+__all__ = [
+    "Bare",
+    "RowVariable",
+    "Tap",
+    "deliver",
+    "even",
+    "gathers",
+    "look_up",
+    "shared_zeros",
+    "spread",
+    "sum_over_devices",
+    "sum_rows",
+]
 
 
 class Bare(Handle):
@@ -94,8 +108,9 @@ class RowVariable(Variable):
         """Set the gradient to zeros: no row is there."""
         table = self.bare
         with keeping_64_bits(np.dtype(table.dtype).itemsize == 8), jax.ensure_compile_time_eval():
-            _put(self.rows, np.zeros((0,), np.int32))
-            _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype))
+            place = aval.sharding if (aval := table.aval) is not None and not aval.spread else None
+            _put(self.rows, np.zeros((0,), np.int32), place)
+            _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype), place)
 
     def put(self, rows: Handle, values: Handle) -> None:
         """Make two handles' values the gradient."""
@@ -103,8 +118,8 @@ class RowVariable(Variable):
             handle.value, handle.aval, handle.tape = new.value, new.aval, None
 
 
-def _put(handle: Handle, value: np.ndarray) -> None:
-    handle.value, handle.aval, handle.tape = jnp.asarray(value), None, None
+def _put(handle: Handle, value: np.ndarray, place: Any) -> None:
+    handle.value, handle.aval, handle.tape = jnp.asarray(value, device=place), None, None
 
 
 class Tap(Variable):
@@ -242,6 +257,70 @@ def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> t
         op = _sums[count, known] = DerivedOp("sum_rows", lambda *arrays: _summed(count, known, *arrays), n_live=2)
         op.steady = True
     return invoke(op, [*[index for index, _ in pairs], *[value for _, value in pairs]])
+
+
+def sum_over_devices(
+    counts: tuple[int | None, ...], lanes: int, axis: str | None, *arrays: jax.Array
+) -> tuple[Any, ...]:
+    """Give the sums of gradients over devices (see `Joint`): of tables of so many rows by row, of others as arrays.
+
+    A gradient by rows is two arrays, row numbers and values. What one device has none of is padded with no rows.
+    """
+    each = len(arrays) // lanes
+    found: list[Any] = []
+    whole: list[int] = []
+    for count in counts:
+        first = len(found)
+        lane = [arrays[k * each + first] for k in range(lanes)]
+        if count is None:
+            whole.append(first)
+            found.append(functools.reduce(operator.add, lane))
+            continue
+        numbers, values = jnp.concatenate(lane), jnp.concatenate([arrays[k * each + first + 1] for k in range(lanes)])
+        if axis is not None:
+            numbers, values = (jax.lax.all_gather(x, axis, tiled=True) for x in (numbers, values))
+        found += _summed(count, True, numbers, values)
+    if axis is not None and whole:
+        for first, sum_of_all in zip(whole, jax.lax.psum([found[k] for k in whole], axis), strict=True):
+            found[first] = sum_of_all
+    return (*found,) * lanes
+
+
+def even(lanes: list[list[Handle]], counts: Sequence[int | None]) -> None:
+    """Have the gradients by rows of all devices hold equally many numbers, in place: an operator takes them together.
+
+    Parameters
+    ----------
+    lanes : list of list of Handle
+        The gradients of each device, of which those by rows are two arrays.
+    counts : sequence of (int or None)
+        How many rows the table of each gradient has; None for a gradient of its weight's shape.
+    """
+    first = 0
+    for count in counts:
+        if count is not None:
+            size = max(lane[first].shape[0] for lane in lanes)
+            for lane in lanes:
+                if (missing := size - lane[first].shape[0]) > 0:
+                    lane[first : first + 2] = invoke(_padded(missing, count), lane[first : first + 2])
+        first += 1 if count is None else 2
+
+
+_pads: dict[tuple[int, int], DerivedOp] = kept.memo()
+
+
+def _padded(missing: int, count: int) -> DerivedOp:
+    """Return the operator that adds so many numbers of no row, and zeros, to a gradient by rows."""
+    found = _pads.get((missing, count))
+    if found is None:
+
+        def run(rows: jax.Array, values: jax.Array) -> tuple[Any, Any]:
+            widths = [(0, missing)] + [(0, 0)] * (values.ndim - 1)
+            return jnp.pad(rows, (0, missing), constant_values=count), jnp.pad(values, widths)
+
+        found = _pads[missing, count] = DerivedOp("pad_rows", run)
+        found.steady = True
+    return found
 
 
 def _spread(rows: jax.Array, values: jax.Array, like: jax.Array) -> Any:

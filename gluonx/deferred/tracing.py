@@ -356,6 +356,8 @@ class Traced:
             replicas = [(p._handle, p.data()) for p in params() if p._replicas is not None]
             handles = {id(first): own for first, own in replicas}
             homes = {id(first.variable): own.variable for first, own in replicas}
+            tables = [(a, b) for first, b in replicas if type(a := first.variable) is rows.RowVariable]
+            handles |= {id(a.bare): b.variable.bare for a, b in tables}
             found = copy.copy(self)
             found.handles = [handles.get(id(h), h) for h in self.handles]
             found.writes = [handles.get(id(h), h) for h in self.writes]

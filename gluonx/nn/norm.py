@@ -15,13 +15,11 @@ from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import DerivedOp, invoke, kept, tracing
-from gluonx.deferred.core import current_state
-from gluonx.deferred.derived import Together
+from gluonx.deferred import DerivedOp, invoke, kept
 from gluonx.dtype import canonical
-from gluonx.errors import DeviceError, ShapeError
+from gluonx.errors import ShapeError
+from gluonx.npx.synchronized import over_devices
 from gluonx.ops import get
-from gluonx.ops.normalization import batch_norm_over
 from gluonx.sharding import parts_of_batch
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
@@ -168,49 +166,14 @@ class BatchNorm(_Norm):
         """Return the operator that normalizes by the statistics of the batch: of all of it, or of its parts."""
         replicas = self.running_mean._replicas
         if self._synchronized and replicas is not None:
-            trace = current_state().trace
-            if trace is None:
-                return _over(self._train, len(replicas))
-            if not getattr(trace, "of_shapes", False):
-                raise OnSeveral(_IN_TRACE.format(devices=list(replicas)))
+            settings = {name: self._kwargs[name] for name in ("eps", "momentum", "fix_gamma", "axis")}
+            return over_devices("SyncBatchNorm", len(replicas), **settings)
         parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
         return self._train if parts == 1 else _in_parts(self._train, parts)
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of the parameters; a half type leaves them in float32, as statistics need it."""
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
-
-
-_ON_A_MESH = (
-    "Or lay the net out on a mesh, where nothing of that matters: parallel.use(parallel.mesh(data=-1)), "
-    "net.initialize() without devices, and parallel.split(batch) in place of split_and_load."
-)
-_NOT_TOGETHER = (
-    "SyncBatchNorm on {count} devices takes the statistics of the parts of a batch that all of them have, so their "
-    "work is one program. Within autograd.record() call the net on all {count} parts, of one size each; call backward "
-    "for all of them, and trainer.step(), before a loss or an output is read; and let no two of the devices share one "
-    "of JAX (jax.local_devices()). " + _ON_A_MESH
-)
-_IN_TRACE = (
-    "SyncBatchNorm takes the statistics of the parts of a batch that all of {devices} have, which a function of one "
-    "part cannot know. " + _ON_A_MESH
-)
-
-
-class OnSeveral(tracing.NotTraced, DeviceError):
-    """A forward that works on several devices together cannot be traced for one."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.why = "SyncBatchNorm on several devices"
-
-
-@kept.once
-def _over(op: Any, count: int) -> Together:
-    """Batch normalization in training of the parts of a batch that so many devices have, by the statistics of all."""
-    settings = {name: op.attrs[name] for name in ("eps", "momentum", "fix_gamma", "axis")}
-    across = functools.partial(batch_norm_over, **settings)
-    return Together(f"{op.name}({count} devices)", across, count, op, _NOT_TOGETHER.format(count=count))
 
 
 @kept.once

@@ -25,6 +25,7 @@ from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
 from gluonx.np.handle import host_value, ndarray
 from gluonx.npx.signatures import IGNORED
+from gluonx.npx.synchronized import is_one_array, over_devices
 from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
 
@@ -120,10 +121,15 @@ def batch_norm(
     result = invoke(bound, (x, gamma, beta, running_mean, running_var))
     if not isinstance(result, tuple):
         return result
-    out, mean, var, *moments = result
     if training and not use_global_stats:
-        running_mean[...] = mean
-        running_var[...] = var
+        return _moving(result, running_mean, running_var, output_mean_var)
+    out, _, _, *moments = result
+    return [out, *moments] if output_mean_var else out
+
+
+def _moving(result: tuple[Any, ...], running_mean: Any, running_var: Any, output_mean_var: bool) -> Any:
+    """Write the new moving statistics of a batch normalization in training, and return the rest of its result."""
+    out, running_mean[...], running_var[...], *moments = result
     return [out, *moments] if output_mean_var else out
 
 
@@ -152,8 +158,24 @@ def sync_batch_norm(
     axis: int = 1,
     **ignored: Any,
 ) -> Any:
-    """`batch_norm`: on a mesh of devices the batch is one array, so its statistics are those of all devices."""
+    """`batch_norm` by the statistics of the parts of a batch that `ndev` devices have.
+
+    On a mesh of devices the batch is one array, and this is `batch_norm`. In a loop over a list of devices the calls
+    of all of them, on parts of one size, are one program when ``trainer.step()`` runs it; `key` plays no part.
+
+    Raises
+    ------
+    DeviceError
+        In training, where not each of `ndev` devices calls it on a part of the same size, or something is read before
+        the step.
+    """
     _ignore("sync_batch_norm", ignored, _NORM)
+    if ndev > 1 and current_state().training and not use_global_stats and not is_one_array(data):
+        settings = {"eps": eps, "momentum": momentum, "fix_gamma": bool(fix_gamma), "axis": axis}
+        op = over_devices("npx.sync_batch_norm", ndev, **settings, output_mean_var=bool(output_mean_var))
+        return _moving(
+            invoke(op, (data, gamma, beta, moving_mean, moving_var)), moving_mean, moving_var, output_mean_var
+        )
     return batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis
     )

@@ -148,6 +148,7 @@ def batch_norm_over(
     momentum: float,
     fix_gamma: bool,
     axis: int,
+    output_mean_var: bool = False,
 ) -> tuple[Array, ...]:
     """`batch_norm` in training, with the statistics of the parts that all devices along a mesh's axis `over` have.
 
@@ -156,9 +157,11 @@ def batch_norm_over(
     Returns
     -------
     tuple of arrays
-        The result, the new moving mean and the new moving variance; the last two are the same on each device.
+        The result, the new moving mean and the new moving variance; with `output_mean_var` the mean and the inverse
+        standard deviation too. All but the first are the same on each device.
     """
-    return _batch_norm(x, gamma, beta, running_mean, running_var, eps, momentum, fix_gamma, True, axis, over)[:3]
+    results = _batch_norm(x, gamma, beta, running_mean, running_var, eps, momentum, fix_gamma, True, axis, over)
+    return results if output_mean_var else results[:3]
 
 
 def _batch_norm(

@@ -4,11 +4,14 @@ Some rules (L-BFGS with its line search) look at the loss at several points befo
 forward as a function without arguments, a *closure*, and not its gradient. It is traced once a step, with the trained
 arrays as its inputs; loss, gradient, line search and update are one operator, and one program. Closures whose traces
 read alike are the same operator, so a new lambda at each step compiles nothing.
+
+Where parameters are on several devices, a closure gives a loss for each. The rule sees the sum of them as one function
+of the parameters, so all of it is computed on the first device, and the others are given the new values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -16,22 +19,35 @@ import jax.numpy as jnp
 
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import random_inputs
+from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.kept import memo
 from gluonx.deferred.tracing import Traced, trace_function
-from gluonx.errors import GraphError, TracedValueError
+from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
 from gluonx.thresholds import threshold
 
-__all__ = ["ClosedStep", "traced_closure"]
+__all__ = ["ClosedStep", "check_writes", "traced_closure"]
 
 _IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
 _NO_LOSS = (
-    "the closure given to trainer.step must return the loss as one array, and call neither backward nor step itself, "
-    "as in trainer.step(1, closure=lambda: loss_fn(net(x), y).mean()); it returned {what}"
+    "the closure given to trainer.step must return the loss as one array, or a list of such for several devices, and "
+    "call neither backward nor step itself, as in trainer.step(1, closure=lambda: loss_fn(net(x), y).mean()); it "
+    "returned {what}"
+)
+_WRITES = (
+    "the closure given to trainer.step writes to {what}, as BatchNorm does to its moving statistics. With parameters "
+    "on several devices it is one function of the parts of all, so they would not be each device's own. Lay the net "
+    "out on a mesh (docs/parallel.md), or have the statistics fixed (use_global_stats=True)."
 )
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
+
+def _sum_of_losses(*losses: jax.Array) -> Any:
+    return sum(jnp.sum(_inexact(loss)) for loss in losses)
+
+
+_SUM_OF_LOSSES = DerivedOp("sum_of_losses", _sum_of_losses)
+_SUM_OF_LOSSES.steady = True
 _steps: dict[Any, DerivedOp] = memo()
 _MOST = threshold("closures.known")
 
@@ -42,7 +58,7 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
     Raises
     ------
     GraphError
-        If it returns something else than one array, or uses none of the weights.
+        If it returns something else than arrays, or uses none of the weights.
     """
     before = current_state()
     if before.trace is not None:
@@ -50,9 +66,11 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
 
     def loss() -> Any:
         out = closure()
-        if not isinstance(out, Handle):
-            raise GraphError(_NO_LOSS.format(what=f"a {type(out).__name__}"))
-        return out
+        losses: list[Any] = list(out) if isinstance(out, (list, tuple)) and out else [out]
+        for loss in losses:
+            if not isinstance(loss, Handle):
+                raise GraphError(_NO_LOSS.format(what=f"a {type(loss).__name__}"))
+        return losses[0] if len(losses) == 1 else invoke(_SUM_OF_LOSSES, losses)
 
     set_state(state_with(recording=True, training=True))
     try:
@@ -63,6 +81,15 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
         raise GraphError(_NO_WEIGHT)
     traced.give_up("the closure")
     return traced
+
+
+def check_writes(traced: Traced, params: Iterable[Any]) -> None:
+    """Raise DeviceError if a closure over several devices writes to anything; `params` are those that it may name."""
+    if not traced.writes:
+        return
+    names = {id(param._handle): f"parameter '{param._path}'" for param in params}
+    first: Any = traced.writes[0]
+    raise DeviceError(_WRITES.format(what=names.get(id(first), f"an array of shape {first.shape}")))
 
 
 class ClosedStep:
@@ -133,11 +160,15 @@ class ClosedStep:
             return None
         return found
 
-    def arguments(self, hyper: Any) -> list[Any]:
-        """Return the operator's arguments: weights, states, numbers of the step, random words, and others."""
+    def arguments(self, hyper: Any, device: Any = None) -> list[Any]:
+        """Return the operator's arguments: weights, states, numbers of the step, random words, and others.
+
+        What the closure captured is brought to `device`, where one is given.
+        """
         count = self.traced.n_random + self.draws
         head = random_inputs(current_state(), count) if count else ()
-        return [*self.weights, *self.state, hyper, *head, *self.others]
+        others = self.others if device is None else [other.to_device(device) for other in self.others]  # type: ignore[attr-defined]
+        return [*self.weights, *self.state, hyper, *head, *others]
 
 
 class _Step:

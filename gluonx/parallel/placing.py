@@ -12,7 +12,9 @@ from jax.sharding import Mesh
 from gluonx import sharding
 from gluonx.deferred import placing
 from gluonx.deferred.core import Handle, new_handle
+from gluonx.device import Device
 from gluonx.dtype import on_device
+from gluonx.errors import DeviceError
 from gluonx.np.creation import array as np_array
 
 __all__ = ["constrain", "mesh", "replicate", "split", "use"]
@@ -45,6 +47,12 @@ def mesh(devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     >>> dict(mesh(data=-1, model=1, devices=jax.devices()[:1]).shape)
     {'data': 1, 'model': 1}
     """
+    if devices is not None:
+        devices = [d.jax_device if isinstance(d, Device) else d for d in devices]
+        if len(set(devices)) < len(devices):
+            raise DeviceError(
+                f"mesh(): a device comes twice in {devices}; cpu(i) beyond jax.devices() are others' names"
+            )
     return sharding.make_mesh(devices, **axes)
 
 

@@ -22,12 +22,22 @@ def dense():
         ({"data": -1, "model": 3}, "takes a multiple of 3 devices, and there are 8"),
         ({"data": -1, "model": -1}, "one may be -1"),
         ({"data": 0}, "sizes are positive"),
+        ({"data": 2.0}, r"the size of the axis 'data' is a number of devices, got 2\.0"),
+        ({"data": "2"}, "the size of the axis 'data' is a number of devices, got '2'"),
+        ({"data": 16}, r"takes 16 devices, and there are 8\.$"),
         ({}, "a mesh needs an axis"),
     ],
 )
 def test_a_mesh_that_does_not_fit_the_devices(axes, said):
     with pytest.raises(DeviceError, match=said):
         parallel.mesh(**axes)
+
+
+def test_a_mesh_takes_devices_by_their_names_too():
+    named = parallel.mesh(data=2, devices=[gluonx.cpu(0), gluonx.cpu(1)])
+    assert named == on(2, data=2)
+    with pytest.raises(DeviceError, match="a device comes twice"):
+        parallel.mesh(data=2, devices=[gluonx.cpu(0), gluonx.cpu(8)])
 
 
 def test_a_mesh_without_a_batch_axis_wants_to_be_told():
@@ -70,6 +80,12 @@ def test_rules():
             ({"weight": ("data",), "w.*": (None, "data")}, DeviceError, "matched by two rules that differ"),
             ({"weight": ("rows",)}, DeviceError, "and no 'rows'"),
             ({"weight": ("data", "data")}, DeviceError, "names an axis of the mesh twice"),
+            ({"weight": "data"}, DeviceError, r"the rule 'weight': a spec has an entry for each axis.*got 'data'"),
+            ({"weight": 2}, DeviceError, "the rule 'weight': a spec has an entry for each axis.*got 2"),
+            ({"weight": (2,)}, DeviceError, r"the rule 'weight': an entry of a spec is the name.*got 2 in \(2,\)"),
+            ({"(": ("data",)}, DeviceError, r"the rule '\(' is no regular expression: missing \)"),
+            (["weight"], DeviceError, r"Dense\.shard\(\) takes strategies.*got \['weight'\]"),
+            (parallel.fsdp, DeviceError, r"Dense\.shard\(\) takes strategies.*got <class"),
             ({"bias": (None, "data")}, ShapeError, "speaks of 2 axes"),
             ({"weight": (("data", "model"),)}, ShapeError, r"axis 0 of the shape \(6, 4\) cannot be split evenly"),
         ]:
@@ -111,6 +127,29 @@ def test_arrays_on_other_meshes():
             net(x)
         with pytest.raises(DeviceError, match=said):
             net(x)
+
+
+def test_arrays_on_the_same_devices_in_another_order():
+    with parallel.use(on(2, data=2)):
+        x = parallel.split(np.ones((4, 4)))
+    with parallel.use(parallel.mesh(data=2, devices=jax.devices()[1::-1])):
+        net = dense()
+        with pytest.raises(DeviceError, match=r"parameter 'Dense\.weight' on a mesh of 2 devices in the order 1, 0"):
+            net(x)
+
+
+def test_outputs_of_two_devices_of_a_list_do_not_meet():
+    net = nn.Dense(2, in_units=3)
+    net.initialize(ctx=[gluonx.cpu(0), gluonx.cpu(1)])
+    parts = [np.ones((1, 3), device=gluonx.cpu(k)) for k in range(2)]
+    said = r"add\(\) got inputs on different devices: an array on cpu\(0\), an array on cpu\(1\).*x\.to_device"
+    with pytest.raises(DeviceError, match=said):
+        net(parts[0]) + net(parts[1])
+    with autograd.record():
+        loss = (net(parts[0]) + net(parts[1])).sum()
+    with pytest.raises(DeviceError, match=r"cpu:0.*cpu:1|cpu:1.*cpu:0"):
+        loss.backward()
+        net.weight.grad(gluonx.cpu(0)).wait_to_read()
 
 
 def backward(net, x):

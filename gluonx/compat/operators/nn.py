@@ -67,7 +67,11 @@ _CALIB = "axis: int=1, cudnn_off: bool=False, min_calib_range: float?=None, max_
 
 def _batch_norm(a: Any, *inputs: Any) -> Any:
     attrs = {name: a[name] for name in ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var")}
-    out = npx.batch_norm(*inputs, **attrs, axis=a.get("axis", 1))
+    ndev = a.get("ndev", 1)
+    if ndev > 1:
+        out = npx.sync_batch_norm(*inputs, **attrs, ndev=ndev)
+    else:
+        out = npx.batch_norm(*inputs, **attrs, axis=a.get("axis", 1))
     return tuple(out) if isinstance(out, (list, tuple)) else out
 
 
