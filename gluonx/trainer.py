@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import math
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping

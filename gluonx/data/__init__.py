@@ -12,7 +12,7 @@ from gluonx.data.dataloader import DataLoader as DataLoader
 from gluonx.data.dataset import *  # noqa: F403
 from gluonx.data.sampler import *  # noqa: F403
 
-__all__ = ["Bucketed", "DataLoader", "batchify", "vision"]  # noqa: F405 - __getattr__ has two of them
+__all__ = ["Bucketed", "DataLoader", "batchify", "vision"]
 __all__ += dataset.__all__
 __all__ += sampler.__all__
 

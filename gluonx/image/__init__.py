@@ -14,7 +14,7 @@ from gluonx.image.augmenters import *  # noqa: F403
 from gluonx.image.detection import *  # noqa: F403
 from gluonx.image.functions import *  # noqa: F403
 
-__all__ = ["ImageDetIter", "ImageIter"]  # noqa: F405 - __getattr__ has them
+__all__ = ["ImageDetIter", "ImageIter"]
 __all__ += augmenters.__all__
 __all__ += detection.__all__
 __all__ += functions.__all__

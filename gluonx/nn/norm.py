@@ -6,7 +6,6 @@ All layers scale and shift by ``gamma`` and ``beta``. Both are always there, als
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import jax

@@ -192,9 +192,13 @@ class _Step:
             given = iter(others)
             inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.places]
             out, *written = self.forward(*head, *inputs)
-            return jnp.sum(out.astype(jnp.promote_types(out.dtype, jnp.float32))), written
+            return jnp.sum(_inexact(out)), written
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
         new = self.update(*weights, *grads, *states, hyper, **extra)
         return (*new, *written, value)
+
+
+def _inexact(loss: Any) -> Any:
+    return loss.astype(jnp.promote_types(loss.dtype, jnp.float32))
