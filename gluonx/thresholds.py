@@ -35,6 +35,12 @@ THRESHOLDS = {
     "small.cuts_by_host": Threshold(
         3, "reads", "so often a vector is cut apart by NumPy before a program is compiled for it", "benchmarks.early"
     ),
+    "fake_devices.under_way": Threshold(
+        8,
+        "runs",
+        "of a program on several devices of one CPU are waited for; with hundreds under way XLA's collectives lock up",
+        "tests/parallel/test_parallel.py",
+    ),
     "pending.nodes": Threshold(
         20_000, "operations", "longer traces take XLA minutes; they are computed with a warning", "benchmarks.recording"
     ),

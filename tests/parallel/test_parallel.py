@@ -46,6 +46,26 @@ def test_losses_are_those_of_one_device_by_one_program_a_step(net, strategy, cou
     assert set(later) == {(1, 0, 0)}, "one dispatch a step, and nothing is compiled after the first"
 
 
+@pytest.mark.slow
+def test_a_loop_that_reads_nothing_comes_to_its_end():
+    """With hundreds of steps under way XLA's collectives on fake devices would lock up and end the process."""
+    with parallel.use(on(8, data=8)):
+        net = nn.HybridSequential()
+        for _ in range(4):
+            net.add(nn.Dense(256, activation="relu", in_units=256))
+        net.initialize()
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
+        x = parallel.split(np.ones((256, 256)))
+        before = engine.stats()["dispatches"]
+        for _ in range(600):
+            with autograd.record():
+                loss = (net(x) ** 2).mean()
+            loss.backward()
+            trainer.step(1)
+        assert engine.stats()["dispatches"] <= before + 610
+        assert onp.isfinite(loss.item())
+
+
 def test_a_net_that_is_not_hybridized_trains_alike():
     found = train("mlp", on(8, data=8), [parallel.fsdp(min_size=64)], 3, hybridize=False)
     onp.testing.assert_allclose(found, alone("mlp")[:3], rtol=0, atol=1e-5)
