@@ -63,6 +63,7 @@ SAMPLED = {
     "test_moving.py": 6,
     "test_names.py": 4,
     "test_np.py": 2,
+    "test_notebooks.py": 3,
     "test_npx_image.py": 3,
     "test_onnx.py": 2,
     "test_onnx_operators.py": 3,
