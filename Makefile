@@ -2,7 +2,7 @@
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
 #   make test-tpu  layers, losses and models compiled for a TPU, without one
-#   make test-fast one test in eight of those, for a first look; others with every commit
+#   make test-fast one test in fourteen of those, for a first look; others with every commit
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
@@ -39,7 +39,7 @@ test: $(VENV)/.test
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
 test-fast: $(VENV)/.test
-	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 8 $(ARGS)
+	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 14 $(ARGS)
 
 test-all: $(VENV)/.test
 	-$(MAKE) $(VENV)/.tpu-plan  # the compiler of TPUs is there for Linux only; elsewhere its tests are skipped
