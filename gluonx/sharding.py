@@ -29,7 +29,7 @@ __all__ = [
     "batch_sharding",
     "check_automatic",
     "check_axis",
-    "compiler_options",
+    "multi_device_options",
     "current_mesh",
     "divides",
     "gathered",
@@ -165,7 +165,7 @@ def check_automatic(mesh: Mesh) -> None:
 
 
 @functools.cache
-def compiler_options() -> dict[str, Any] | None:
+def multi_device_options() -> dict[str, Any] | None:
     """Return options of XLA for programs over several devices, for ``jax.jit``; None for its defaults.
 
     XLA's default scheduler for CPUs puts collectives that do not depend on one another side by side. Of two devices one
@@ -176,7 +176,7 @@ def compiler_options() -> dict[str, Any] | None:
     if jax.default_backend() != "cpu":
         return None
     options: dict[str, Any] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-    try:  # XLA refuses an option that it does not know
+    try:  # a later XLA may refuse the option
         jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except Exception:
         return None

@@ -41,7 +41,7 @@ _files: dict[int, tuple[int, int]] = {}
 
 
 class Worker:
-    """Whether this is a worker process, which sends its batches."""
+    """Role of this process: a worker sends its batches."""
 
     sends = False
 

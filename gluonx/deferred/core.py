@@ -290,9 +290,9 @@ class Variable:
 
 
 class Attached:
-    """Which handles have which Variables: ``latest`` is another object after each change.
+    """Mark of the present assignment of Variables to handles: ``latest`` is another object after each change.
 
-    So who remembers Variables, such as a Trainer, knows without looking at one handle that all of them are still there.
+    A Trainer that remembers Variables knows by it, without looking at one handle, that all of them are still there.
     """
 
     latest: object = object()

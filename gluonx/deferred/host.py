@@ -311,7 +311,8 @@ def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
         if known.work is not None:
             work = known.work(*values)
         else:
-            work = _size(values) if len(values) > 1 else values[0].size
+            alone = len(values) == 1 and isinstance(values[0], np.ndarray)
+            work = values[0].size if alone else _size(values)
         if known.draws:
             if work > limits["allowed"]:
                 return REFUSED

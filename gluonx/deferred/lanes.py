@@ -35,7 +35,7 @@ from gluonx.deferred.program import GradInfo, Plan
 from gluonx.deferred.vectors import resolved
 from gluonx.device import is_folded
 from gluonx.dtype import on_device
-from gluonx.sharding import compiler_options
+from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class Program:
         def gluonx_lanes(*args: jax.Array) -> Any:
             return run(*args)
 
-        options = compiler_options()
+        options = multi_device_options()
         self.on_fakes = options is not None
         self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated), compiler_options=options)
         self.runs = 0

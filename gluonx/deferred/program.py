@@ -34,7 +34,7 @@ from gluonx.deferred.core import Aval, Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
-from gluonx.sharding import compiler_options
+from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ class Program:
         if self.folded and places:
             places = [self.plan.aval(s).sharding or default_place() for s in outputs]
         placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
-        options = compiler_options() if any(a.spread for n in path for a in n.outs) else None
+        options = multi_device_options() if any(a.spread for n in path for a in n.outs) else None
         self.on_fakes = options is not None  # whether it runs on several devices that are threads of one CPU
         if self.on_fakes:
             placed["compiler_options"] = options
