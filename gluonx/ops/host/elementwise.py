@@ -167,6 +167,20 @@ def _integer_pow(call: Call) -> Fn:
     return run
 
 
+@rule("polynomial")  # from jax 0.12 on; in the derivatives of erf and its kin
+def _polynomial(call: Call) -> Fn:
+    dtype = call.dtype
+    wide = WIDER.get(dtype, dtype)
+
+    def run(x: Any, *coefficients: Any) -> Any:
+        base, result = x.astype(wide), coefficients[-1].astype(wide)
+        for coefficient in coefficients[-2::-1]:
+            result = coefficient.astype(wide) + base * result
+        return result.astype(dtype) if np.ndim(result) else np.broadcast_to(result, np.shape(x)).astype(dtype)
+
+    return run
+
+
 @rule("div")
 def _div(call: Call) -> Fn:
     if is_inexact(call.dtype):
