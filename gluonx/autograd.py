@@ -83,19 +83,19 @@ class _Scope:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         depth = len(self._entered) - 1
         try:
-            self._leave(depth, kind is not None, kind is not None and issubclass(kind, KeyboardInterrupt))
+            self._leave(depth, kind is not None)
         finally:
             if len(self._entered) > depth:
                 self._leave(depth, True)
 
-    def _leave(self, depth: int, failed: bool, interrupted: bool = True) -> None:
+    def _leave(self, depth: int, failed: bool) -> None:
         """Go back to the state before; the last line is the one that says it is done."""
         before, _, key, around = self._entered[depth]
         set_state(before)
         if key is not None:
             record_scope.set(around)
             if failed:
-                engine.on_record_error(key if interrupted else None)
+                engine.on_record_error(key)
         del self._entered[depth:]
 
     def __del__(self) -> None:

@@ -343,17 +343,14 @@ def on_record_entry() -> None:
         leave_graph()
 
 
-def on_record_error(interrupted: object = None) -> None:
-    """Part from what was recorded: an exception left the outermost ``record()``, and the next program begins anew.
+def on_record_error(scope: object) -> None:
+    """Give handles back the values that the outermost ``record()``, `scope`, rebound: an exception left it.
 
-    What was recorded stays computable as long as somebody holds it, so writes before the exception stay, as in Python.
-    `interrupted` is that ``record()`` where Ctrl-C may have come in the midst of a write: handles that it rebound get
-    their values back.
+    What was recorded stays computable as long as somebody holds it, but is no part of the next program.
     """
-    if interrupted is not None:
-        graph = current_graph()
-        with graph.lock:
-            graph.restore(interrupted)
+    graph = current_graph()
+    with graph.lock:
+        graph.restore(scope)
     leave_graph()
 
 

@@ -1042,8 +1042,7 @@ def test_ctrl_c_in_entering_and_leaving_a_scope(scope, fails):
             sys.settrace(before)
         assert not autograd.is_recording() and not autograd.is_training(), moment
         if scope == "record" and (fails or not trace.hit):
-            found = x.tolist()
-            assert found in ([[7.0, 10.0]] if not trace.hit else [[1.0, 2.0], [7.0, 10.0]]), moment
+            close(x, [1.0, 2.0] if fails else [7.0, 10.0])
         with autograd.record():  # and the next step is as ever
             y = (w * w).sum()
         y.backward()
