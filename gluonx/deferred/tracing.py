@@ -16,7 +16,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -258,6 +258,25 @@ class Trace:
         return root, index
 
 
+class _Found(NamedTuple):
+    """What a trace found beside the arrays that come out of it."""
+
+    tree: Any  # of the results
+    writes: list[Handle]  # handles from outside that were written to
+    missing: list[Handle]  # those that were met and not lifted: the trace is to be made again with them
+    changed: list[int]  # inputs that were written to,
+    on_tape: list[int]  # and those of them that were so while recording
+    stored: list[Attribute]  # blocks' attributes whose arrays come out
+    lost: list[Attribute]  # and those whose arrays do not
+    required: list[str]  # what to say if a boolean does not hold
+    taps: list[Any]  # handles, each of a RowVariable
+    gathers: frozenset[Any]  # variables of weights that it gathers itself
+    replay: Replay | None
+    n_random: int
+    n_live: int  # gradients flow through this many of what comes out, the first ones
+    wide: bool
+
+
 class Traced:
     """A traced function: an operator, and the handles that go in before its arguments.
 
@@ -290,23 +309,25 @@ class Traced:
     )
 
     def __init__(
-        self, op: DerivedOp, handles: list[Handle], structs: list[Any], outputs: list[Any], box: dict[str, Any]
+        self, op: DerivedOp, handles: list[Handle], structs: list[Any], outputs: list[Any], found: _Found
     ) -> None:
-        self.op, self.handles, self.n_out = op, handles, box["tree"].num_leaves
-        head = KEY if box["random"] else ()
+        self.op, self.handles, self.n_out = op, handles, found.tree.num_leaves
+        head = KEY if found.n_random else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
         self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
         self.replay: tuple[Replay, list[Handle], list[int]] | None = None
-        self.writes, self.changed, self.n_random = box["writes"], box["changed"], box["random"]
-        self.on_tape: list[int] = box["on_tape"]  # those of `changed` that were written to while recording
-        self.attributes: list[Attribute] = box["stored"]
-        self.lost: list[Attribute] = box["lost"]
-        self.required: list[str] = box["required"]
+        self.writes, self.changed, self.on_tape, self.n_random = (
+            found.writes,
+            found.changed,
+            found.on_tape,
+            found.n_random,
+        )
+        self.attributes, self.lost, self.required = found.stored, found.lost, found.required
         places = {id(h): k for k, h in enumerate(handles)}
-        self.taps = [(places[id(tap)], tap.variable.home, tap.shape) for tap in box["taps"]]
-        self.out_tree = None if box["tree"] == LEAF else box["tree"]
+        self.taps = [(places[id(tap)], tap.variable.home, tap.shape) for tap in found.taps]
+        self.out_tree = None if found.tree == LEAF else found.tree
 
     def __call__(self, flat: list[Any]) -> Any:
         """Use the traced code on flat inputs."""
@@ -453,7 +474,7 @@ def trace_function(
 def _trace_once(
     fn: Callable[..., Any], name: str, structs: list[Any], handles: list[Handle], changes: bool, taps: list[Handle]
 ) -> tuple[Traced, list[Handle]]:
-    box: dict[str, Any] = {}
+    results: list[_Found] = []
     n = len(handles)
 
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> Any:
@@ -466,44 +487,55 @@ def _trace_once(
         with without_64_bits(), trace.running(state.recording, state.training):
             local = [new_handle(v) for v in values[n:]]
             out = fn(*local)
-            leaves, box["tree"] = jax.tree.flatten(out, is_leaf=is_handle)
+            leaves, tree = jax.tree.flatten(out, is_leaf=is_handle)
             raw = [_output(leaf, trace, name) for leaf in leaves]
-            box.update(writes=list(trace.written.values()), missing=list(trace.missing.values()), random=trace.n_random)
-            box["changed"] = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
-            box["on_tape"] = [k for k in box["changed"] if id(local[k]) in trace.on_tape]
-            stored = trace.stored_attributes()
-            taken = [attribute.take() for attribute in stored]
-            box["stored"] = stored if changes else []
-            box["lost"] = [] if changes else list(itertools.compress(stored, taken))
-            raw += [local[k].value for k in box["changed"]]
+            writes, missing, n_random = list(trace.written.values()), list(trace.missing.values()), trace.n_random
+            changed = [k for k, h in enumerate(local) if changes and h.value is not values[n + k]]
+            attributes = trace.stored_attributes()
+            taken = [attribute.take() for attribute in attributes]
+            raw += [local[k].value for k in changed]
             raw += [h.value for arrays in taken for h in arrays] if changes else []
-            box["live"], box["wide"] = len(raw), trace.wide
-            required = trace.required or []
-            box["required"] = [message for _, message in required]
-            raw += [trace.values[id(h)] for h in box["writes"]] + [trace.value(flag) for flag, _ in required]
-            box["taps"] = [tap for tap, _ in trace.taps or ()]
-            box["gathers"] = frozenset(trace.gathers or ())
+            n_live, wide = len(raw), trace.wide
+            raw += [trace.values[id(h)] for h in writes] + [trace.value(flag) for flag, _ in trace.required or ()]
             raw += [_output(index, trace, name) for _, index in trace.taps or ()]
             plain = trace.replay is not None and not trace.taps and not trace.gathers
-            box["replay"] = trace.replay.end(raw, box["live"]) if plain and trace.replay is not None else None
+            results[:] = [
+                _Found(
+                    tree,
+                    writes,
+                    missing,
+                    changed,
+                    on_tape=[k for k in changed if id(local[k]) in trace.on_tape],
+                    stored=attributes if changes else [],
+                    lost=[] if changes else list(itertools.compress(attributes, taken)),
+                    required=[message for _, message in trace.required or ()],
+                    taps=[tap for tap, _ in trace.taps or ()],
+                    gathers=frozenset(trace.gathers or ()),
+                    replay=trace.replay.end(raw, n_live) if plain and trace.replay is not None else None,
+                    n_random=n_random,
+                    n_live=n_live,
+                    wide=wide,
+                )
+            ]
             return raw
 
     inner = [aval_or_unknown(h) for h in handles]
     with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
         closed = jax.make_jaxpr(flat)(*KEY, *inner, *structs)
     counters.traces += 1
-    if box["missing"]:
-        return None, box["missing"]  # type: ignore[return-value]
-    n_live = box["live"]
+    found = results[0]
+    if found.missing:
+        return None, found.missing  # type: ignore[return-value]
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
-    op = DerivedOp(name, _runner(closed, kept, n, bool(box["random"]), len(structs)), extra=text, n_live=n_live)
-    op.wide, op.gathers, op.nbytes = box["wide"], box["gathers"], program_size(closed)
+    run = _runner(closed, kept, n, bool(found.n_random), len(structs))
+    op = DerivedOp(name, run, extra=text, n_live=found.n_live)
+    op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
-    traced = Traced(op, [handles[i] for i in kept], structs, outputs, box)
-    if box["replay"] is not None:
-        traced.replay = box["replay"], handles, kept
+    traced = Traced(op, [handles[i] for i in kept], structs, outputs, found)
+    if found.replay is not None:
+        traced.replay = found.replay, handles, kept
     return traced, []
 
 
@@ -768,13 +800,14 @@ class TracedCall:
             raise
 
     def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
-        structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
+        structs = [aval_or_unknown(h) for h in flat]
         params = self.block._unique_params()
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
         handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
         traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
+        self.last_inputs = structs  # now that the forward takes them
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         for old in self.entries.get(key, ()):
             if _read_alike(old, traced):

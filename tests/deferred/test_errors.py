@@ -833,6 +833,14 @@ def failing_rename(error, at, below):
     return wrapped
 
 
+def test_an_export_after_a_call_that_failed(tmp_path):
+    rig = Rig(True)
+    with pytest.raises(TypeError):
+        rig.net()
+    rig.net.export(tmp_path / "artifact")
+    assert [i.shape for i in gluonx.load(tmp_path / "artifact").signature.inputs] == [("b", 3)]
+
+
 @ERRORS
 @pytest.mark.parametrize("exists", [False, True], ids=["new", "old"])
 @pytest.mark.parametrize("where", ["arrays", "first rename", "last rename"])
