@@ -276,14 +276,16 @@ def _nearest_rank(a: Array, q: Array, axis: Any, keepdims: bool, skip: bool) -> 
     """Return the elements of rank ``q * (n - 1)``, halves rounded to even as in NumPy (by jax.numpy down)."""
     over = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim, "quantile")
     kept = tuple(i for i in range(a.ndim) if i not in over)
-    rows = jnp.sort(a.transpose(*kept, *over).reshape(*(a.shape[i] for i in kept), -1))  # NaN comes last
+    size = math.prod(a.shape[i] for i in over)
+    rows = jnp.sort(a.transpose(*kept, *over).reshape(*(a.shape[i] for i in kept), size))  # NaN comes last
     missing = jnp.isnan(rows)
-    n = jnp.sum(~missing, -1) if skip else jnp.full(rows.shape[:-1], rows.shape[-1])
+    n = jnp.sum(~missing, -1) if skip else jnp.full(rows.shape[:-1], size)
     rank = jnp.round(jnp.expand_dims(q, tuple(range(q.ndim, q.ndim + n.ndim))) * (n - 1)).astype(jnp.int32)
-    rank = rank if skip else jnp.where(missing[..., -1], rows.shape[-1] - 1, rank)
+    rank = rank if skip else jnp.where(missing[..., -1:].any(-1), size - 1, rank)
     found = jnp.take_along_axis(rows, jnp.moveaxis(rank, 0, -1) if q.ndim else rank[..., None], -1, mode="clip")
     found = jnp.moveaxis(found, -1, 0) if q.ndim else found[..., 0]
-    found = found if jnp.issubdtype(found.dtype, jnp.inexact) else found.astype(jnp.float32)
+    if not jnp.issubdtype(found.dtype, jnp.inexact):
+        found = found.astype(jnp.float64 if found.dtype in WIDE else jnp.float32)
     return jnp.expand_dims(found, tuple(i + q.ndim for i in over)) if keepdims else found
 
 

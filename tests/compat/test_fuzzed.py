@@ -86,3 +86,14 @@ def test_divmod_by_0_is_numpys(kind):
         wanted = onp.divmod(x, y)
     for found, part in zip(np.divmod(np.array(x, dtype=kind), np.array(y, dtype=kind)), wanted):
         assert found.dtype == part.dtype and found.tolist() == part.tolist()
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("int32", "float32"), ("int64", "float64"), ("float16", "float16")])
+def test_the_nearest_quantile_keeps_width_and_has_a_gradient(kind, wanted):
+    x = np.array([3, 1, 2, 9, 5], dtype=kind)
+    found = np.quantile(x, np.array([0.5, 1.0]), interpolation="nearest")
+    assert found.dtype == wanted and found.tolist() == [3, 9]
+    assert np.quantile(np.ones((2, 0, 3)), 0.5, axis=(0, 2), interpolation="nearest").shape == (0,)
+    if kind == "float16":
+        gradient = slope(lambda y: np.quantile(y, np.array([0.5, 1.0]), interpolation="nearest"), x)
+        assert gradient.tolist() == [1, 0, 0, 1, 0]
