@@ -15,11 +15,11 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.dtype import WIDE, without_64_bits
+from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axes_of, axis_of, index_dtype, places
 from gluonx.ops.indexing import from_end
-from gluonx.ops.reduce import in_double, is_long, max_, min_, root
+from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_, root
 from gluonx.ops.tensor import cut
 
 __all__ = ["RULES", "histogram", "histogram_edges", "whole"]
@@ -247,6 +247,13 @@ def modf(x: Array) -> tuple[Array, Array]:
     return jnp.where(jnp.isinf(x), jnp.copysign(0, whole), part).astype(part.dtype), whole
 
 
+def quotient_and_rest(x1: Array, x2: Array) -> tuple[Array, Array]:
+    quotient, rest = jnp.divmod(x1, x2)
+    if not jnp.issubdtype(quotient.dtype, jnp.inexact):
+        quotient = jnp.where(x2 == 0, 0, quotient).astype(quotient.dtype)  # XLA leaves it undefined
+    return quotient, rest
+
+
 def _quantiles(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
@@ -255,10 +262,78 @@ def _quantiles(name: str) -> Callable[..., Array]:
         keepdims: bool = False,
     ) -> Array:  # fmt: skip
         q = q if jnp.issubdtype(q.dtype, jnp.inexact) else q.astype(jnp.float32)
-        found = compute(a, q.reshape(-1) if q.ndim else q, axis, method=method, keepdims=keepdims)
+        at = q.reshape(-1) if q.ndim else q
+        if method == "nearest":
+            found = _nearest_rank(a, at / 100 if name.endswith("percentile") else at, axis, keepdims, name[:3] == "nan")
+        else:
+            found = compute(a, at, axis, method=method, keepdims=keepdims and a.ndim > 0)
         return found.reshape(q.shape + found.shape[1:]) if q.ndim else found
 
     return quantile
+
+
+def _nearest_rank(a: Array, q: Array, axis: Any, keepdims: bool, skip: bool) -> Array:
+    """Return the elements of rank ``q * (n - 1)``, halves rounded to even as in NumPy (by jax.numpy down)."""
+    over = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim, "quantile")
+    kept = tuple(i for i in range(a.ndim) if i not in over)
+    size = math.prod(a.shape[i] for i in over)
+    rows = jnp.sort(a.transpose(*kept, *over).reshape(*(a.shape[i] for i in kept), size))  # NaN comes last
+    missing = jnp.isnan(rows)
+    n = jnp.sum(~missing, -1) if skip else jnp.full(rows.shape[:-1], size)
+    rank = jnp.round(jnp.expand_dims(q, tuple(range(q.ndim, q.ndim + n.ndim))) * (n - 1)).astype(jnp.int32)
+    rank = rank if skip else jnp.where(missing[..., -1:].any(-1), size - 1, rank)
+    found = jnp.take_along_axis(rows, jnp.moveaxis(rank, 0, -1) if q.ndim else rank[..., None], -1, mode="clip")
+    found = jnp.moveaxis(found, -1, 0) if q.ndim else found[..., 0]
+    if not jnp.issubdtype(found.dtype, jnp.inexact):
+        found = found.astype(jnp.float64 if found.dtype in WIDE else jnp.float32)
+    return jnp.expand_dims(found, tuple(i + q.ndim for i in over)) if keepdims else found
+
+
+def _running(name: str) -> Callable[..., Array]:
+    compute = getattr(jnp, name)
+
+    def running(a: Array, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+        return compute(in_long(a) if dtype is None else a, axis, dtype)
+
+    return running
+
+
+def _without_nan(name: str) -> Callable[..., Array]:
+    compute = getattr(jnp, name)
+
+    def total(
+        a: Array, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        initial: Array | None = None, where: Array | None = None,
+    ) -> Array:  # fmt: skip
+        return compute(in_long(a) if dtype is None else a, axis, dtype, None, keepdims, initial, where)
+
+    return total
+
+
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
+    return jnp.vander(x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.int64), N, increasing)
+
+
+def _sliding(compute: Callable[..., Array], mode: str) -> Callable[..., Array]:
+    def products(
+        a: Array, v: Array, mode: str = mode, *, precision: Any = None, preferred_element_type: Any = None
+    ) -> Array:
+        kind = jnp.result_type(a, v)
+        if jnp.issubdtype(kind, jnp.inexact) or preferred_element_type is not None:
+            return compute(a, v, mode, precision=precision, preferred_element_type=preferred_element_type)
+        with keeping_64_bits():  # exact up to 2**53; jax.numpy computes in float32, exact up to 2**24
+            return compute(a.astype(jnp.float64), v.astype(jnp.float64), mode).astype(jnp.int64).astype(kind)
+
+    return products
+
+
+convolve, correlate = _sliding(jnp.convolve, "full"), _sliding(jnp.correlate, "valid")
+
+
+def polymul(a1: Array, a2: Array, *, trim_leading_zeros: bool = False) -> Array:
+    if trim_leading_zeros:
+        a1, a2 = jnp.trim_zeros(a1, "f"), jnp.trim_zeros(a2, "f")
+    return convolve(a1, a2)
 
 
 def polyder(p: Array, order: int = 1) -> Array:
@@ -315,12 +390,15 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
-        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot, gradient, in1d, isin,
-        matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint, polyval,
-        ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, std, take_along_axis, trace,
-        unravel_index, var, vecmat, vstack, meshgrid,
+        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot,
+        gradient, in1d, isin, matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
+        polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, std, take_along_axis,
+        trace, unravel_index, vander, var, vecmat, vstack, meshgrid,
     )},
     **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
+    **{name: _running(name) for name in ("nancumprod", "nancumsum")},
+    **{name: _without_nan(name) for name in ("nanprod", "nansum")},
+    "convolve": convolve, "correlate": correlate, "divmod": quotient_and_rest,
     "hsplit": hsplit, "vsplit": vsplit, "dsplit": dsplit,
     **_OLD_NAMES,
 }  # fmt: skip

@@ -303,7 +303,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: Any = -1, axisb: Any = -1, axisc: A
 def ctc_batch_loss(pred: ArrayLike, label: ArrayLike, pred_lengths: ArrayLike | None = None, label_lengths: ArrayLike | None = None, sample_weight: ArrayLike | None = None, layout: Any = 'NTC', label_layout: Any = 'NT', weight: Any = None, *, out: Any = None) -> ndarray:
     """Connectionist temporal classification with the last class as the blank; one value a sample."""
 def cumprod(data: ArrayLike, axis: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
-    """Return the running product along an axis, or of the flattened array; small integers become int32 or uint32."""
+    """Return the running product along an axis, or of the flattened array; of integers in 64 bits."""
 def cumsum(data: ArrayLike, axis: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the running sum along an axis, or of the flattened array."""
 def cumulative_prod(data: ArrayLike, axis: Any = None, dtype: Any = None, include_initial: Any = False, *, out: Any = None) -> Any:

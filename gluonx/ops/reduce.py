@@ -281,11 +281,24 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     return running(x, axis % x.ndim)
 
 
-@register(level=4, amp="float32", shape="as the first input; flat where `axis` is None")
+def in_long(x: Array) -> Array:
+    """Return integers and bools as int64, unsigned ones as uint64, as NumPy multiplies them; floats as they are."""
+    if jnp.issubdtype(x.dtype, jnp.inexact):
+        return x
+    with keeping_64_bits():
+        return x.astype(jnp.uint64 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else jnp.int64)
+
+
+@register(
+    level=4,
+    wide=lambda attrs: attrs["dtype"] is None,
+    amp="float32",
+    shape="as the first input; flat where `axis` is None",
+)
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """Return the running product along an axis, or of the flattened array; small integers become int32 or uint32."""
-    if dtype is None and x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.inexact):
-        x = x.astype(jnp.uint32 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else jnp.int32)
+    """Return the running product along an axis, or of the flattened array; of integers in 64 bits."""
+    if dtype is None:
+        x = in_long(x)
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
         return jnp.cumprod(x, axis, dtype=_sum_dtype(dtype))
     return running(x, axis % x.ndim, product=True)

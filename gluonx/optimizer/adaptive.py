@@ -118,7 +118,7 @@ class RMSProp(_Wide):
     centered : bool
         Divide by the deviation in place of the root mean square.
     clip_weights : float, optional
-        Keep the weights in ``[-clip_weights, clip_weights]``.
+        Keep the weights in ``[-clip_weights, clip_weights]``. None, 0 and negative numbers do not clip.
     **kwargs
         See `Optimizer`.
     """
@@ -147,7 +147,7 @@ class RMSProp(_Wide):
             change, new = centered_step(grad, leaves, at.lr, rho, settings.momentum, epsilon)
         else:
             change, new = cls._plain(grad, leaves, -at.lr, rho, epsilon)
-        if bound:
+        if bound is not None and bound > 0:
             change = jnp.clip(weight + change, -bound, bound) - weight
         return change, new
 

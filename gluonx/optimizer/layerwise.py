@@ -36,8 +36,9 @@ class _Trusted(_Moments):
     def _length(settings, weight, at):
         """Return the norm of the weight, between the bounds."""
         length = at.norm(weight)
-        length = length if settings.lower_bound is None else jnp.maximum(length, settings.lower_bound)
-        return length if settings.upper_bound is None else jnp.minimum(length, settings.upper_bound)
+        low, high = settings.lower_bound, settings.upper_bound
+        length = jnp.maximum(length, low) if low is not None and low > 0 else length
+        return jnp.minimum(length, high) if high is not None and high > 0 else length
 
 
 @register
@@ -54,7 +55,7 @@ class LAMB(_Trusted):
     epsilon : float
         Added to the root of the second average.
     lower_bound, upper_bound : float, optional
-        Bounds of the weight's norm.
+        Bounds of the weight's norm. None, 0 and negative numbers are none.
     bias_correction : bool
         Correct the averages for their start at zero.
     **kwargs
@@ -89,7 +90,7 @@ class LANS(_Trusted):
     epsilon : float
         Added to the root of the second average.
     lower_bound, upper_bound : float, optional
-        Bounds of the weight's norm.
+        Bounds of the weight's norm. None, 0 and negative numbers are none.
     **kwargs
         See `Optimizer`. With ``use_fused_step=False`` the second direction starts from the weight after the first.
     """

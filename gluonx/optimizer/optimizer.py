@@ -183,7 +183,7 @@ class Optimizer(_Keywords):
     wd : float
         Weight decay.
     clip_gradient : float, optional
-        Clip each rescaled gradient to ``[-clip_gradient, clip_gradient]``. None and 0 do not clip.
+        Clip each rescaled gradient to ``[-clip_gradient, clip_gradient]``. None, 0 and negative numbers do not clip.
     learning_rate : float, optional
         Learning rate; 0.01 if neither it nor a scheduler is given. With a scheduler it replaces the scheduler's base.
     lr_scheduler : LRScheduler, optional

@@ -215,8 +215,8 @@ def decayed(change: Any, wd: Any, weight: Any, factor: Any = 1.0) -> Any:
 
 
 def clipped(grad: Any, clip: float | None) -> Any:
-    """Clip to ``[-clip, clip]``; None and 0 mean no clipping."""
-    return jnp.clip(grad, -clip, clip) if clip else grad
+    """Clip to ``[-clip, clip]``; None, 0 and what is negative mean no clipping."""
+    return grad if clip is None or clip <= 0 else jnp.clip(grad, -clip, clip)
 
 
 def _pick(number: Any, index: int) -> Any:

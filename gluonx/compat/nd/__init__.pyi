@@ -479,7 +479,7 @@ def random_randint(low: Any, high: Any, shape: Any = None, ctx: Any = '', dtype:
 def random_uniform(low: Any = 0.0, high: Any = 1.0, shape: Any = None, ctx: Any = '', dtype: Any = None, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``_random_uniform(; low: float=0.0, high: float=1.0, shape: shape?=None, ctx: str=, dtype: dtype?=None)``. Core operators: random_uniform."""
 def ravel_multi_index(data: Any, shape: Any = None, *, out: Any = None, name: Any = None) -> NDArray:
-    """MXNet 1's operator ``_ravel_multi_index(data; shape: shape?=None)``. Core operators: multiply, sum."""
+    """MXNet 1's operator ``_ravel_multi_index(data; shape: shape?=None)``. Core operators: stop_gradient, multiply, sum."""
 def rcbrt(data: Any, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``rcbrt(data)``. Core operators: rcbrt."""
 def reciprocal(data: Any, *, out: Any = None, name: Any = None) -> NDArray:
@@ -605,7 +605,7 @@ def trunc(data: Any, *, out: Any = None, name: Any = None) -> Any:
 def uniform(low: Any = 0.0, high: Any = 1.0, shape: Any = None, ctx: Any = '', dtype: Any = None, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``_random_uniform(; low: float=0.0, high: float=1.0, shape: shape?=None, ctx: str=, dtype: dtype?=None)``. Core operators: random_uniform."""
 def unravel_index(data: Any, shape: Any = None, *, out: Any = None, name: Any = None) -> NDArray:
-    """MXNet 1's operator ``_unravel_index(data; shape: shape?=None)``. Core operators: floor_divide, mod, stack."""
+    """MXNet 1's operator ``_unravel_index(data; shape: shape?=None)``. Core operators: stop_gradient, floor_divide, mod, stack."""
 def where(condition: Any, x: Any, y: Any, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``where(condition, x, y)``. Core operators: where, reshape."""
 def zeros_like(data: Any, *, out: Any = None, name: Any = None) -> Any:

@@ -105,9 +105,10 @@ def _makediag(a: Any, x: Any) -> Any:
 
 
 def _places(n: int, a: Any) -> Any:
-    """Rows and columns of a triangle of an n by n matrix, row by row."""
-    lower = a.lower if a.offset == 0 else a.offset < 0
-    return np.tril_indices(n, a.offset) if lower else np.triu_indices(n, a.offset)
+    """Rows and columns of a triangle of an n by n matrix: a lower one row by row, an upper one column by column."""
+    if a.lower if a.offset == 0 else a.offset < 0:
+        return np.tril_indices(n, a.offset)
+    return np.tril_indices(n, -a.offset)[::-1]
 
 
 @row("_linalg_extracttrian(A; offset: int=0, lower: bool=True)", via="take", alias="linalg_extracttrian")

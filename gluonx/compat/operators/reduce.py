@@ -42,7 +42,7 @@ for _name, _alias in (("sum", "sum_axis"), ("mean", ""), ("prod", ""), ("max", "
     row(f"{_name}(data; {_ATTRS})", _reduction(_name), via=_name, alias=_alias)
 
 
-def _without_nan(name: str, neutral: float) -> Callable[..., Any]:
+def _without_nan(name: str, neutral: int) -> Callable[..., Any]:
     reduce = _reduction(name)
 
     def rule(a: Any, data: Any) -> Any:
@@ -51,8 +51,8 @@ def _without_nan(name: str, neutral: float) -> Callable[..., Any]:
     return rule
 
 
-row(f"nansum(data; {_ATTRS})", _without_nan("sum", 0.0), via="where isnan sum")
-row(f"nanprod(data; {_ATTRS})", _without_nan("prod", 1.0), via="where isnan prod")
+row(f"nansum(data; {_ATTRS})", _without_nan("sum", 0), via="where isnan sum")
+row(f"nanprod(data; {_ATTRS})", _without_nan("prod", 1), via="where isnan prod")
 
 
 @row(f"_square_sum(data; {_ATTRS})", via="square sum")

@@ -39,18 +39,19 @@ def _boolean_mask(a: Any, data: Any, index: Any) -> Any:
     return np.compress(core("not_equal", index, 0), data, axis=a.axis)
 
 
-@row("_ravel_multi_index(data; shape: shape?=None)", via="multiply sum", alias="ravel_multi_index")
+@row("_ravel_multi_index(data; shape: shape?=None)", via="stop_gradient multiply sum", alias="ravel_multi_index")
 def _ravel(a: Any, data: Any) -> Any:
+    data = core("stop_gradient", data)
     rest = core("slice_axis", data, axis=0, begin=0, end=1)
     for i, n in enumerate(a.shape[1:], 1):
         rest = core("add", core("multiply", rest, n), core("slice_axis", data, axis=0, begin=i, end=i + 1))
     return core("squeeze", rest, axis=0)
 
 
-@row("_unravel_index(data; shape: shape?=None)", via="floor_divide mod stack", alias="unravel_index")
+@row("_unravel_index(data; shape: shape?=None)", via="stop_gradient floor_divide mod stack", alias="unravel_index")
 def _unravel(a: Any, data: Any) -> Any:
     found: list[Any] = []
-    rest = data
+    rest = core("stop_gradient", data)
     for n in a.shape[:0:-1]:
         found.insert(0, core("mod", rest, n))
         rest = core("floor_divide", rest, n)
