@@ -60,7 +60,9 @@ on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of 
 
 @on_cpu
 @pytest.mark.parametrize(
-    ("shape", "loops"), [((1000, 1000), 0), ((8, 32, 128), 1), ((4, 8), 1), ((), 1)], ids=["large", "some", "few", "one"]
+    ("shape", "loops"),
+    [((1000, 1000), 0), ((8, 32, 128), 1), ((4, 8), 1), ((), 1)],
+    ids=["large", "some", "few", "one"],
 )
 def test_rounds_are_no_loop_of_arrays(shape, loops):
     text = compiled(shape).as_text()

@@ -6,9 +6,9 @@ twenty rounds to a loop over whole arrays, which XLA does not fuse: the mask of 
 longer than by JAX's loop, and XLA compiles them in a tenth to a half of the time. Other platforms keep JAX's own
 kernels.
 
-What is elementwise XLA computes again in each loop that reads it, and ``optimization_barrier`` is gone before it decides
-so. In a recurrence that draws a mask at each step, the loop of the n-th step then held n draws, and a program of 36
-steps compiled for six minutes. Arrays of fewer than `_LARGE` elements are therefore drawn in a loop of their own.
+What is elementwise XLA computes again in each loop that reads it, and ``optimization_barrier`` is gone before it
+decides so. In a recurrence that draws a mask at each step, the loop of the n-th step then held n draws, and a program
+of 36 steps compiled for six minutes. Arrays of fewer than `_LARGE` elements are therefore drawn in a loop of their own.
 """
 
 from __future__ import annotations
