@@ -327,6 +327,12 @@ def test_copies_have_their_own_parameters(named, tmp_path):
         (lambda: gluon.rnn.Conv2DLSTMCell((1, 4, 4), 2, 3, 3), "conv_lstm0"),
         (lambda: gluon.contrib.nn.HybridConcurrent(axis=1, prefix="both_"), "both"),
         (lambda: nn.Dropout(0.5, prefix=""), ""),
+        (lambda: gluon.contrib.rnn.LSTMPCell(3, 2), "lstmp0"),
+        (lambda: gluon.contrib.cnn.ModulatedDeformableConvolution(3, 3), "modulated_deformable_conv0"),
+        (lambda: type("OctConv", (nn.Conv2D,), {})(3, 3), "conv0"),
+        (lambda: type("MyRelu", (nn.Activation,), {})("relu"), "relu0"),
+        (lambda: type("MyDense", (nn.Dense,), {})(3), "mydense0"),
+        (lambda: type("Conv2D", (nn.HybridBlock,), {})(), "conv2d0"),
     ],
 )
 def test_hints(make, name, named):
