@@ -339,6 +339,24 @@ def test_hints(make, name, named):
     assert make().name == name
 
 
+def test_arrays_by_name_for_the_layer_that_a_class_extends():
+    class Scaled(gluon.loss.SoftmaxCrossEntropyLoss):
+        def hybrid_forward(self, F, pred, label, sample_weight=None):
+            return super().hybrid_forward(F, pred=pred * 2, label=label, sample_weight=sample_weight)
+
+    class Doubled(nn.Dense):
+        def hybrid_forward(self, F, x, weight, bias=None):
+            return super().hybrid_forward(F, x=2 * x, weight=weight, bias=bias)
+
+    pred, label = nd.array([[0.5, -1.0, 2.0], [0.0, 1.0, 3.0]]), nd.array([0, 2])
+    found = Scaled()(pred, label)
+    onp.testing.assert_array_equal(found.asnumpy(), gluon.loss.SoftmaxCELoss()(2 * pred, label).asnumpy())
+    layer = Doubled(2, in_units=3)
+    layer.initialize()
+    expected = nd.dot(2 * pred, layer.weight.data(), transpose_b=True)
+    onp.testing.assert_allclose(layer(pred).asnumpy(), expected.asnumpy(), rtol=1e-6)
+
+
 def test_lambdas_of_mxnet_1():
     x = np.array([[[-1.0, 2.0]]])
     assert nn.HybridLambda(lambda F, x: F.reshape(x, shape=(0, -1)))(x).shape == (1, 2)
