@@ -50,8 +50,8 @@ def hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any
     F : module
         ``mx.nd``; read by nobody.
     *args, **params
-        What the forward takes, and then the block's parameters in the order of their attributes, or by name. They
-        stand in for the block's own while it runs.
+        What the forward takes, by position or name, and then the block's parameters in the order of their attributes,
+        or by name. They stand in for the block's own while it runs.
 
     Raises
     ------
@@ -104,11 +104,13 @@ def run_forward_with(block: Any, args: tuple[Any, ...], given: dict[str, Any]) -
     names = list(block._reg_params)
     count = _inputs_of(forward)
     given = {**dict(zip(names, args[count:])), **given}
+    arrays = [name for name in inspect.signature(forward).parameters if name in given and name not in names]
+    named = {name: given.pop(name) for name in arrays}
     swapped = {name: block._reg_params[name]._handle for name, value in given.items() if value is not None}
     try:
         for name in swapped:
             block._reg_params[name]._handle = given[name]
-        return forward(block, *args[:count])
+        return forward(block, *args[:count], **named)
     finally:
         for name, handle in swapped.items():
             block._reg_params[name]._handle = handle

@@ -70,8 +70,9 @@ _current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("gluonx_
 _HINTS = (
     (re.compile(r"^Conv[123]D(Transpose)?$"), "conv"),
     (re.compile(r"^(Global)?(Max|Avg)Pool[123]D$"), "pool"),
+    (re.compile(r"^(Modulated)?DeformableConvolution$"), r"\1_deformable_conv"),
     (re.compile(r"^Conv[123]D(RNN|LSTM|GRU)Cell$"), r"conv_\1"),
-    (re.compile(r"^(RNN|LSTM|GRU|Dropout|Zoneout|Modifier)Cell$"), r"\1"),
+    (re.compile(r"^(RNN|LSTM|GRU|LSTMP|Dropout|Zoneout)Cell$"), r"\1"),
 )
 
 
@@ -117,13 +118,15 @@ def _hint(block: Any) -> str:
     alias = getattr(block, "_alias", None)
     if callable(alias):
         return str(alias())
-    name = type(block).__name__
-    if name == "Activation":  # named by what it computes
-        return str(block.__dict__.get("_act_type", "activation"))
-    for pattern, hint in _HINTS:
-        if pattern.match(name):
-            return pattern.sub(hint, name).lower()
-    return name.lower()
+    for kind in type(block).__mro__:  # a class of the user's is called as the layer that it extends
+        if not kind.__module__.startswith("gluonx."):
+            continue
+        if kind.__name__ == "Activation":  # named by what it computes
+            return str(block.__dict__.get("_act_type", "activation"))
+        for pattern, hint in _HINTS:
+            if pattern.match(kind.__name__):
+                return pattern.sub(hint, kind.__name__).lower().lstrip("_")
+    return type(block).__name__.lower()
 
 
 def _numbered(counters: dict[str, int], hint: str) -> str:

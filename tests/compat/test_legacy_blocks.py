@@ -327,10 +327,34 @@ def test_copies_have_their_own_parameters(named, tmp_path):
         (lambda: gluon.rnn.Conv2DLSTMCell((1, 4, 4), 2, 3, 3), "conv_lstm0"),
         (lambda: gluon.contrib.nn.HybridConcurrent(axis=1, prefix="both_"), "both"),
         (lambda: nn.Dropout(0.5, prefix=""), ""),
+        (lambda: gluon.contrib.rnn.LSTMPCell(3, 2), "lstmp0"),
+        (lambda: gluon.contrib.cnn.ModulatedDeformableConvolution(3, 3), "modulated_deformable_conv0"),
+        (lambda: type("OctConv", (nn.Conv2D,), {})(3, 3), "conv0"),
+        (lambda: type("MyRelu", (nn.Activation,), {})("relu"), "relu0"),
+        (lambda: type("MyDense", (nn.Dense,), {})(3), "mydense0"),
+        (lambda: type("Conv2D", (nn.HybridBlock,), {})(), "conv2d0"),
     ],
 )
 def test_hints(make, name, named):
     assert make().name == name
+
+
+def test_arrays_by_name_for_the_layer_that_a_class_extends():
+    class Scaled(gluon.loss.SoftmaxCrossEntropyLoss):
+        def hybrid_forward(self, F, pred, label, sample_weight=None):
+            return super().hybrid_forward(F, pred=pred * 2, label=label, sample_weight=sample_weight)
+
+    class Doubled(nn.Dense):
+        def hybrid_forward(self, F, x, weight, bias=None):
+            return super().hybrid_forward(F, x=2 * x, weight=weight, bias=bias)
+
+    pred, label = nd.array([[0.5, -1.0, 2.0], [0.0, 1.0, 3.0]]), nd.array([0, 2])
+    found = Scaled()(pred, label)
+    onp.testing.assert_array_equal(found.asnumpy(), gluon.loss.SoftmaxCELoss()(2 * pred, label).asnumpy())
+    layer = Doubled(2, in_units=3)
+    layer.initialize()
+    expected = nd.dot(2 * pred, layer.weight.data(), transpose_b=True)
+    onp.testing.assert_allclose(layer(pred).asnumpy(), expected.asnumpy(), rtol=1e-6)
 
 
 def test_lambdas_of_mxnet_1():

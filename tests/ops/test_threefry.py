@@ -55,12 +55,47 @@ def compiled(shape):
     return jax.jit(draw).lower(jax.ShapeDtypeStruct((2,), onp.uint32), jax.ShapeDtypeStruct((), onp.int32)).compile()
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
-@pytest.mark.parametrize("shape", [(1000, 1000), (8, 32, 128), (4, 8), ()], ids=str)
-def test_bits_are_no_loop_of_arrays(shape):
+on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
+
+
+@on_cpu
+@pytest.mark.parametrize(
+    ("shape", "loops"),
+    [((1000, 1000), 0), ((8, 32, 128), 1), ((4, 8), 1), ((), 1)],
+    ids=["large", "some", "few", "one"],
+)
+def test_rounds_are_no_loop_of_arrays(shape, loops):
     text = compiled(shape).as_text()
     assert text is not None
-    assert " while(" not in text
+    assert text.count(" while(") == loops  # one around a small array keeps its rounds apart from what reads them
+    assert text.count(" xor(") >= 20  # the rounds are unrolled
+
+
+@on_cpu
+def test_a_chain_of_masks_draws_each_a_few_times():
+    def rounds(steps):
+        def chain(weight, x):
+            for i in range(steps):
+                mask = jax.random.bernoulli(random.wrap(jnp.array([0, 7], jnp.uint32), jnp.int32(i)), 0.9, x.shape)
+                x = jnp.where(mask, jnp.tanh(x @ weight), x)
+            return (x**2).sum()
+
+        structs = [jax.ShapeDtypeStruct(shape, onp.float32) for shape in ((3, 3), (2, 3))]
+        return jax.jit(jax.grad(chain)).lower(*structs).compile().as_text().count(" xor(")
+
+    assert rounds(8) <= 2.2 * rounds(4)
+
+
+def test_keys_that_differ_by_device_draw_in_shard_map():
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
+    spec = jax.sharding.PartitionSpec("x")
+
+    def draw(words):
+        return jax.random.bits(jax.random.wrap_key_data(words[0], impl=implementation()), (1, 4))
+
+    data = jnp.array([(0, 7)], jnp.uint32)
+    found = jax.jit(jax.shard_map(draw, mesh=mesh, in_specs=spec, out_specs=spec))(data)
+    onp.testing.assert_array_equal(found, jax.random.bits(jax.random.key(7), (1, 4)))
 
 
 def test_keys_of_operations_differ():
