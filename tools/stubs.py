@@ -27,9 +27,8 @@ import numpy as onp
 import gluonx
 from gluonx import aliases, np, npx
 from gluonx.compat import nd
+from gluonx.compat.nd import creation, sparse, updates
 from gluonx.compat.nd import names as nd_names
-from gluonx.compat.nd import sparse, updates
-from gluonx.compat.operators.calling import signature
 from gluonx.compat.operators.table import TABLE
 from gluonx.np import methods, rules, table
 from gluonx.np.arithmetic import Arithmetic
@@ -208,7 +207,7 @@ def _legacy(name: str, part: str) -> Front | None:
     op = TABLE.get(nd_names.PREFIXES[part] + name) or (TABLE.get(f"linalg_{name}") if part == "linalg" else None)
     if op is None:
         return None
-    rows = list(signature(op).parameters.values())
+    rows = list(op.signature().parameters.values())
     several = op._nout != 1 or name in sparse.RULES or op.name in ("Embedding", "_contrib_SparseEmbedding")
     return Front(name, rows, "Any" if several else "NDArray", nd_names.lookup(name, part).__doc__ or "")
 
@@ -216,6 +215,9 @@ def _legacy(name: str, part: str) -> Front | None:
 def _nd_module(module: types.ModuleType, part: str, more: Iterable[str] = ()) -> str:
     imports, fronts = ["from gluonx.compat.nd.ndarray import NDArray as NDArray"], []
     names = {*getattr(module, "__all__", ()), *nd_names.public_names(part), *more} - {"NDArray"}
+    if module is nd:  # whose operators stand in `op`
+        imports.insert(0, "from gluonx.compat.nd.op import *")
+        names -= {name for name in nd_names.public_names(part) if name not in creation.__all__}
     for name in sorted(names):
         value = getattr(module, name)
         line = _imported(name, value)

@@ -10,7 +10,6 @@ from gluonx.block.block import HybridBlock
 from gluonx.compat import operator
 from gluonx.compat.nd.ndarray import NDArray, as_nd, as_np, use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.attrs import read_kind
-from gluonx.compat.operators.calling import signature
 from gluonx.compat.operators.shape import legacy_shape
 from gluonx.compat.operators.table import TABLE, get_legacy
 from gluonx.errors import ShapeError
@@ -377,6 +376,6 @@ def test_a_function_tells_its_parameters(function, told):
 
 def test_every_row_has_a_signature():
     for name, op in TABLE.items():
-        params = signature(op).parameters
+        params = op.signature().parameters
         assert [n for n in params if n in op.inputs] == list(op.inputs), name
         assert set(op.attrs) <= set(params), name

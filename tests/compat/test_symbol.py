@@ -1,5 +1,6 @@
 """Symbols: what MXNet 2.0.0b1 says of the same ones (tests/oracle/symbol), composing, running, binding, files."""
 
+import inspect
 import json
 
 import numpy as np
@@ -476,3 +477,55 @@ def test_quantized_layers():
     assert with_bias.list_arguments()[2] == "q_bias" and with_bias.list_arguments()[-1] == "q_max_bias"
     layers = ["pooling", "act", "flatten", "fully_connected", "embedding", "elemwise_add", "elemwise_mul"]
     assert all(callable(getattr(space.contrib, f"quantized_{name}")) for space in (sym, nd) for name in layers)
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        (lambda x: sym.full((2,), 3.0), [[3, 3]]),
+        (lambda x: sym.full(2, val=3.0, dtype="int32"), [[3, 3]]),
+        (lambda x: sym.arange(1, 4, repeat=2), [[1, 1, 2, 2, 3, 3]]),
+        (lambda x: sym.arange(2), [[0, 1]]),
+        (lambda x: sym.linspace(0, 1, 5), [[0, 0.25, 0.5, 0.75, 1]]),
+        (lambda x: sym.linspace(0, 1, num=2, endpoint=False), [[0, 0.5]]),
+        (lambda x: sym.eye(2, 3, 1, "float32"), [[[0, 1, 0], [0, 0, 1]]]),
+        (lambda x: sym.histogram(x, bins=2, range=(0, 4)), [[2, 2], [0, 2, 4]]),
+        (lambda x: sym.split_v2(x, 2), [[0, 1], [2, 3]]),
+        (lambda x: sym.split_v2(ary=x, indices_or_sections=(1,)), [[0], [1, 2, 3]]),
+    ],
+    ids=[
+        "full",
+        "full_val",
+        "arange",
+        "arange_stop",
+        "linspace",
+        "no_endpoint",
+        "eye",
+        "histogram",
+        "halves",
+        "places",
+    ],
+)
+def test_functions_beside_operators_take_the_arguments_of_mxnet(made, wanted):
+    net = made(sym.var("x"))
+    given = {"x": gnp.arange(4, dtype="float32")} if "x" in net.list_inputs() else {}
+    assert [out.tolist() for out in net.eval(**given)] == wanted
+
+
+def test_a_histogram_of_a_symbol_needs_its_range():
+    with pytest.raises(ValueError, match="10 bins need a range"):
+        sym.histogram(sym.var("x"))
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (sym.FullyConnected, "data weight bias num_hidden no_bias flatten name attr out"),
+        (sym.Concat, "data dim name attr out"),
+        (sym.linalg.potrf, "A name attr out"),
+        (sym.linspace, "start stop num endpoint name dtype"),
+    ],
+    ids=["FullyConnected", "Concat", "potrf", "linspace"],
+)
+def test_a_function_tells_its_parameters(function, told):
+    assert " ".join(inspect.signature(function).parameters) == told

@@ -444,6 +444,8 @@ def _method(name: str) -> Any:
 
     method.__name__, method.__qualname__ = name, f"NDArray.{name}"
     method.__doc__ = f"``mx.nd.{name}`` of this array."
+    if name in TABLE:
+        method.__signature__ = TABLE[name].signature(method=True)  # type: ignore[attr-defined]
     return method
 
 

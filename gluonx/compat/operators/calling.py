@@ -6,7 +6,6 @@ is read by nobody.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.deferred.core import Handle
 
-__all__ = ["front", "signature", "write_out"]
+__all__ = ["front", "write_out"]
 
 
 def write_out(result: Any, out: Any) -> Any:
@@ -41,27 +40,6 @@ def _check(op: LegacyOp, inputs: list[Any]) -> None:
             raise TypeError(f"operator {op.name}: the input '{name}' must be an array, got {type(value).__name__}.")
 
 
-def signature(op: LegacyOp) -> inspect.Signature:
-    """Return what a call of the operator takes; a default of ``...`` is of what is needed behind what may be left out.
-
-    Examples
-    --------
-    >>> from gluonx.compat.operators.table import get_legacy
-    >>> signature(get_legacy("FullyConnected"))
-    <Signature (data, weight, bias=None, num_hidden=Ellipsis, no_bias=False, flatten=True, *, out=None, name=None)>
-    """
-    kind = inspect.Parameter
-    place = kind.KEYWORD_ONLY if op.variadic else kind.POSITIONAL_OR_KEYWORD
-    of_arrays = kind.VAR_POSITIONAL if op.variadic else place
-    rows = [kind(n, of_arrays, default=None if n in op.optional else kind.empty) for n in op.inputs]
-    rows += [kind(a.name, place, default=kind.empty if a.required else a.default) for a in op.attrs.values()]
-    for i, row in enumerate(rows):
-        if place is kind.POSITIONAL_OR_KEYWORD and row.default is kind.empty:
-            rows[i] = row if all(r.default is kind.empty for r in rows[:i]) else row.replace(default=...)
-    rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in ("out", "name") if n not in op.attrs]
-    return inspect.Signature(rows)
-
-
 def front(op: LegacyOp, name: str) -> Callable[..., Any]:
     """Return the function `name` of ``mx.nd`` for a row of the table.
 
@@ -78,7 +56,7 @@ def front(op: LegacyOp, name: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__module__ = "gluonx.nd"
     via = f" Core operators: {', '.join(op.via)}." if op.via else ""
-    call.__signature__ = signature(op)  # type: ignore[attr-defined]
+    call.__signature__ = op.signature()  # type: ignore[attr-defined]
     call.__doc__ = f"MXNet 1's operator ``{op.name}({arrays}{'; ' if attrs else ''}{attrs})``.{via}"
     return door(call)
 

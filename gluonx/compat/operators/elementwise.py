@@ -36,59 +36,17 @@ def _plain(name: str) -> Callable[..., Any]:
     return rule
 
 
-rows(
-    """
-    relu relu
-    sigmoid sigmoid
-    log_sigmoid log_sigmoid
-    softsign softsign
-    mish mish
-    exp exp
-    log log
-    log2 log2
-    log10 log10
-    log1p log1p
-    expm1 expm1
-    sqrt sqrt
-    rsqrt rsqrt
-    cbrt cbrt
-    rcbrt rcbrt
-    square square
-    reciprocal reciprocal
-    negative negative
-    abs absolute
-    sign sign
-    ceil ceil
-    floor floor
-    trunc trunc
-    fix trunc
-    sin sin
-    cos cos
-    tan tan
-    arcsin arcsin
-    arccos arccos
-    arctan arctan
-    sinh sinh
-    cosh cosh
-    tanh tanh
-    arcsinh arcsinh
-    arccosh arccosh
-    arctanh arctanh
-    degrees degrees
-    radians radians
-    erf erf
-    erfinv erfinv
-    gamma gamma
-    gammaln gammaln
-    digamma digamma
-    logical_not logical_not
-    _contrib_isnan isnan
-    _contrib_isinf isinf
-    _contrib_isfinite isfinite
-    """,
-    _unary,
-    "data",
-)
+_UNARY = """
+relu sigmoid log_sigmoid softsign mish exp log log2 log10 log1p expm1 sqrt rsqrt cbrt rcbrt square reciprocal negative
+abs=absolute sign ceil floor trunc fix=trunc sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+degrees radians erf erfinv gamma gammaln digamma logical_not _contrib_isnan=isnan _contrib_isinf=isinf
+_contrib_isfinite=isfinite
+"""
+"""Words ``legacy=core``, one word where the two names are the same."""
+
+for _word in _UNARY.split():
+    _name, _, _via = _word.partition("=")
+    row(f"{_name}(data)", _unary(_via or _name), via=_via or _name)
 
 rows(
     """

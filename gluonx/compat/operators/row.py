@@ -14,6 +14,7 @@ differentiates as its core operators do.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -182,6 +183,37 @@ class LegacyOp:
     def infer(self, shapes: Sequence[tuple[int, ...] | None], attrs: Attrs) -> list[tuple[int, ...] | None]:
         """Return the input shapes, completed (None: unknown; 0 or -1: an unknown dimension); see `complete_shapes`."""
         return complete_shapes(self, shapes, attrs)
+
+    def signature(self, symbols: bool = False, method: bool = False) -> inspect.Signature:
+        """Return what a call of the operator takes, on arrays or on symbols, of which any may be left out.
+
+        As a `method` it is given its first array as ``self``.
+
+        A default of ``...`` is of what is needed behind what may be left out.
+
+        Examples
+        --------
+        >>> from gluonx.compat.operators.table import get_legacy
+        >>> dense = get_legacy("FullyConnected")
+        >>> dense.signature()
+        <Signature (data, weight, bias=None, num_hidden=Ellipsis, no_bias=False, flatten=True, *, out=None, name=None)>
+        >>> list(dense.signature(symbols=True).parameters.values())[0]
+        <Parameter "data=None">
+        """
+        kind = inspect.Parameter
+        place = kind.KEYWORD_ONLY if self.variadic else kind.POSITIONAL_OR_KEYWORD
+        free = () if self.variadic else self.inputs if symbols else self.optional
+        of_arrays = kind.VAR_POSITIONAL if self.variadic else place
+        rows = [kind(n, of_arrays, default=None if n in free else kind.empty) for n in self.inputs]
+        rows += [kind(a.name, place, default=kind.empty if a.required else a.default) for a in self.attrs.values()]
+        for i, row in enumerate(rows):
+            if place is kind.POSITIONAL_OR_KEYWORD and row.default is kind.empty:
+                rows[i] = row if all(r.default is kind.empty for r in rows[:i]) else row.replace(default=...)
+        if method:
+            rows[0] = kind("self", kind.POSITIONAL_OR_KEYWORD)
+        words = ("name", "attr", "out") if symbols else ("out", "name")
+        rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in words if n not in self.attrs]
+        return inspect.Signature(rows)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         """Compute, with attributes as Python values or text."""

@@ -304,10 +304,9 @@ def _arange(a: Any) -> Any:
 
 
 row(
-    f"_linspace(; start: float, stop: float?=None, step: float=1.0, repeat: int=1, infer_range: bool=False, {_CTX}, "
-    "dtype: dtype?=float32)",
-    lambda a: np.arange(a.start, a.stop, a.step, dtype=a.dtype or "float32"),
-    via="arange",
+    f"_linspace(; start: float, stop: float, num: int, endpoint: bool=True, {_CTX}, dtype: dtype?=float32)",
+    lambda a: np.linspace(a.start, a.stop, a.num, a.endpoint, dtype=a.dtype or "float32"),
+    via="linspace",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,10 @@ class _Custom(LegacyOp):
 
     def __init__(self) -> None:
         super().__init__("Custom(; op_type: str)", lambda attrs, *inputs: self.run(inputs, attrs))
+
+    def signature(self, symbols: bool = False, method: bool = False) -> inspect.Signature:
+        """Return that of any arguments: the `CustomOpProp` says which."""
+        return inspect.signature(lambda *args, **kwargs: None)
 
     def parse(self, given: Mapping[str, Any]) -> Attrs:
         own = {k: v for k, v in given.items() if k not in HINTS and not k.startswith("__") and v is not None}

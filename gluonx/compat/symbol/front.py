@@ -10,7 +10,7 @@ from typing import Any
 import numpy as _np
 
 from gluonx.compat.symbol import control as control
-from gluonx.compat.symbol import files, loops
+from gluonx.compat.symbol import files, loops, table
 from gluonx.compat.symbol.compose import function, make_variable
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError
@@ -124,6 +124,13 @@ def fromjson(json_str: str | bytes) -> Symbol:
 load_json = fromjson
 
 
+def _told(op: str, hint: str) -> Any:
+    """Return the function of an operator, which tells its parameters."""
+    made: Any = function(op, hint)
+    made.__signature__ = table.get(op).signature(symbols=True)
+    return made
+
+
 class Space:
     """Operators whose registered names share prefixes: ``contrib.box_nms`` is ``_contrib_box_nms``."""
 
@@ -136,7 +143,7 @@ class Space:
             raise AttributeError(name)
         for prefix in self._prefixes:
             try:
-                made = function(prefix + name, name.lower())
+                made = _told(prefix + name, name.lower())
             except KeyError:
                 continue
             setattr(self, name, made)
@@ -188,6 +195,68 @@ def _made(op: str) -> Any:
     return from_nothing
 
 
+# -- functions that MXNet has written beside operators of other arguments ----------------------------------------------
+
+
+def _full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of one number throughout, float32 unless `dtype` says otherwise."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return function("_full", "full")(shape=shape, value=float(val), dtype=dtype or "float32", **kwargs)
+
+
+def _arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """Return a symbol of equally spaced numbers, each `repeat` times."""
+    given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return function("_arange", "arange")(**given, name=name, dtype=dtype or "float32")
+
+
+def _linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
+) -> Symbol:
+    """Return a symbol of `num` numbers from `start` to `stop`."""
+    make = function("_linspace", "linspace")
+    return make(start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=dtype or "float32")
+
+
+def _eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones on a diagonal."""
+    return function("_eye", "eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
+
+
+def _histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of counts and of the edges between which they are: a number of bins within `range`, or edges."""
+    make = function("_histogram", "histogram")
+    if isinstance(bins, Symbol):
+        return make(data=a, bins=bins, **kwargs)
+    if range is None:
+        raise ValueError(f"histogram of a symbol: {bins} bins need a range, for its values are not known yet")
+    return make(data=a, bin_cnt=bins, range=range, **kwargs)
+
+
+def _split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
+    """Return the parts of a symbol: so many equal ones, or those between the places of a tuple."""
+    cuts = indices_or_sections
+    # The first of the operator's indices is where the first part begins.
+    given = {"indices": (), "sections": cuts} if isinstance(cuts, int) else {"indices": (0, *cuts), "sections": 0}
+    return function("_split_v2", "split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, **given)
+
+
+_WRITTEN = {
+    "arange": _arange, "eye": _eye, "full": _full, "histogram": _histogram, "linspace": _linspace,
+    "split_v2": _split_v2,
+}  # fmt: skip
+for _name, _function in _WRITTEN.items():
+    _function.__name__ = _function.__qualname__ = _name
+
+
 _EITHER = {
     "pow": ("_power", "_power_scalar", "_rpower_scalar"),
     "power": ("_power", "_power_scalar", "_rpower_scalar"),
@@ -232,9 +301,11 @@ def find(name: str) -> Any:
         return _made(f"_{name}")
     if name in _EITHER:
         return _with_numbers(name)
+    if name in _WRITTEN:
+        return _WRITTEN[name]
     for spelling in (name, f"_{name}"):
         try:
-            return function(spelling, name.lower())
+            return _told(spelling, name.lower())
         except KeyError:
             continue
     raise AttributeError(f"gluonx.symbol has no operator '{name}'")
