@@ -18,7 +18,6 @@ __all__ = [
     "CustomMetric",
     "EvalMetric",
     "alias",
-    "as_list",
     "check_label_shapes",
     "create",
     "np",

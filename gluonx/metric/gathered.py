@@ -25,7 +25,6 @@ __all__ = [
     "Accuracy",
     "BinaryAccuracy",
     "CrossEntropy",
-    "Gathered",
     "Loss",
     "MAE",
     "MSE",

@@ -21,15 +21,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__ = [
-    "interleaved_matmul_encdec_qk",
-    "interleaved_matmul_encdec_valatt",
-    "interleaved_matmul_selfatt_qk",
-    "interleaved_matmul_selfatt_valatt",
-    "sldwin_atten_context",
-    "sldwin_atten_mask_like",
-    "sldwin_atten_score",
-]
+__all__: list[str] = []
 
 
 def _heads_of(name: str, what: str, x: Array, heads: int, parts: int) -> tuple[Array, ...]:

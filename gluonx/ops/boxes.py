@@ -18,18 +18,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__ = [
-    "bipartite_matching",
-    "box_decode",
-    "box_encode",
-    "box_iou",
-    "box_nms",
-    "centers",
-    "iou",
-    "encoded",
-    "decoded",
-    "suppressed",
-]
+__all__ = ["centers", "iou", "encoded", "decoded", "suppressed"]
 
 _FORMATS = {"corner": False, "center": True}
 

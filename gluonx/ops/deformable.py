@@ -16,7 +16,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
 from gluonx.ops.registry import Front, Shape, register
 
-__all__ = ["deformable_convolution", "modulated_deformable_convolution"]
+__all__: list[str] = []
 
 
 class _Plan(NamedTuple):

@@ -22,7 +22,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.cpu.reductions import softmax
 from gluonx.ops.registry import register
 
-__all__ = ["cached_attention", "dot_product_attention", "merge_heads", "split_heads"]
+__all__: list[str] = []
 
 
 def _drops(attrs: Mapping[str, Any]) -> bool:

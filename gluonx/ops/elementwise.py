@@ -22,20 +22,7 @@ from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import FLAT, NONE, SAME, Front, Record, Shape, register
 
-__all__ = [
-    "absolute",
-    "activation",
-    "around",
-    "clip",
-    "elu",
-    "gelu",
-    "hard_sigmoid",
-    "integer_power",
-    "leaky_relu",
-    "maximum",
-    "minimum",
-    "smooth_l1",
-]
+__all__ = ["absolute", "maximum", "minimum"]
 
 
 def _mish(x: Array) -> Array:

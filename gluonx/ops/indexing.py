@@ -16,17 +16,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axis_of, choose
 from gluonx.ops.registry import SAME, Front, register
 
-__all__ = [
-    "from_end",
-    "gather_nd",
-    "index_add",
-    "index_update",
-    "scatter_nd",
-    "sequence_last",
-    "sequence_mask",
-    "sequence_reverse",
-    "take",
-]
+__all__ = ["from_end"]
 
 
 def _whole(indices: Array) -> Array:

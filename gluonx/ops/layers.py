@@ -11,7 +11,7 @@ from jax import Array
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import SAME, register
 
-__all__ = ["pixel_shuffle", "swish"]
+__all__: list[str] = []
 
 
 @register(level=1, moving=("beta",), channels_last="each", shape=SAME)

@@ -23,22 +23,7 @@ from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
-__all__ = [
-    "cosine_embedding_loss",
-    "ctc_batch_loss",
-    "hinge_loss",
-    "huber_loss",
-    "kl_div_loss",
-    "l1_loss",
-    "l2_loss",
-    "logistic_loss",
-    "poisson_nll_loss",
-    "sdml_loss",
-    "sigmoid_bce_loss",
-    "softmax_cross_entropy_loss",
-    "squared_hinge_loss",
-    "triplet_loss",
-]
+__all__: list[str] = []
 
 _TINY = 1e-12  # keeps logarithms and quotients finite, as in MXNet
 

@@ -16,19 +16,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__ = [
-    "metric_accuracy",
-    "metric_binary_accuracy",
-    "metric_confusion",
-    "metric_cosine",
-    "metric_counts",
-    "metric_cross_entropy",
-    "metric_distance",
-    "metric_error",
-    "metric_pearson",
-    "metric_sum",
-    "metric_top_k",
-]
+__all__: list[str] = []
 
 
 def _add(state: Array, *totals: Array) -> Array:

@@ -17,7 +17,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.boxes import centers, decoded, encoded, iou, suppressed
 from gluonx.ops.registry import NONE, register
 
-__all__ = ["multibox_detection", "multibox_prior", "multibox_target"]
+__all__: list[str] = []
 
 Numbers = float | Sequence[float]
 

@@ -27,20 +27,7 @@ from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import NONE, SAME, Front, Shape, register
 
-__all__ = [
-    "dropout",
-    "embedding",
-    "fully_connected",
-    "l2_normalization",
-    "log_softmax",
-    "masked_log_softmax",
-    "masked_softmax",
-    "one_hot",
-    "pick",
-    "softmax",
-    "softmin",
-    "topk",
-]
+__all__ = ["embedding", "fully_connected"]
 
 
 def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:

@@ -17,7 +17,7 @@ from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rul
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.registry import SAME, Front, register
 
-__all__ = ["batch_norm", "batch_norm_over", "group_norm", "instance_norm", "layer_norm", "lrn", "rms_norm"]
+__all__ = ["batch_norm", "batch_norm_over"]
 
 
 class _Centered(NamedTuple):

@@ -18,14 +18,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, filled
 from gluonx.ops.registry import SAME, Op, Shape, register
 
-__all__ = [
-    "linear_regression_output",
-    "logistic_regression_output",
-    "mae_regression_output",
-    "make_loss",
-    "softmax_output",
-    "svm_output",
-]
+__all__: list[str] = []
 
 _NORMALIZATIONS = {"null": "null", "batch": "batch", "valid": "valid"}
 

@@ -24,7 +24,7 @@ from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
 from gluonx.ops.registry import Front, Shape, register
 
-__all__ = ["adaptive_avg_pooling", "pooling"]
+__all__ = ["pooling"]
 
 Sizes = Sequence[int] | int | None
 

@@ -18,7 +18,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import register
 
-__all__ = ["count_sketch", "fft_pairs", "ifft_pairs", "proposal", "psroi_pooling"]
+__all__: list[str] = []
 
 
 def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:

@@ -24,14 +24,7 @@ from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
 
-__all__ = [
-    "random_bernoulli",
-    "random_categorical",
-    "random_choice",
-    "random_multinomial",
-    "random_permutation",
-    "random_randint",
-]
+__all__: list[str] = []
 
 Size = int | Sequence[int] | None
 Number = Array | float

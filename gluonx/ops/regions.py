@@ -16,7 +16,7 @@ from gluonx.ops.common import narrow, wide
 from gluonx.ops.registry import register
 from gluonx.ops.vision import hat
 
-__all__ = ["deformable_psroi_pooling", "rroi_align"]
+__all__: list[str] = []
 
 
 @register(level=5, moving=("spatial_scale",))

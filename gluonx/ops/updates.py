@@ -20,32 +20,16 @@ from jax import Array
 from gluonx.ops.registry import SAME, register
 
 __all__ = [
-    "adabelief_update",
     "adam_step",
-    "adam_update",
-    "adamw_update",
     "average",
     "belief_step",
     "bias_correction",
     "centered_step",
     "ftml_step",
-    "ftml_update",
     "ftrl_solution",
-    "ftrl_update",
     "lamb_direction",
-    "lamb_update_phase1",
-    "lamb_update_phase2",
-    "lans_update",
     "moments",
-    "multi_lars",
-    "nag_mom_update",
     "rms_step",
-    "rmsprop_update",
-    "rmspropalex_update",
-    "sgd_mom_update",
-    "sgd_update",
-    "signsgd_update",
-    "signum_update",
 ]
 
 

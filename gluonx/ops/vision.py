@@ -15,7 +15,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.registry import register
 
-__all__ = ["hat", "roi_align", "roi_pooling"]
+__all__ = ["hat"]
 
 
 def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> tuple[int, int]:

@@ -10,8 +10,9 @@ import math
 from typing import Any, ClassVar
 
 from gluonx import np
+from gluonx.np.random import sample as draw
 from gluonx.probability import constraint as C
-from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw
+from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters
 from gluonx.probability.quantiles import betaincinv, gammaincinv
 from gluonx.probability.utils import betainc, betaln, gammainc, log_gamma, ndtr, ndtri, psi, where, xlog1py, xlogy
 

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import numpy as onp
 
 from gluonx import np, npx
+from gluonx.np.random import sample as draw
 from gluonx.probability import constraint as C
-from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw, shape_of
+from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, shape_of
 from gluonx.probability.quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
 from gluonx.probability.sums import binomial_entropy, negative_binomial_entropy, poisson_entropy
 from gluonx.probability.utils import (

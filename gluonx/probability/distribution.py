@@ -20,11 +20,10 @@ from typing import Any, ClassVar
 import numpy as onp
 
 from gluonx import autograd, np
-from gluonx.np.random import sample as draw
 from gluonx.probability.constraint import Constraint, is_dependent
 from gluonx.probability.utils import sum_right_most, where
 
-__all__ = ["Distribution", "ExponentialFamily", "as_parameters", "as_size", "draw", "shape_of"]
+__all__ = ["Distribution", "ExponentialFamily"]
 
 NUMBERS = (bool, int, float, onp.generic)
 

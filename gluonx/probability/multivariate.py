@@ -6,8 +6,9 @@ import math
 from typing import Any, ClassVar
 
 from gluonx import np
+from gluonx.np.random import sample as draw
 from gluonx.probability import constraint as C
-from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, draw, shape_of
+from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, shape_of
 from gluonx.probability.utils import log_gamma, psi, solve_lower, xlogy
 
 __all__ = ["Dirichlet", "MultivariateNormal"]

@@ -6,11 +6,12 @@ import math
 from typing import Any, ClassVar
 
 from gluonx import np, npx
+from gluonx.np.random import sample as draw
 from gluonx.probability import constraint as C
 from gluonx.probability.combined import TransformedDistribution
 from gluonx.probability.continuous import Cauchy, Exponential, Normal
 from gluonx.probability.discrete import Classes, ProbOrLogit
-from gluonx.probability.distribution import as_parameters, draw, shape_of
+from gluonx.probability.distribution import as_parameters, shape_of
 from gluonx.probability.transformation import (
     AbsTransform,
     AffineTransform,

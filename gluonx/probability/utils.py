@@ -24,29 +24,14 @@ from gluonx.deferred import invoke
 from gluonx.ops.registry import register
 
 __all__ = [
-    "betainc",
-    "betaln",
     "constraint_check",
     "digamma",
     "erf",
     "erfinv",
-    "gammainc",
-    "gammaincc",
     "gammaln",
-    "log_gamma",
     "logit2prob",
-    "ndtr",
-    "ndtri",
     "prob2logit",
-    "psi",
     "sample_n_shape_converter",
-    "sigmoid",
-    "softplus",
-    "solve_lower",
-    "sum_right_most",
-    "where",
-    "xlog1py",
-    "xlogy",
 ]
 
 Function = Callable[..., Any]

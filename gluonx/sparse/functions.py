@@ -28,17 +28,18 @@ from gluonx.ops.registry import get
 from gluonx.sparse.storage import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
 
 __all__ = [
+    "add",
     "array",
     "cast_storage",
     "csr_matrix",
+    "divide",
     "dot",
     "empty",
-    "mapped",
-    "operate",
+    "multiply",
     "retain",
     "row_sparse_array",
     "square",
-    "sum_of",
+    "subtract",
     "zeros",
 ]
 

@@ -49,7 +49,7 @@ from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 
-__all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "attach_rows", "bucket", "plain"]
+__all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 
 _FALLBACK = (
     "an operator without a rule for {stype} storage was given a {kind} of shape {shape}, which is made dense for it. "
