@@ -15,6 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
+from gluonx.ops.cpu.materialized import materialized
 from gluonx.ops.registry import SAME, Front, register
 
 __all__ = ["batch_norm", "batch_norm_over"]
@@ -43,6 +44,7 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None) -> _Center
         here = jnp.mean(y, tuple(axes), keepdims=True)
         return here if over is None else lax.pmean(here, over)
 
+    x = materialized(x)  # it is read three times
     mean = mean_of(x)
     centre = lax.stop_gradient(mean)
     values, rest = x - centre, mean - centre

@@ -1,0 +1,68 @@
+"""What small arrays in front of a normalization are to a CPU: computed once, however many blocks stand before them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import pytest
+from jax.test_util import check_grads
+
+from gluonx import ops
+from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.materialized import materialized
+
+on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
+X = onp.random.RandomState(3).normal(size=(4, 6)).astype("float32")
+
+
+def text_of(fn, *structs):
+    return jax.jit(fn).lower(*structs).compile().as_text()
+
+
+@on_cpu
+def test_a_chain_of_residual_blocks_grows_with_its_length():
+    norm = ops.get("layer_norm").bind().fn
+
+    def instructions(blocks):
+        def loss(x, weight, gamma):
+            for _ in range(blocks):
+                x = norm(x + jnp.tanh(x @ weight), gamma, gamma)
+            return (x**2).sum()
+
+        structs = [jax.ShapeDtypeStruct(s, onp.float32) for s in ((4, 16, 32), (32, 32), (32,))]
+        return text_of(jax.grad(loss, argnums=(1, 2)), *structs).count(" = ")
+
+    assert instructions(8) < 2.5 * instructions(4)  # without: 3.5 times and more
+
+
+@on_cpu
+@pytest.mark.parametrize(
+    ("shape", "dtype", "kept"),
+    [((4, 6), "float32", 1), ((4, 6), "float16", 1), ((), "float32", 1), ((64, 64), "float32", 0),
+     ((63, 64), "float32", 1), ((0, 3), "float32", 0), ((4, 6), "int32", 0)],
+)  # fmt: skip
+def test_which_arrays(shape, dtype, kept):
+    def fn(x):
+        return materialized(x * 2) + x
+
+    struct = jax.ShapeDtypeStruct(shape, dtype)
+    assert text_of(fn, struct).count(" conditional(") == kept
+    with native_forms():
+        assert text_of(lambda x: fn(x), struct).count(" conditional(") == 0
+
+
+def test_values_and_gradients_of_any_order():
+    x = jnp.asarray(X).at[0, 0].set(jnp.nan).at[1, 1].set(-jnp.inf).at[2, 2].set(-0.0)
+    for run in (materialized, jax.jit(materialized), jax.vmap(materialized)):
+        onp.testing.assert_array_equal(onp.asarray(run(x)).view(onp.int32), onp.asarray(x).view(onp.int32))
+    check_grads(lambda x: jnp.sin(materialized(x * x)), (X,), order=2, atol=1e-2, rtol=1e-2)
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
+    spec = jax.sharding.PartitionSpec("x")
+    parts = jax.jit(jax.shard_map(materialized, mesh=mesh, in_specs=spec, out_specs=spec))(X)
+    onp.testing.assert_array_equal(parts, X)
+
+
+def test_an_open_batch():
+    from jax import export
+
+    found = export.export(jax.jit(materialized))(jax.ShapeDtypeStruct(export.symbolic_shape("b, 3"), "float32"))
+    onp.testing.assert_array_equal(found.call(X[:, :3]), X[:, :3])
