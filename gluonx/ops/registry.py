@@ -52,7 +52,7 @@ HINTS = frozenset({
     "cudnn_off", "cudnn_tune", "forward_stype", "max_calib_range", "min_calib_range", "num_args", "sparse_grad",
     "workspace",
 })  # fmt: skip
-"""Attributes of MXNet that only advise its own kernels. Front ends drop them; no core operator has them."""
+"""Attributes of MXNet that only advise its own kernels. Front ends drop them where the core operator has none of it."""
 
 SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
 """What records say most often of the shape of a result."""

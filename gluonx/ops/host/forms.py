@@ -682,7 +682,7 @@ def filled(x: Any, value: Any) -> Any:
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 
-_ZERO, _ONE = _SINGLE.type(0), _SINGLE.type(1)
+_LOW, _HIGH = _SINGLE.type(0), _SINGLE.type(1)
 
 
 def _size(size: Any) -> tuple[int, ...]:
@@ -695,7 +695,7 @@ def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
     first = words[:1] + np.uint32(int(index) & 0xFFFFFFFF)
     high, low = cipher(first, words[1:], np.zeros(1, np.uint32), count)
     bits = ((high ^ low) >> np.uint32(9)) | np.uint32(0x3F800000)
-    return (bits.view(_SINGLE) - _ONE).reshape(shape)
+    return (bits.view(_SINGLE) - _HIGH).reshape(shape)
 
 
 def _fused(scale: Any, x: Any, start: Any) -> Any:
@@ -716,7 +716,7 @@ def _drawn(*_: Any, size: Any, **__: Any) -> int:
 
 
 @form("random_uniform", _drawn)
-def _uniform(words: Any, index: Any, low: Any = _ZERO, high: Any = _ONE, *, size: Any, dtype: Any) -> Any:
+def _uniform(words: Any, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
     if not _is_drawn(size, dtype, low, high):
         return NotImplemented
     low, high = low.astype(_SINGLE), high.astype(_SINGLE)
@@ -724,11 +724,11 @@ def _uniform(words: Any, index: Any, low: Any = _ZERO, high: Any = _ONE, *, size
 
 
 @form("random_normal", _drawn)
-def _normal(words: Any, index: Any, loc: Any = _ZERO, scale: Any = _ONE, *, size: Any, dtype: Any) -> Any:
+def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
     if not _is_drawn(size, dtype, loc, scale):
         return NotImplemented
     least = np.nextafter(_SINGLE.type(-1), _SINGLE.type(0))
-    ends = np.maximum(least, _unit(words, index, _size(size)) * (_ONE - least) + least)
+    ends = np.maximum(least, _unit(words, index, _size(size)) * (_HIGH - least) + least)
     normal = elementwise.inverse_error(ends) * _SINGLE.type(math.sqrt(2))
     return _fused(scale.astype(_SINGLE), normal, loc.astype(_SINGLE))
 
