@@ -164,20 +164,25 @@ def check_automatic(mesh: Mesh) -> None:
         raise DeviceError(told)
 
 
-@functools.cache
-def multi_device_options() -> dict[str, Any] | None:
-    """Return options of XLA for programs over several devices, for ``jax.jit``; None for its defaults.
+def multi_device_options(devices: Iterable[Any]) -> dict[str, Any] | None:
+    """Return options of XLA for a program over several `devices`, for ``jax.jit``; None for its defaults.
 
     XLA's default scheduler for CPUs puts collectives that do not depend on one another side by side. Of two devices one
     may begin with the first and one with the second; where no thread is left for the others they wait for each other,
     and after 40 s XLA ends the process. Seen with jax 0.10.2 on two cores, in three of four runs of a ResNet whose
-    weights are split for tensor parallelism and FSDP. The scheduler for least memory puts them in a row.
+    weights are split for tensor parallelism and FSDP. The scheduler for least memory puts them in a row. Other kinds of
+    device know no such option, whatever the default backend is.
     """
-    if jax.default_backend() != "cpu":
-        return None
+    return _in_a_row() if all(device.platform == "cpu" for device in devices) else None
+
+
+@functools.cache
+def _in_a_row() -> dict[str, Any] | None:
+    """Return the option with which XLA for CPUs puts collectives in a row; None where it does not know it."""
     options: dict[str, Any] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
     try:  # a later XLA may refuse the option
-        jax.jit(lambda: 0, compiler_options=options).lower().compile()
+        with jax.default_device(jax.local_devices(backend="cpu")[0]):
+            jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except Exception:
         return None
     return options

@@ -1192,19 +1192,22 @@ def _variable_of(param: Parameter) -> Any:
 def _lanes_of(units: Units) -> list[Any]:
     """Get the devices that all parameters have.
 
-    DeviceError where they have different ones, of which one has several.
+    DeviceError where they have different ones.
     """
     places = {tuple(p.list_device()): p for p in units.params}
     several = [p for devices, p in places.items() if len(devices) > 1]
-    if not several:
-        return [None]
     if len(places) > 1:
         one, two = list(places.values())[:2]
         raise DeviceError(
             f"a Trainer needs all parameters on the same devices, but '{one._path}' is on {one.list_device()} and "
-            f"'{two._path}' on {two.list_device()}; net.reset_device({several[0].list_device()}) moves all"
+            f"'{two._path}' on {two.list_device()}; "
+            + (
+                f"net.reset_device({several[0].list_device()}) moves all"
+                if several
+                else "make a Trainer for the parameters of each device, and let each step"
+            )
         )
-    return several[0].list_device()
+    return several[0].list_device() if several else [None]
 
 
 def _summed(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:

@@ -232,7 +232,7 @@ CACHED = {
     "ops/host/forms.py _promoted_dtype": FACT,
     "optimizer/optimizer.py _reader": FACT,
     "optimizer/optimizer.py _takes_one": FACT,
-    "sharding.py multi_device_options": FACT,
+    "sharding.py _in_a_row": FACT,
 }
 GLOBALS = {"deferred/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"}
 CONTAINERS = ("dict", "list", "set", "deque", "defaultdict", "OrderedDict", "Counter")

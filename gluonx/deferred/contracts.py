@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from gluonx.deferred.rows import RowVariable
     from gluonx.deferred.segments import Behind, Out
     from gluonx.deferred.vectors import Vector
+    from gluonx.device import JaxDevice
 
 __all__ = [
     "Args",
     "Grows",
     "HasDType",
+    "Home",
     "Interpreter",
     "Invoke",
     "Laid",
@@ -65,6 +67,7 @@ Args: TypeAlias = "Sequence[Operand]"
 Leaf: TypeAlias = "jax.Array | np.ndarray | HostArray | Packed"  # what a graph has as a leaf
 Source: TypeAlias = "Variable | Out | Behind"  # where the gradient of an array goes on to
 Place: TypeAlias = "int | ScalarPlace | None"
+Home: TypeAlias = "JaxDevice | jax.sharding.Sharding"  # where an array lies
 Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an operator: `engine.invoke`, `run_now`
 
 
@@ -200,6 +203,10 @@ class Interpreter(Protocol):
 
     def random_inputs(self, count: int) -> tuple[Any, Any]:
         """Return the root key and the index of the next `count` random operations."""
+        ...
+
+    def moved(self, handle: Handle, place: Home) -> Handle:
+        """Return a copy of a handle on another device."""
         ...
 
     def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:

@@ -272,8 +272,7 @@ def telling_of_devices(graph: Graph) -> Generator[None]:
 
 
 _APART = (
-    "Devices of a list work each on arrays of its own; bring what one takes of another there by x.to_device(device), "
-    "before record() where x is on the tape."
+    "Devices of a list work each on arrays of its own; bring what one takes of another there by x.to_device(device)."
 )
 _TOGETHER = (
     "An array that was put on one device by name does not join a mesh: leave the device out, or call "

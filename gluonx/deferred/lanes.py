@@ -256,7 +256,7 @@ class Program:
         def gluonx_lanes(*args: jax.Array) -> Any:
             return run(*args)
 
-        options = multi_device_options()
+        options = multi_device_options(lane.device for lane in lanes)
         self.on_fakes = options is not None
         self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated), compiler_options=options)
         self.runs = 0

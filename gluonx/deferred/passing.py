@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonx.deferred import ranges
-from gluonx.deferred.contracts import Args, Operand, Operator, Shape
+from gluonx.deferred.contracts import Args, Home, Operand, Operator, Shape
 from gluonx.deferred.core import Handle, State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.rows import RowVariable
@@ -63,6 +63,10 @@ class Passage:
     def value(self, handle: Handle) -> Any:
         """Return the value for raw JAX code."""
         return self.outside(handle._raw)  # type: ignore[attr-defined]
+
+    def moved(self, handle: Handle, place: Home) -> Handle:
+        """Copy it outside."""
+        return self.outside(handle.to_device, place)  # type: ignore[attr-defined]
 
     def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:
         """Not here: a look-up passes, and is done outside."""

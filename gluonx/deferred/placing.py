@@ -13,14 +13,16 @@ from typing import Any
 import jax
 from jax.sharding import Sharding
 
+from gluonx.deferred.contracts import Home
 from gluonx.deferred.core import Handle, Pending, Tracer, aval_of, current_state, new_handle
 from gluonx.deferred.derived import pin
 from gluonx.deferred.engine import invoke
-from gluonx.deferred.graph import settle
+from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.program import pinned
+from gluonx.deferred.segments import CustomSegment
 from gluonx.dtype import on_device
 
-__all__ = ["at_home", "constrained", "kept", "placed"]
+__all__ = ["at_home", "constrained", "kept", "moved", "placed"]
 
 
 def placed(handle: Handle, place: Any) -> Any:
@@ -31,7 +33,26 @@ def placed(handle: Handle, place: Any) -> Any:
     array = settle(handle)
     if array.sharding == place or (isinstance(place, jax.Device) and array.devices() == {place}):
         return handle
-    return new_handle(on_device(array, place))
+    return moved(handle, place)
+
+
+def moved(handle: Handle, place: Home) -> Any:
+    """Return a copy of `handle` on another device; while autograd records, its gradient goes back where `handle` is.
+
+    One program has the devices of one mesh, so what is pending is computed, and the copy stands between two segments of
+    the tape. The gradient is copied by the same function: where that is recorded too, it can be differentiated again.
+    """
+    array = settle(handle, "a copy to another device")
+    copy = new_handle(on_device(array, place))
+    source = source_of(handle)
+    if source is not None and current_state().recording:
+        home = array.sharding
+
+        def back(cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
+            return [moved(cotangents[0], home)]
+
+        copy.tape = CustomSegment(back, [source], [aval_of(copy.value)]).outs[0]
+    return copy
 
 
 def constrained(handle: Handle, sharding: Sharding) -> Any:
@@ -62,9 +83,9 @@ def at_home(old: Handle, new: Handle) -> Handle:
     if current_state().trace is not None or type(value) is Pending or not isinstance(before, (jax.Array, Pending)):
         return new
     place = old.aval.sharding if old.aval is not None else None if type(before) is Pending else aval_of(before).sharding
-    if place is None or isinstance(value, Tracer) or aval_of(array := settle(new)).sharding is not None:
+    if place is None or isinstance(value, Tracer) or aval_of(settle(new)).sharding is not None:
         return new
-    return new_handle(on_device(array, place))
+    return moved(new, place)
 
 
 def _is_pinned(value: Pending) -> bool:

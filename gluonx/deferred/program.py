@@ -427,7 +427,8 @@ class Program:
         if self.folded and places:
             places = [self.plan.aval(s).sharding or default_place() for s in outputs]
         placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
-        options = multi_device_options() if any(a.spread for n in path for a in n.outs) else None
+        spread = next((a.sharding for n in path for a in n.outs if a.spread), None)
+        options = None if spread is None else multi_device_options(spread.device_set)
         self.on_fakes = options is not None  # whether it runs on several devices that are threads of one CPU
         if self.on_fakes:
             placed["compiler_options"] = options

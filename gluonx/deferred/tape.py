@@ -213,12 +213,34 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
     part = bool(graph.borders)
     within = part and (graph.marks or any(map(_is_pending, wrt or ())))  # segments keep account of gradients within
     if pending and not within:
+        if wrt is None and not asked and len(pending) > 1 and (Replicas.on or graph.cursor.spans):
+            return *_on_each_device(heads, given, retain, computed, part), part
         try:
             sources, places = _gradient_node(pending, weights, retain, asked, ends, part)
             return sources, places, computed, part
         except Blocked:
             pass
     return [], [], list(range(len(heads))), False
+
+
+def _on_each_device(
+    heads: list[Handle], given: list[Handle | None], retain: bool, computed: list[int], part: bool
+) -> tuple[list[Any], list[Pending], list[int]]:
+    """Record a gradient node for the pending heads of each device: within a graph, these have nothing in common."""
+    by_device: dict[Any, list[int]] = {}
+    for i, head in enumerate(heads):
+        if i not in computed:
+            by_device.setdefault(head.device, []).append(i)  # type: ignore[attr-defined]
+    sources, places, blocked = list[Any](), list[Pending](), list[int]()
+    for some in by_device.values():
+        try:
+            more = _gradient_node([heads[i] for i in some], [given[i] for i in some], retain, part=part)
+        except Blocked:
+            blocked += some
+        else:
+            sources += more[0]
+            places += more[1]
+    return sources, places, sorted([*computed, *blocked])
 
 
 def _is_all(started: Started) -> bool:
@@ -445,11 +467,6 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
 def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
     """Gradients into the variables' gradient handles."""
     hs, given = heads_of(heads, head_grads)
-    if Replicas.on and len(hs) > 1 and len(homes := dict.fromkeys([h.device for h in hs])) > 1:  # type: ignore[attr-defined]
-        for home in homes:  # what devices compute has nothing in common
-            some = [i for i, h in enumerate(hs) if h.device == home]  # type: ignore[attr-defined]
-            backward([hs[i] for i in some], [given[i] for i in some], retain)
-        return
     before = current_state()
     if before.recording:
         set_state(state_with(recording=False))

@@ -25,7 +25,7 @@ from jax.core import eval_context
 from gluonx._process import uncollected
 from gluonx.deferred import casting, core, growth, ranges, rows, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
-from gluonx.deferred.contracts import Args, Operand, Operator, Raw, Shaped
+from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -112,6 +112,8 @@ class Trace:
         self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
         self.known_taps: list[Handle] = []
         self.replay: Replay | None = None  # of the calls; None where nobody asks for one
+        # The devices of all that goes in, where the trace becomes a program of one device; None where XLA decides.
+        self.places: set[Home] | None = None
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -214,6 +216,12 @@ class Trace:
         self.values[id(handle)] = self.value(new)
         self.written[id(handle)] = handle
         return True
+
+    def moved(self, handle: Handle, place: Home) -> Handle:
+        """Return the handle itself; a block that works on several devices cannot be one program, and is not traced."""
+        if self.places is not None and self.places != {place} and place != current_device().place:
+            raise NotTraced("a copy to another device in its forward")
+        return handle
 
     def tap(self, home: RowVariable, index: Operand, shape: tuple[int, ...]) -> Handle:
         """Return the tap of the next look-up in this trace (see `gluonx.deferred.rows`), an input of it."""
@@ -444,7 +452,12 @@ KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32)
 
 
 def trace_function(
-    fn: Callable[..., Any], name: str, structs: list[Any], lifted: list[Handle], changes: bool = False
+    fn: Callable[..., Any],
+    name: str,
+    structs: list[Any],
+    lifted: list[Handle],
+    changes: bool = False,
+    places: set[Home] | None = None,
 ) -> Traced:
     """Trace ``fn(*handles)`` on inputs of the given shapes.
 
@@ -458,10 +471,12 @@ def trace_function(
     changes : bool
         Whether writes to its inputs are to reach the caller's arrays, and arrays that it stores as attributes of
         blocks are to be stored there at each use.
+    places : set, optional
+        The devices of all that goes in; where they are given, a copy to another one raises NotTraced.
     """
     handles, taps = list(lifted), list[Handle]()
     for _ in range(3):
-        traced, missing = _trace_once(fn, name, structs, handles, changes, taps)
+        traced, missing = _trace_once(fn, name, structs, handles, changes, taps, places)
         if not missing:
             return traced
         handles.extend(missing)
@@ -472,7 +487,13 @@ def trace_function(
 
 
 def _trace_once(
-    fn: Callable[..., Any], name: str, structs: list[Any], handles: list[Handle], changes: bool, taps: list[Handle]
+    fn: Callable[..., Any],
+    name: str,
+    structs: list[Any],
+    handles: list[Handle],
+    changes: bool,
+    taps: list[Handle],
+    places: set[Home] | None,
 ) -> tuple[Traced, list[Handle]]:
     results: list[_Found] = []
     n = len(handles)
@@ -480,7 +501,7 @@ def _trace_once(
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
-        trace.taps, trace.known_taps = [] if changes else None, taps
+        trace.taps, trace.known_taps, trace.places = [] if changes else None, taps, places
         trace.replay = Replay(values) if changes and state.recording else None
         if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
@@ -781,6 +802,8 @@ class TracedCall:
             raise NotTraced(why)
 
     def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
+        if len(_places(self.block._unique_params())) > 1:  # not for good: they may be moved
+            raise NotTraced("parameters on several devices, without a replica on each")
         try:
             return self._trace(key, flat, forward)
         except DynamicShapeError as error:
@@ -802,11 +825,12 @@ class TracedCall:
     def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         structs = [aval_or_unknown(h) for h in flat]
         params = self.block._unique_params()
+        places = _places(params, flat)
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
         # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
         handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
-        traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True)
+        traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True, places=places)
         self.last_inputs = structs  # now that the forward takes them
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         for old in self.entries.get(key, ()):
@@ -826,6 +850,13 @@ class TracedCall:
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",
             )
+
+
+def _places(params: list[Any], inputs: Sequence[Handle] = ()) -> set[Home]:
+    """Return the single devices that parameters and inputs lie on; of replicas the one that the call is for."""
+    homes = {current_device() if p._replicas is not None else p._device for p in params if p._layout is None}
+    homes |= {h.device for h in inputs if h.aval is None or not h.aval.spread}  # type: ignore[attr-defined]
+    return {home.place for home in homes if home is not None}
 
 
 def _anywhere(aval: object) -> Any:

@@ -42,7 +42,7 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.kept import once
-from gluonx.deferred.placing import at_home, kept
+from gluonx.deferred.placing import at_home, kept, moved
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
@@ -56,6 +56,7 @@ from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted
 from gluonx.ops.host import forms
+from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
     from gluonx.np.methods import Methods  # of methods.pyi: `gluonx.np.methods` puts them on the class
@@ -442,20 +443,27 @@ class ndarray(Arithmetic, Handle, Methods):
         return self.to_device(other)
 
     def to_device(self, device: Any) -> ndarray:
-        """Return the array on another device; itself where it is there already."""
+        """Return the array on another device; itself where it is there already. Gradients flow through."""
         target = _device.resolve(device)
-        if target is None or current_state().trace is not None:
+        if target is None:
             return self
-        if type(self.value) is HostArray and target == jax.local_devices()[0]:
-            return self
-        value = settle(self)
-        if value.sharding == target or (value.devices() == {target} and not _device.is_folded(value.sharding)):
-            return self
-        if current_state().recording and source_of(self) is not None:
-            raise DeviceError(
-                "an array on the tape cannot be moved to another device while recording; move it before record()"
-            )
-        return new_handle(on_device(value, target))
+        if (trace := current_state().trace) is not None:
+            return trace.moved(self, target)  # type: ignore[return-value]
+        return self if self._is_at(target) else moved(self, target)
+
+    def _is_at(self, place: Any) -> bool:
+        """Return whether this array is, or will be, on a device, or lies by a sharding."""
+        value = self.value
+        default = place == jax.local_devices()[0]
+        if type(value) is HostArray:
+            return default
+        if type(value) is Pending and value.value is None and not value.aval.spread:  # nothing is computed to find out
+            sharding = value.aval.sharding
+            if sharding is None:
+                return default
+        else:
+            sharding = settle(self).sharding
+        return sharding == place or (sharding.device_set == {place} and not _device.is_folded(sharding))
 
     def as_in_context(self, context: Any) -> ndarray:
         """Do `to_device`, by its older name."""
@@ -664,6 +672,7 @@ class ndarray(Arithmetic, Handle, Methods):
         if region is not None:
             self._write(region, value)
             return
+        value = self._brought(value)
         mask = indexing.mask_of(key)
         if mask is not None:
             indexing.check_mask(mask, self.shape)
@@ -673,11 +682,23 @@ class ndarray(Arithmetic, Handle, Methods):
         pattern, arrays = indexing.advanced(key, self.shape, _mask_value)
         self._assign(invoke(indexing.scatter_op(pattern), (self, value, *arrays)))
 
+    def _brought(self, value: Any) -> Any:
+        """Return what is to be written here on this array's device: a write does not move the array."""
+        if not isinstance(value, Handle) or current_state().trace is not None:
+            return value
+        theirs, mine = _place_of(value), _place_of(self)
+        if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):
+            return value
+        if theirs is None and type(value.value) is not Pending and value.tape is None:
+            return value  # what is on the default device, and no result of a recorded operation, follows
+        return moved(value, jax.local_devices()[0] if mine is None else mine)
+
     def _write(self, region: indexing.Region, value: Any, checked: bool = False) -> None:
         if isinstance(value, _View) and value.base is self and value.region is region:
             return
         if not checked:
             self._check_write()
+        value = self._brought(value)
         if region.whole:
             if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):
                 self._put(invoke(_FILL, (self, value)))
@@ -778,7 +799,7 @@ def _view(base: ndarray, region: indexing.Region) -> _View:
     view.seen, view.seen_in = view, None
     view.tape = view.variable = None
     aval = base.aval
-    view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else None)
+    view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else _place_of(base))
     _set_value(view, None)
     state = current_state()
     if state.deferring or (state.recording and state.trace is None):
@@ -873,6 +894,14 @@ class _Link(ref):
     """A weak reference to an array, from which what was detached of it is found."""
 
     __slots__ = ("twin",)
+
+
+def _place_of(handle: Any) -> Any:
+    """Return the sharding of an array where it is not JAX's default device; nothing is computed for it."""
+    value = handle.value
+    if type(value) is Pending:
+        return value.aval.sharding
+    return value.sharding if isinstance(value, Zeros) else handle._placed()
 
 
 def _tell_detached(root: ndarray) -> None:

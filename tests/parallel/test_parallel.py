@@ -1,6 +1,7 @@
 """Nets on meshes of fake devices: the numbers of one device, one program a step, and what XLA sends."""
 
 import functools
+import types
 
 import jax
 import numpy as onp
@@ -8,7 +9,7 @@ import optax
 import pytest
 
 import gluonx
-from gluonx import Trainer, amp, autograd, engine, gluon, nn, np, parallel
+from gluonx import Trainer, amp, autograd, engine, gluon, nn, np, parallel, sharding
 from gluonx.deferred.core import aval_of
 from lib.meshes import NETS, STRATEGIES, Experts, collectives, compilations, kinds, on, ran, train
 
@@ -64,6 +65,19 @@ def test_a_loop_that_reads_nothing_comes_to_its_end():
             trainer.step(1)
         assert engine.stats()["dispatches"] <= before + 610
         assert onp.isfinite(loss.item())
+
+
+def test_options_follow_the_devices_of_a_program_and_not_the_default_backend(monkeypatch):
+    """XLA for GPUs or TPUs knows no scheduler of CPUs, and a mesh of CPUs wants it also beside a GPU."""
+    cpus = jax.devices()[:2]
+    options = sharding.multi_device_options(cpus)
+    assert options == {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+    for platform in ("gpu", "tpu"):
+        others = [types.SimpleNamespace(platform=platform)] * 2
+        assert sharding.multi_device_options(others) is None
+        monkeypatch.setattr(jax, "default_backend", lambda platform=platform: platform)
+        sharding._in_a_row.cache_clear()
+        assert sharding.multi_device_options(cpus) == options and sharding.multi_device_options(others) is None
 
 
 def test_a_net_that_is_not_hybridized_trains_alike():

@@ -56,6 +56,15 @@ def test_processes_agree_on_a_seed_that_nobody_chose():
         (["fault=length"], r"process 1 of 2 \(.*\): an epoch of 3 batches"),
         (["fault=seed"], r"process 1 of 2 \(.*\): an epoch of 4 batches, the first of samples"),
         (["fault=uneven", "local=1"], r"process 1 of 2 \(.*\): its part of a batch is of float32\[9, 12\], int32\[9\]"),
+        # The last batch of both is shorter; that of one alone, for which the other waits in a collective.
+        (
+            ["fault=uneven-both", "local=1"],
+            r"process 1 of 2 \(.*\): its part of a batch is of float32\[3, 12\], int32\[3\]",
+        ),
+        (
+            ["fault=uneven-last", "local=1"],
+            r"process 1 of 2 .*: its part of a batch is of float32\[3, 12\].*\n(.*\n)*?.*process 0 of 2.*: nothing",
+        ),
         (["fault=raise"], r"process 1 of 2 \(.*\) failed: ValueError: of mine"),
     ],
 )

@@ -47,11 +47,13 @@ def make():
 
 
 def shares(data, fault):
-    """Global batches of what each process reads by itself."""
-    count = len(data) // COUNT - (8 if fault == "uneven" and RANK == 1 else 0)
-    own = slice(RANK * count, RANK * count + count)
-    for start in range(0, 16, 8):
-        rows = slice(own.start + start, min(own.start + start + 8 + (fault == "uneven" and RANK == 1), own.stop))
+    """Global batches of what each process reads by itself; of 8 rows, but for those of process 1 where that differs."""
+    count = len(data) // COUNT
+    sizes = {"uneven": (9, 8), "uneven-last": (8, 3), "uneven-both": (8, 3)}.get(fault, (8, 8)) if RANK else (8, 8)
+    if fault == "uneven-both" and RANK == 0:
+        sizes = (8, 4)
+    for k, size in enumerate(sizes):
+        rows = slice(RANK * count + 8 * k, RANK * count + 8 * k + size)
         yield parallel.from_local((data.x[rows], data.y[rows]))
 
 
