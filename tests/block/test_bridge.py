@@ -55,6 +55,18 @@ def test_training_moves_the_state_that_is_returned_and_not_the_net():
     onp.testing.assert_allclose(state["1.running_mean"], net[1].running_mean.data().asnumpy(), rtol=1e-5)
 
 
+def test_a_jitted_functional_draws_for_64_bits():
+    net = nn.Dropout(0.5)
+    pure, x = gluonx.functional(net), np.ones((4, 5), dtype="float64")._read()
+
+    def run(x):
+        return pure(x, key=jax.random.key(3), train=True)[0]
+
+    out = jax.jit(run)(x)
+    assert out.dtype == onp.float64 and set(onp.unique(out)) == {0.0, 2.0}
+    onp.testing.assert_array_equal(out, run(x))
+
+
 def test_gradients_equal_those_of_the_tape():
     net = make()
     pure = gluonx.functional(net)

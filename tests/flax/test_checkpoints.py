@@ -55,6 +55,18 @@ def test_each_side_reads_what_the_other_writes(form, tmp_path):
         onp.testing.assert_allclose(run(target), run(net), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("way", [state_of, to_nnx, to_linen], ids=["state_of", "to_nnx", "to_linen"])
+def test_a_net_with_fused_parameters_loads_after_its_arrays_were_given(way):
+    net, other = (nn.MultiHeadAttention(4, 2, in_units=4) for _ in range(2))
+    for attention in (net, other):
+        attention.initialize()
+    x = np.array(X[None, :, [0, 1, 2, 0]])
+    assert (net(x).asnumpy() != other(x).asnumpy()).any() and net.is_fused
+    way(net)
+    load_state(net, state_of(other))
+    onp.testing.assert_array_equal(net(x).asnumpy(), other(x).asnumpy())
+
+
 def test_flax_reads_gluons_by_itself(tmp_path):
     net = make()
     save_checkpoint(net, tmp_path / "saved")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as onp
 import pytest
@@ -45,6 +46,19 @@ def test_wide_words(shape):
         mine = jax.random.wrap_key_data(data, impl=implementation())
         bits = jax.random.bits(mine, shape, "uint64")
         onp.testing.assert_array_equal(bits, jax.random.bits(native(mine), shape, "uint64"))
+
+
+@pytest.mark.parametrize("shape", [(1 << 18,), (3, 5), (0, 5), ()], ids=str)
+def test_wide_words_inside_of_a_program(shape):
+    def draw(words):
+        with jax.enable_x64(True):
+            return jax.random.bits(jax.random.wrap_key_data(words, impl=implementation()), shape, "uint64")
+
+    data = jnp.array((1, 2), jnp.uint32)
+    with jax.enable_x64(True):
+        wanted = jax.random.bits(jax.random.wrap_key_data(data), shape, "uint64")
+    onp.testing.assert_array_equal(jax.jit(draw)(data), wanted)  # lowered where x64 is off
+    jax.export.export(jax.jit(draw), platforms=("cpu", "cuda", "tpu"))(data)
 
 
 @functools.cache

@@ -543,10 +543,9 @@ class FusedParameter(Parameter):
 
     def _tell_pieces(self) -> None:
         """Tell the pieces the dtype and the device of the whole."""
-        for piece in self.pieces:
+        for piece, shape in zip(self.pieces, self.layout.shapes, strict=True):
             piece._dtype, piece._device, piece._layout = self._dtype, self._device, self._layout
-            aval = piece._handle.aval
-            piece._handle.aval = intern_aval(aval.shape, self._dtype, self._handle._placed())
+            piece._handle.aval = intern_aval(tuple(shape), self._dtype, self._handle._placed())
 
     def __reduce__(self) -> Any:
         """Copy and pickle as its pieces, which are fused anew."""

@@ -22,6 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonx.dtype import keeping_64_bits
+
 __all__ = ["implementation", "native"]
 
 _NATIVE = "threefry2x32"
@@ -65,6 +67,10 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
     dtype = _UNSIGNED[width]
 
     def own(key: Array) -> Array:
+        if width == 64:  # not the primitive, which JAX would lower when x64 may be off again
+            from jax.extend.random import threefry_prng_impl
+
+            return threefry_prng_impl.random_bits(key, width, shape)
         return jax.random.bits(_native(key), shape, dtype)
 
     def unrolled(key: Array, zero: Any = 0) -> Array:
@@ -82,9 +88,10 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
         zero = key[0] & np.uint32(0)  # varies where the key does, as shard_map wants it
         return lax.while_loop(lambda state: state[0] < 1, once, (zero, jnp.full(shape, zero.astype(dtype))))[1]
 
-    if not all(isinstance(n, int) for n in shape) or not 0 < math.prod(shape) < 1 << 32:
-        return own(key)
-    return lax.platform_dependent(key, cpu=apart if math.prod(shape) < _LARGE else unrolled, default=own)
+    with keeping_64_bits(width == 64):  # JAX asks when it lowers, where x64 may be off again
+        if not all(isinstance(n, int) for n in shape) or not 0 < math.prod(shape) < 1 << 32:
+            return own(key)
+        return lax.platform_dependent(key, cpu=apart if math.prod(shape) < _LARGE else unrolled, default=own)
 
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:

@@ -3,11 +3,13 @@
 import copy
 import pickle
 
+import jax.numpy as jnp
 import numpy as onp
 import pytest
 
 import gluonx
 from gluonx import Fused, autograd, gluon, init, nn, np, rnn
+from gluonx.block.fusion.pieces import FusedParameter
 from gluonx.block.parameter import Parameter
 from gluonx.errors import FormatError, FusionError
 
@@ -115,6 +117,30 @@ def test_loading_into_a_net_without_values_fuses_too(tmp_path):
     other.load_parameters(str(tmp_path / "p"))
     assert other.is_fused
     assert_same(values(other), values(first))
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["loads", "fails"])
+def test_loading_after_pieces_were_read(fails, monkeypatch):
+    layer = attention()
+    for param in layer.collect_params(fused=False).values():
+        jnp.asarray(param.data())
+    before, other = values(layer), values(attention(seed=1))
+    if not fails:
+        layer.load_dict(other)
+        return assert_same(values(layer), other)
+    took = []
+
+    def adopt(self, *args):
+        if took:
+            raise KeyboardInterrupt
+        took.append(adopted(self, *args))
+
+    adopted = FusedParameter._adopt
+    monkeypatch.setattr(FusedParameter, "_adopt", adopt)
+    with pytest.raises(KeyboardInterrupt):
+        layer.load_dict(other)
+    assert took
+    assert_same(values(layer), before)
 
 
 # == values that go stale ==============================================================================================
