@@ -804,6 +804,7 @@ class TracedCall:
     def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         if len(_places(self.block._unique_params())) > 1:  # not for good: they may be moved
             raise NotTraced("parameters on several devices, without a replica on each")
+        before = self.last_inputs
         try:
             return self._trace(key, flat, forward)
         except DynamicShapeError as error:
@@ -821,9 +822,12 @@ class TracedCall:
         except NotTraced as error:
             self.plain[current_state().training] = error.why, Replicas.version
             raise
+        except BaseException:
+            self.last_inputs = before  # what the forward refuses is not what an export takes in
+            raise
 
     def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
-        structs = [aval_or_unknown(h) for h in flat]
+        structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
         params = self.block._unique_params()
         places = _places(params, flat)
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
@@ -831,7 +835,6 @@ class TracedCall:
         # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
         handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
         traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True, places=places)
-        self.last_inputs = structs  # now that the forward takes them
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         for old in self.entries.get(key, ()):
             if _read_alike(old, traced):

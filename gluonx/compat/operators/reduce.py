@@ -110,7 +110,12 @@ same(
 same("_npi_cumsum(a; axis: int?=None, dtype: dtype?=None)", "cumsum", alias="cumsum")
 
 
-@row("_histogram(data, bins?; bin_cnt: int?=None, range: floats?=None)", via="histogram", nout=2)
+@row(
+    "_histogram(data, bins?; bin_cnt: int?=None, range: floats?=None)",
+    via="histogram",
+    nout=2,
+    needs={"bins": lambda a: a.bin_cnt is None},
+)
 def _histogram(a: Any, data: Any, bins: Any = None) -> Any:
     if bins is not None:
         return tuple(np.histogram(data, bins))
