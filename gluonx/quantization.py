@@ -354,7 +354,8 @@ def quantize_net(
     calib_data : iterable, optional
         Batches, as a `gluonx.data.DataLoader` gives them: arrays, or lists whose first items are what the net takes.
     data_shapes : list of tuple or DataDesc, optional
-        The shapes of the inputs, where there is no `calib_data`, for ``calib_mode='none'``.
+        The shapes of the inputs, where there is no `calib_data`, for ``calib_mode='none'``. With `calib_data`, their
+        number is how many items of a batch the net takes, which a forward of ``*inputs`` does not tell.
     calib_mode : {'none', 'naive', 'entropy', 'custom'}
         How the range of an input is found: from each batch while predicting; by the extremes of `calib_data`; by the
         threshold that loses least information; by `LayerOutputCollector`.
@@ -534,6 +535,12 @@ def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, 
     for number, batch in enumerate(data, 1):
         items = batch.data if hasattr(batch, "provide_data") else batch  # a DataBatch of mx.io
         items = list(items) if isinstance(items, (list, tuple)) else [items]
+        if shapes is None and len(items) > 1 and _takes_any_number(net):
+            raise ValueError(
+                f"quantize_net: {type(net).__name__}.forward takes any number of inputs, and batch {number} of "
+                f"calib_data has {len(items)} items; data_shapes=[...], one shape for each input, tells which are no "
+                "labels"
+            )
         if len(items) < count:
             raise ValueError(
                 f"quantize_net: the net takes {count} inputs, but batch {number} of calib_data has {len(items)}"
@@ -552,6 +559,16 @@ def _inputs(net: Any) -> int:
     return (
         sum(p.kind in kinds and p.default is p.empty for p in inspect.signature(net.forward).parameters.values()) or 1
     )
+
+
+def _takes_any_number(net: Any) -> bool:
+    """Return whether the signature of the forward is ``*inputs`` alone, which tells no number."""
+    kinds = {p.kind for p in inspect.signature(net.forward).parameters.values()}
+    return inspect.Parameter.VAR_POSITIONAL in kinds and kinds <= {
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
+    }
 
 
 def _step(name: str, ranges: Mapping[str, Any] | None, dtype: str) -> tuple[float | None, bool]:

@@ -212,6 +212,25 @@ def test_refused(net, said, message):
         quantize_net(net, **said)
 
 
+def test_a_forward_of_any_number_of_inputs_is_told_how_many():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(2, in_units=3)
+
+        def forward(self, *inputs):
+            return self.dense(inputs[0]) + inputs[1]
+
+    net = Net()
+    net.initialize()
+    batch = [onp.ones((4, 3), "float32"), onp.ones((4, 2), "float32")]
+    with pytest.raises(ValueError, match=r"any number of inputs.*2 items; data_shapes"):
+        quantize_net(net, calib_data=[batch], calib_mode="naive")
+    small = quantize_net(net, calib_data=[batch], data_shapes=[(4, 3), (4, 2)], calib_mode="naive")
+    arrays = [np.array(x) for x in batch]
+    assert distance(small(*arrays), net(*arrays)) < 0.05
+
+
 def test_no_block_is_refused():
     with pytest.raises(TypeError, match="HybridBlock was expected"):
         quantize_net(lambda x: x)

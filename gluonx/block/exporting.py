@@ -69,9 +69,7 @@ def _export(
     if format == "onnx":
         if layout is not None:
             raise ValueError("layout is for format='stablehlo'; for ONNX write the layers with layout='NHWC'")
-        from gluonx.export.onnx.export import export_onnx  # brings all rules
-
-        return export_onnx(block, path, _specs(block, inputs, dynamic_batch), constraints)
+        return _export_onnx(block, path, inputs, dynamic_batch, constraints)
     if format != "stablehlo":
         raise ValueError(f"format must be 'stablehlo', 'onnx' or 'mxnet', got {format!r}")
     specs = _specs(block, inputs, dynamic_batch)
@@ -112,8 +110,30 @@ def _export(
         told = type(error).__module__.startswith("jax") or isinstance(error, (ShapeError, TypeError, ValueError))
         if not (traced and told) or isinstance(error, TracedValueError):
             raise
-        told = str(error).strip().partition("\n")[0].rstrip(".")
-        raise ShapeError(_NOT_ANY_SIZE.format(name=type(block).__name__, told=told)) from error
+        raise _not_any_size(block, error) from error
+
+
+def _export_onnx(
+    block: HybridBlock,
+    path: str | PathLike[str],
+    inputs: Sequence[Any] | None,
+    dynamic_batch: bool,
+    constraints: Sequence[str],
+) -> Any:
+    from gluonx.export.onnx.export import export_onnx  # brings all rules
+
+    specs = _specs(block, inputs, dynamic_batch)
+    try:
+        return export_onnx(block, path, specs, constraints)
+    except jax.errors.InconclusiveDimensionOperation as error:
+        if not _opened(specs) or (inputs is not None and all(map(_is_spec, inputs))):
+            raise
+        raise _not_any_size(block, error) from error
+
+
+def _not_any_size(block: HybridBlock, error: Exception) -> ShapeError:
+    told = str(error).strip().partition("\n")[0].rstrip(".")
+    return ShapeError(_NOT_ANY_SIZE.format(name=type(block).__name__, told=told))
 
 
 def _opened(specs: Any) -> bool:

@@ -19,6 +19,16 @@ def normal(rng, *shape):
     return jnp.asarray(rng.standard_normal(shape), jnp.float32)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_depthwise_deconvolution_of_half_precision(dtype):
+    rng = np.random.default_rng(0)
+    arrays = normal(rng, 2, 2, 4, 3, 4), normal(rng, 2, 1, 2, 2, 3)
+    attrs = {"num_group": 2, "dilate": (2, 1, 2), "no_bias": True}
+    out = run("deconvolution", *(a.astype(dtype) for a in arrays), **attrs)
+    assert out.dtype == dtype
+    np.testing.assert_allclose(out.astype("float32"), run("deconvolution", *arrays, **attrs), rtol=0.02, atol=0.05)
+
+
 @pytest.mark.parametrize("name", ["convolution", "deconvolution"])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("space", [(6,), (6, 5), (4, 3, 5)])

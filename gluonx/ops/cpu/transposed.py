@@ -131,7 +131,7 @@ def _of_form(form: str, x: Array, weight: Array, geometry: Geometry, out_shape: 
     if form == "phases":
         return _phases(x, weight, geometry, out_shape)
     compute = shifts_of_tangent if form == "shifts" else FORMS[form]
-    return _transposed(lambda image: compute(image, weight, geometry), x, out_shape)
+    return _transposed(lambda image: narrow(compute(image, weight, geometry), x.dtype), x, out_shape)
 
 
 def _transposed(linear: Callable[[Array], Array], x: Array, out_shape: Shape) -> Array:
