@@ -684,7 +684,9 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def _brought(self, value: Any) -> Any:
         """Return what is to be written here on this array's device: a write does not move the array."""
-        if not isinstance(value, Handle) or current_state().trace is not None:
+        if not isinstance(value, Handle):
+            return value
+        if (type(value.value) is HostArray and value.tape is None) or current_state().trace is not None:
             return value
         theirs, mine = _place_of(value), _place_of(self)
         if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):
