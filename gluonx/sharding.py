@@ -125,7 +125,9 @@ _batch_of: dict[Mesh, tuple[str, ...]] = {}  # by meshes that were in use: the a
 
 def _batch_axes(mesh: Mesh, batch: str | Iterable[str] | None) -> tuple[str, ...]:
     names = [name for name in BATCH if name in mesh.axis_names] if batch is None else batch
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+    if len(set(found)) < len(found):
+        raise DeviceError(f"use(): {found} names an axis of the mesh twice, but a batch is split over it once")
     if batch is None and not found:
         first = mesh.axis_names[0]
         raise DeviceError(

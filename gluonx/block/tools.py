@@ -21,6 +21,7 @@ from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
 from gluonx.deferred.passing import Passage
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
+from gluonx.sharding import is_spread
 
 __all__ = [
     "HookHandle",
@@ -165,7 +166,10 @@ def device_of_call(args: tuple[Any, ...]) -> Device | None:
     if current_state().trace is not None:
         return None
     first = next((leaf for arg in args for leaf in _leaves(arg) if isinstance(leaf, Handle)), None)
-    if first is None or isinstance(first.value, Tracer) or (first.aval is not None and first.aval.spread):
+    if first is None or isinstance(first.value, Tracer):
+        return None
+    lies = first.aval if first.aval is not None else first.value
+    if is_spread(getattr(lies, "sharding", None)):
         return None
     device = first.device  # type: ignore[attr-defined]
     return None if device == current_device() else device

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import Sharding
 
 from gluonx import forked
 from gluonx.deferred import casting, flushing, growth, host, ranges, singular
@@ -49,7 +50,7 @@ from gluonx.deferred.graph import (
     unblock,
 )
 from gluonx.deferred.segments import OpSegment, attached
-from gluonx.dtype import WIDE, as_array
+from gluonx.dtype import WIDE, as_array, on_device
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.ops import prng
@@ -424,6 +425,10 @@ def joint(
     """Return a joint operator, which also runs at once, on arrays of several devices."""
 
     def run(*values: Operand) -> tuple[Any, ...]:
+        firsts: list[Any] = [values[op.lane(k, len(values))[0]] for k in range(lanes)]
+        sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
+        if len(set(sharing.values())) > 1:  # no program has the same lanes on each device
+            return _on_the_first(op, values, [f.sharding for f in firsts])
         graph = Graph()
         outs = graph.record(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
         flushing.flush(graph, "an operator over several devices")
@@ -432,6 +437,15 @@ def joint(
     op = Joint(lanes, inner, shared, total)
     op.eager = run
     return op
+
+
+def _on_the_first(op: Joint, values: Args, places: Sequence[Sharding]) -> tuple[Any, ...]:
+    """Run a joint operator on its first device, and give each lane its results by a copy."""
+    home = next(iter(places[0].device_set))
+    here = [v if v is None else on_device(v, home) for v in values]
+    outs = run_alone(op.part(op.lanes, None), here)
+    each = len(outs) // op.lanes
+    return tuple([on_device(out, places[i // each]) for i, out in enumerate(outs)])
 
 
 def _kept_place(target: Handle, out: Aval) -> Aval:

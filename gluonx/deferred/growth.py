@@ -235,14 +235,18 @@ def ids_of(sharding: Any) -> tuple[int, ...]:
 
 
 def check_committed(op: Recorded, args: Args, values: Sequence[Any]) -> None:
-    """Raise where arrays that were put on single devices by name meet on different ones."""
+    """Raise where arrays that were put on single devices by name meet on different ones, or one of a mesh."""
     found: dict[Any, str] = {}
+    spread = False
     for a, value in zip(args, values, strict=True):
-        if isinstance(value, jax.Array) and value.committed and len(value.devices()) == 1:
-            owner = a.variable.owner if isinstance(a, Handle) and a.variable is not None else ""
-            device = place_device(value.sharding)
-            found.setdefault(device, f"{_named(owner)} on {device}")
-    _refuse_several(op, found, _TO_DEVICE)
+        if not isinstance(value, jax.Array) or not value.committed:
+            continue
+        owner = a.variable.owner if isinstance(a, Handle) and a.variable is not None else ""
+        count = len(value.devices())
+        spread = spread or count > 1
+        device = place_device(value.sharding) if count == 1 else ids_of(value.sharding)
+        found.setdefault(device, f"{_named(owner)} on {device if count == 1 else f'a mesh of {count} devices'}")
+    _refuse_several(op, found, _TO_MESH if spread else _TO_DEVICE)
 
 
 def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:

@@ -48,7 +48,14 @@ def mesh(devices: Sequence[Any] | None = None, **axes: int) -> Mesh:
     {'data': 1, 'model': 1}
     """
     if devices is not None:
-        devices = [d.jax_device if isinstance(d, Device) else d for d in devices]
+        given = list(devices) if isinstance(devices, Iterable) else [devices]
+        wrong = next((d for d in given if not isinstance(d, (Device, jax.Device))), None)
+        if wrong is not None or not given:
+            raise DeviceError(
+                f"mesh(): devices are a list of devices, as in jax.devices()[:4]; got "
+                f"{'none' if wrong is None else repr(wrong)}"
+            )
+        devices = [d.jax_device if isinstance(d, Device) else d for d in given]
         if len(set(devices)) < len(devices):
             raise DeviceError(
                 f"mesh(): a device comes twice in {devices}; cpu(i) beyond jax.devices() are others' names"

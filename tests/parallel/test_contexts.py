@@ -96,6 +96,21 @@ def test_a_loop_over_devices_has_the_numbers_of_one_and_is_one_program(devices, 
     assert (stats["dispatches"], stats["programs_compiled"], stats["copies"]) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("size", [12, 13])
+@pytest.mark.parametrize("optimizer", ["adam", pytest.param("lamb", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("devices", [[cpu(0), cpu(1), cpu(8)], [cpu(9), cpu(1), cpu(0)]], ids=str)
+def test_some_devices_of_a_list_share_one_and_others_do_not(devices, optimizer, size):
+    """No one program has equally many on each of JAX's: the sum and the update are computed on the first."""
+    alone, weights, _ = trained([cpu(0)], optimizer=optimizer, size=size)
+    losses, replicas, stats = trained(devices, optimizer=optimizer, size=size, even=size == 12)
+    onp.testing.assert_allclose(losses, alone, rtol=1e-5)
+    close(replicas, weights)
+    assert (stats["programs_compiled"], stats["traces"]) == (0, 0)
+    sums, replicas, _ = trained(devices, optimizer=optimizer, size=size, even=size == 12, update_on_kvstore=False)
+    onp.testing.assert_allclose(sums, alone, rtol=1e-5)
+    close(replicas, weights)
+
+
 def test_a_step_of_several_devices_is_explained():
     net = mlp([cpu(0), cpu(1)])
     trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})

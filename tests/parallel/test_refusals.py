@@ -40,6 +40,30 @@ def test_a_mesh_takes_devices_by_their_names_too():
         parallel.mesh(data=2, devices=[gluonx.cpu(0), gluonx.cpu(8)])
 
 
+@pytest.mark.parametrize("axes", [{"data": 1}, {"data": -1}], ids=str)
+@pytest.mark.parametrize("devices", [[], 2, "cpu", ["cpu:0", "cpu:1"]], ids=str)
+def test_devices_of_a_mesh_are_devices(devices, axes):
+    with pytest.raises(DeviceError, match=r"mesh\(\): devices are a list of devices, as in jax\.devices"):
+        parallel.mesh(devices=devices, **axes)
+
+
+def test_a_batch_is_split_over_an_axis_once():
+    with pytest.raises(DeviceError, match="names an axis of the mesh twice"):
+        parallel.use(on(2, data=2), batch=("data", "data"))
+    with pytest.raises(DeviceError, match="no 3"):
+        parallel.use(on(2, data=2), batch=3)
+    assert parallel.current_mesh() is None
+
+
+def test_a_batch_of_a_mesh_for_a_net_on_a_list_of_devices():
+    net = nn.Dense(2, in_units=3)
+    net.initialize(ctx=[gluonx.cpu(0), gluonx.cpu(1)])
+    with parallel.use(on(4, data=4)):
+        x = parallel.split(np.ones((4, 3)))
+        with pytest.raises(DeviceError, match=r"on a mesh of 4 devices.*parameter 'Dense\.\w+' on cpu\(0\)"):
+            net(x)
+
+
 def test_a_mesh_without_a_batch_axis_wants_to_be_told():
     with pytest.raises(DeviceError, match=r"use\(mesh, batch='dp'\)"):
         parallel.use(on(2, dp=2))
