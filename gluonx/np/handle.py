@@ -686,7 +686,7 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return what is to be written here on this array's device: a write does not move the array."""
         if not isinstance(value, Handle):
             return value
-        if (type(value.value) is HostArray and value.tape is None) or current_state().trace is not None:
+        if type(value.value) is type(self.value) is HostArray or current_state().trace is not None:
             return value
         theirs, mine = _place_of(value), _place_of(self)
         if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):
