@@ -326,12 +326,8 @@ class Traced:
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
         self.replay: tuple[Replay, list[Handle], list[int]] | None = None
-        self.writes, self.changed, self.on_tape, self.n_random = (
-            found.writes,
-            found.changed,
-            found.on_tape,
-            found.n_random,
-        )
+        self.writes, self.changed, self.on_tape = found.writes, found.changed, found.on_tape
+        self.n_random = found.n_random
         self.attributes, self.lost, self.required = found.stored, found.lost, found.required
         places = {id(h): k for k, h in enumerate(handles)}
         self.taps = [(places[id(tap)], tap.variable.home, tap.shape) for tap in found.taps]

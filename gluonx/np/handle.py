@@ -686,7 +686,8 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return what is to be written here on this array's device: a write does not move the array."""
         if not isinstance(value, Handle):
             return value
-        if type(value.value) is type(self.value) is HostArray or current_state().trace is not None:
+        on_host = type(value.value) is HostArray and type(self.value) is HostArray
+        if on_host or current_state().trace is not None:
             return value
         theirs, mine = _place_of(value), _place_of(self)
         if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):

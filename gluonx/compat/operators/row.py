@@ -185,11 +185,9 @@ class LegacyOp:
         return complete_shapes(self, shapes, attrs)
 
     def signature(self, symbols: bool = False, method: bool = False) -> inspect.Signature:
-        """Return what a call of the operator takes, on arrays or on symbols, of which any may be left out.
+        """Return the signature of a call on arrays, or on `symbols`, of which any may be left out.
 
-        As a `method` it is given its first array as ``self``.
-
-        A default of ``...`` is of what is needed behind what may be left out.
+        A `method` has its first array as ``self``. The default ``...`` marks a required argument behind optional ones.
 
         Examples
         --------

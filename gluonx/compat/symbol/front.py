@@ -200,8 +200,7 @@ def _made(op: str) -> Any:
 
 def _full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return a symbol of one number throughout, float32 unless `dtype` says otherwise."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    return function("_full", "full")(shape=shape, value=float(val), dtype=dtype or "float32", **kwargs)
+    return _made("_full")(shape, dtype, value=float(val), **kwargs)
 
 
 def _arange(
