@@ -51,15 +51,19 @@ def test_a_gradient_passes_a_copy(pair, way, mode):
     assert x.grad.tolist() == [16, 64, 144] and w.grad.tolist() == [4, 16, 36]
 
 
+@pytest.mark.parametrize("mode", ["deferred", "naive"])
+@pytest.mark.parametrize("way", ["as_in_ctx", "copyto array", "write", "write rows"])
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_a_leaf_itself_is_copied(pair):
+def test_a_leaf_itself_is_copied(pair, way, mode):
     """Gradients that are added are added: MXNet 2.0 forgets the old ones behind a copy."""
     x = leaf([1, 2], pair[0], "add")
     for _ in range(2):
-        with autograd.record():
-            y = x.as_in_ctx(pair[1])
-            loss = (y * y).sum()
-        loss.backward()
+        with engine.mode(mode):
+            with autograd.record():
+                y = brought(x, pair[1], way)
+                loss = (y * y).sum()
+            loss.backward()
+        assert y.device == pair[1]
     assert x.grad.tolist() == [4, 8] and x.grad.device == pair[0]
 
 
