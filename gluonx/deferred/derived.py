@@ -188,6 +188,19 @@ class Joint(DerivedOp):
         return fn
 
 
+class Pullback(DerivedOp):
+    """The way back through a segment whose values lie on devices that share one of JAX's.
+
+    ``homes`` are the shardings of its outputs, those of what each is the gradient of; None where all inputs lie alike.
+    """
+
+    __slots__ = ("homes",)
+
+    def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
+        super().__init__(name, fn, wide=wide, interpreted=False)
+        self.homes = homes
+
+
 class Together(DerivedOp):
     """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
 
@@ -330,6 +343,9 @@ def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
     run = _function(op, lambda: kept.add(nbytes, op, programs))
     run.__name__ = run.__qualname__ = op.name
+    if programs and type(op) is Pullback and op.homes is not None:
+        default = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+        return jax.jit(run, out_shardings=tuple([home or default for home in op.homes]))
     return jax.jit(run)
 
 
@@ -371,7 +387,12 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
             out = jax.eval_shape(strong(told), *[None if a is None else a.struct for a in inputs])
         single = type(out) is not tuple
         found = (out,) if single else out
-        places = op.places(inputs, len(found)) if type(op) is Joint else [_placement_of(op, inputs)] * len(found)
+        if type(op) is Joint:
+            places = op.places(inputs, len(found))
+        elif type(op) is Pullback and op.homes is not None:
+            places = list(op.homes)
+        else:
+            places = [_placement_of(op, inputs)] * len(found)
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found

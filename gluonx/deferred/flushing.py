@@ -437,7 +437,7 @@ def _segment(graph: Graph, program: Program) -> Segment:
         [graph.sources[i] for i in program.diff_leaves],
         program.tape_slots,
         [program.plan.aval(s) for s in program.tape_slots],
-        program.pullbacks(),
+        program.pullbacks([aval_of(graph.leaves[i]) for i in program.diff_leaves]),
         saved,
         inputs,
         program.reach,

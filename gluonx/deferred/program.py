@@ -31,7 +31,7 @@ from gluonx._frames import telling
 from gluonx.deferred import host, where
 from gluonx.deferred.contracts import Operator, Place, Reach
 from gluonx.deferred.core import Aval, Node, array_types
-from gluonx.deferred.derived import DerivedOp, Pin, pullback_of, run_alone, strong, zero_cotangent
+from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
 from gluonx.sharding import multi_device_options
@@ -175,7 +175,7 @@ class Plan:
             start = self.starts[node.depth - 1]
             used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
             if node.grad is not None:
-                outs = self._gradients(node, fetch, pulls)
+                outs = self._gradients(node, fetch, pulls, compiled)
             else:
                 inputs = [fetch(p) for p in node.parts]
                 if cut:
@@ -201,7 +201,9 @@ class Plan:
             used[i] = jax.lax.with_sharding_constraint(leaves[i], place)
         return used
 
-    def _gradients(self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any]) -> tuple[Any, ...]:
+    def _gradients(
+        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool
+    ) -> tuple[Any, ...]:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
 
@@ -212,7 +214,7 @@ class Plan:
             aval = self.aval(head)
             add(
                 head,
-                jnp.ones(aval.shape, aval.dtype)
+                jnp.ones(aval.shape, aval.dtype, device=_home(aval, compiled))
                 if given is None
                 else jnp.broadcast_to(fetch(given), aval.shape).astype(aval.dtype),
             )
@@ -226,7 +228,10 @@ class Plan:
                 add(inner.parts[i], value)
         return tuple(
             [
-                _laid_out(cotangents[t] if t in cotangents else jnp.zeros(a.shape, a.dtype), a if t < 0 else None)
+                _laid_out(
+                    cotangents[t] if t in cotangents else jnp.zeros(a.shape, a.dtype, device=_home(a, compiled)),
+                    a if t < 0 else None,
+                )
                 for t, a in zip(info.targets, node.outs, strict=True)
             ]
         )
@@ -237,6 +242,11 @@ class Plan:
             if start <= slot:
                 return node.outs[slot - start]
         raise AssertionError(f"slot {slot} is on no path")
+
+
+def _home(aval: Aval, compiled: bool) -> Any:
+    """Return where to make an array that stands for one of `aval`; in a program, and on a mesh, XLA finds that out."""
+    return None if compiled or aval.spread else aval.sharding
 
 
 def _laid_out(gradient: jax.Array, aval: Aval | None) -> Any:
@@ -491,13 +501,15 @@ class Program:
         self.residuals = tuple([jax.typeof(r) for r in flat])
         return (*outputs, *flat)
 
-    def pullbacks(self) -> Pullbacks:
-        """Return the ways back through this program as a segment."""
+    def pullbacks(self, leaves: Sequence[Aval]) -> Pullbacks:
+        """Return the ways back through this program as a segment; `leaves` are the avals of those with a gradient."""
         if self._pullbacks is None:
+            homes = [aval.sharding for aval in leaves] if self.folded else None
+            inner = [self.plan.aval(s).sharding for s in self.tape_slots] if self.folded else None
             self._pullbacks = Pullbacks(
-                DerivedOp("segment_backward", self._pull, wide=self.wide, interpreted=False),
-                DerivedOp("segment_replay_backward", self._replay_pull, wide=self.wide, interpreted=False),
-                DerivedOp("segment_inner_backward", self._tap, wide=self.wide, interpreted=False),
+                Pullback("segment_backward", self._pull, self.wide, homes),
+                Pullback("segment_replay_backward", self._replay_pull, self.wide, homes),
+                Pullback("segment_inner_backward", self._tap, self.wide, inner),
             )
             for op in self._pullbacks:
                 op.nbytes = self.nbytes

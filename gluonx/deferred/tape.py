@@ -405,8 +405,8 @@ def _value_behind(source: Behind) -> Handle:
 
 def _ones(handle: Handle) -> Handle:
     aval = handle.aval or aval_of(handle.value)
-    with keeping_64_bits(aval.wide):
-        return new_handle(jnp.ones(aval.shape, aval.dtype), aval)
+    with keeping_64_bits(aval.wide):  # on a mesh they follow what they are computed with
+        return new_handle(jnp.ones(aval.shape, aval.dtype, device=None if aval.spread else aval.sharding), aval)
 
 
 def _is_pending(handle: Handle) -> bool:

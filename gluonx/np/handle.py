@@ -692,8 +692,8 @@ class ndarray(Arithmetic, Handle, Methods):
         theirs, mine = _place_of(value), _place_of(self)
         if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):
             return value
-        if theirs is None and type(value.value) is not Pending and value.tape is None:
-            return value  # what is on the default device, and no result of a recorded operation, follows
+        if theirs is None and type(value.value) is not Pending and value.tape is None and value.variable is None:
+            return value  # what is on the default device, and no part of the tape, follows
         return moved(value, jax.local_devices()[0] if mine is None else mine)
 
     def _write(self, region: indexing.Region, value: Any, checked: bool = False) -> None:

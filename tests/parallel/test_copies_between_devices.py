@@ -51,15 +51,19 @@ def test_a_gradient_passes_a_copy(pair, way, mode):
     assert x.grad.tolist() == [16, 64, 144] and w.grad.tolist() == [4, 16, 36]
 
 
+@pytest.mark.parametrize("mode", ["deferred", "naive"])
+@pytest.mark.parametrize("way", ["as_in_ctx", "copyto array", "write", "write rows"])
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_a_leaf_itself_is_copied(pair):
+def test_a_leaf_itself_is_copied(pair, way, mode):
     """Gradients that are added are added: MXNet 2.0 forgets the old ones behind a copy."""
     x = leaf([1, 2], pair[0], "add")
     for _ in range(2):
-        with autograd.record():
-            y = x.as_in_ctx(pair[1])
-            loss = (y * y).sum()
-        loss.backward()
+        with engine.mode(mode):
+            with autograd.record():
+                y = brought(x, pair[1], way)
+                loss = (y * y).sum()
+            loss.backward()
+        assert y.device == pair[1]
     assert x.grad.tolist() == [4, 8] and x.grad.device == pair[0]
 
 
@@ -288,3 +292,79 @@ def test_one_trainer_for_parameters_of_two_devices_is_refused():
     with pytest.raises(DeviceError, match=r"'Dense.*' is on \[cpu\(\d\)\] and .*make a Trainer for .* each device"):
         trainer.step(1)
     assert one.weight.data().asnumpy() == before
+
+
+# -- drawn programs ----------------------------------------------------------------------------------------------------
+
+
+def written(a, b, device):
+    out = np.zeros(a.shape, ctx=device)
+    out[0], out[1:] = a[1], b[:1] * 2
+    return out
+
+
+def constant(a, b, device):
+    with autograd.pause():
+        c = (a * 2).as_in_ctx(device)
+    return c * b.as_in_ctx(device)
+
+
+def read(a, b, device):
+    out = np.tanh(a)
+    out.wait_to_read()
+    return out
+
+
+STEPS = [
+    lambda a, b, device: a * b.as_in_ctx(a.ctx),
+    lambda a, b, device: np.tanh(a) - b.to_device(a.ctx) * 0.5,
+    lambda a, b, device: np.sin(a),
+    lambda a, b, device: a.as_in_ctx(device),
+    lambda a, b, device: a.copyto(np.ones(a.shape, ctx=device)),
+    written,
+    constant,
+    read,
+]
+
+
+def drawn(seed, devices, mode):
+    """Gradients and heads of two backwards over a drawn program, whose arrays lie on these devices in turn."""
+    draw, found = onp.random.RandomState(seed), []
+    leaves = [
+        leaf(draw.randn(2, 3), devices[k % len(devices)], req) for k, req in enumerate(draw.choice(["write", "add"], 3))
+    ]
+    with engine.mode(mode):
+        for _ in range(2):
+            values = list(leaves)
+            with autograd.record():
+                for _ in range(draw.randint(4, 14)):
+                    a, b = values[draw.randint(len(values))], values[draw.randint(len(values))]
+                    values.append(STEPS[draw.randint(len(STEPS))](a, b, devices[draw.randint(60) % len(devices)]))
+                heads = [(value * (k + 1)).sum() for k, value in enumerate(values[-draw.randint(1, 4) :])]
+            if draw.rand() < 0.2:
+                heads[0].wait_to_read()
+            if draw.rand() < 0.5:
+                autograd.backward(heads)
+            else:
+                for head in heads:
+                    head.backward(retain_graph=True)
+            assert [x.grad.device for x in leaves] == [x.device for x in leaves]
+            found += [x.asnumpy() for x in (*[x.grad for x in leaves], *heads)]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:the line .* has compiled")  # what then runs operator by operator is looked at too
+@pytest.mark.parametrize("mode", ["deferred", "naive"])
+@pytest.mark.parametrize("first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(5, 100, 5)]])
+def test_drawn_programs_over_devices_have_the_numbers_of_one(first, mode):
+    for seed in range(first, first + 5):
+        order = onp.random.RandomState(seed).permutation(5)
+        devices = [[cpu(0), cpu(1), cpu(2), cpu(8), cpu(9)][k] for k in order[: 2 + seed % 3]]
+        try:
+            one = drawn(seed, [cpu(0)], mode)
+        except gluonx.errors.GraphError:  # of heads that no leaf takes part in
+            with pytest.raises(gluonx.errors.GraphError):
+                drawn(seed, devices, mode)
+            continue
+        for a, b in zip(drawn(seed, devices, mode), one, strict=True):
+            onp.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6, err_msg=str((seed, devices)))
