@@ -20,8 +20,6 @@ from gluonx.np.wrapping import Param, binary, operator, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import OPS, Op
 
-__all__ = ["document", "fill", "make"]
-
 
 def document(
     front: Callable[..., Any],

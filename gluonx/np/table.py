@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from gluonx.ops.registry import OPS, Precision
 
-__all__ = ["BINARY", "DROPPED", "FFT", "GENERAL", "SYNONYMS", "TAKEN", "UNARY", "Row"]
-
 DROPPED = frozenset([
     "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
     "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",

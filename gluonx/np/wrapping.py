@@ -33,23 +33,6 @@ from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS, BoundOp, Op, Record, register
 
-__all__ = [
-    "DTYPES",
-    "SEQUENCE_TYPES",
-    "SPELLINGS",
-    "Param",
-    "as_leaf",
-    "as_size",
-    "as_static",
-    "binary",
-    "core",
-    "operator",
-    "read",
-    "store",
-    "unary",
-    "write_out",
-]
-
 Front = Callable[..., Any]
 
 SEQUENCE_TYPES = frozenset({list, tuple})

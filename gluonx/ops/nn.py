@@ -27,8 +27,6 @@ from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import NONE, SAME, Front, Shape, register
 
-__all__ = ["embedding", "fully_connected"]
-
 
 def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
     data, weight, *bias = shapes
