@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx.arguments import written
 from gluonx.deferred import DerivedOp, invoke, ranges
 from gluonx.deferred.core import Tracer, new_handle
 from gluonx.errors import BadIndexError, ShapeError
@@ -25,37 +26,6 @@ from gluonx.np.rules import whole
 from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get
-
-__all__ = [
-    "allclose",
-    "apply_along_axis",
-    "apply_over_axes",
-    "array_equal",
-    "array_equiv",
-    "block",
-    "c_",
-    "choose",
-    "delete",
-    "einsum",
-    "einsum_path",
-    "fill_diagonal",
-    "frompyfunc",
-    "histogram",
-    "histogram_bin_edges",
-    "insert",
-    "mgrid",
-    "ogrid",
-    "piecewise",
-    "place",
-    "pow",
-    "power",
-    "put",
-    "put_along_axis",
-    "r_",
-    "select",
-    "vectorize",
-    "where",
-]
 
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
@@ -505,3 +475,6 @@ r_ = _Ranges("r_")
 c_ = _Ranges("c_")
 mgrid = _Ranges("mgrid")
 ogrid = _Ranges("ogrid")
+
+
+__all__ = ["c_", "mgrid", "ogrid", "r_", *written(globals())]  # noqa: PLE0604
