@@ -70,7 +70,7 @@ def _role(function: str, p: inspect.Parameter) -> str:
         return "dropped"
     if p.kind is p.VAR_POSITIONAL:
         return "star"
-    if p.annotation is p.empty:
+    if p.annotation is p.empty and p.default is p.empty:  # a later JAX may add one with a default
         raise TypeError(f"np.{function}: an annotation must say whether the parameter '{p.name}' is an array.")
     said = str(p.annotation)
     return "sequence" if _SEQUENCE.search(said) else "array" if _ARRAY.search(said) else "static"

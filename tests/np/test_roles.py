@@ -23,6 +23,13 @@ def test_a_parameter_of_no_role_is_refused():
         roles(lambda x: x)
 
 
+def test_a_parameter_that_a_later_jax_adds_is_static():
+    def f(x: "Array", more=None):  # noqa: F821
+        return x, more
+
+    assert roles(f) == {"x": "array", "more": "static"}
+
+
 def test_rows_with_parameters_take_the_roles_of_their_operator():
     found = roles(None, "take", table.GENERAL["take"])
     assert found == {"a": "array", "indices": "array", "axis": "static", "mode": "static", "out": "out"}
