@@ -101,6 +101,10 @@ THRESHOLDS = {
         "benchmarks.early",
     ),
     "chains.draws": Threshold(24, "draws", "of one shape that a program for a CPU makes at once", "benchmarks.early"),
+    "chains.parts": Threshold(
+        16, "parts", "of one array that a program for a CPU takes by loops of their own", "benchmarks.early"
+    ),
+    "chains.long": Threshold(600, "operations", "of the shortest program where that is done", "benchmarks.early"),
     "kept.program": Threshold(1_600_000, "bytes", "that a program of one operator takes", "benchmarks.shapes"),
     "kept.operation": Threshold(
         40_000, "bytes", "that each operation in a program adds, 10 to 50 kB", "benchmarks.shapes"

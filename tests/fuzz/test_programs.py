@@ -53,7 +53,7 @@ def test_programs(mode: str, count: int | range, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(limits_of_churn, "programs", 0)
     monkeypatch.setattr("gluonx.deferred.flushing._sites", {})
     if mode == "as a long record":
-        monkeypatch.setattr(repeats, "limits", {"nodes": 1, "times": 1, "runs": 10**9})
+        monkeypatch.setattr(repeats, "limits", {**repeats.limits, "nodes": 1, "times": 1, "runs": 10**9})
 
     def check(numbers: Any) -> None:
         program = _drawn(numbers, 24 if mode == "naive" else 16)

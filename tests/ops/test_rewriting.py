@@ -76,6 +76,33 @@ def test_equal_draws_are_made_by_one_loop_and_are_the_same_bits():
     assert loops == [31, 2]  # the normal ones have a shape of their own
 
 
+@on_cpu
+@pytest.mark.parametrize("kind", ["slices", "unstack"])
+def test_where_many_parts_are_taken_of_one_array_equal_loops_are_equal(kind, monkeypatch):
+    def fn(parts, x):
+        taken = [parts[i * 24 : i * 24 + 24].reshape(4, 6) for i in range(20)]
+        if kind == "unstack":
+            taken = jnp.unstack(parts.reshape(20, 4, 6) * 2)
+        for part in taken:
+            x = jnp.tanh(x @ W + part)
+        return x
+
+    parts = R.normal(size=480).astype("float32")
+    assert flat(fn, parts, X)[1] is None  # it is short
+    monkeypatch.setattr(rewriting, "_LONG", 0)
+    usual, run = flat(fn, parts, X)
+    onp.testing.assert_allclose(run(parts, X)[0], usual(parts, X)[0], rtol=1e-6)
+
+    def offsets(fn):
+        """Count the slices that stand in loops with something else."""
+        text = jax.jit(fn).lower(parts, X).compile().as_text()
+        loops = [block for block in text.split("\n\n") if "tanh(" in block]
+        return sum([block.count(" slice(") for block in loops])
+
+    assert offsets(usual) == 20
+    assert offsets(run) == 0
+
+
 def test_a_draw_whose_key_is_computed_late_stays_where_it_is():
     def fn(root, x):
         for _ in range(30):
