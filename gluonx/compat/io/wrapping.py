@@ -17,6 +17,12 @@ class _OfOthers(DataIter):
 
     current_batch: Any = None
 
+    def next(self) -> DataBatch:
+        """Return the next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
     def getdata(self) -> Any:
         """Get the data of the present batch."""
         return self.current_batch.data
@@ -189,12 +195,6 @@ class PrefetchingIter(_OfOthers):
             provide_label=self.provide_label,
         )
         return True
-
-    def next(self) -> DataBatch:
-        """Return the next batch; StopIteration after the last."""
-        if not self.iter_next():
-            raise StopIteration
-        return self.current_batch
 
 
 def _batch(one: Any) -> Any:
