@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
 from gluonx._absent import instead_of
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 
@@ -55,8 +55,7 @@ def _absent(name: str, part: str) -> str:
     hint = instead_of(f"mxnet.nd.{name}")
     if hint:
         return f"{told}: {hint}."
-    near = difflib.get_close_matches(name, public_names(part), 1)
-    return f"{told}; did you mean '{near[0]}'?" if near else f"{told}."
+    return told + (did_you_mean(name, public_names(part)) or ".")
 
 
 def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

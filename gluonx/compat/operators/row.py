@@ -13,12 +13,12 @@ differentiates as its core operators do.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.attrs import Attr, Attrs, complete
 from gluonx.compat.operators.shapes import complete_shapes
 from gluonx.deferred import invoke
@@ -135,8 +135,7 @@ class LegacyOp:
         return complete(self.attrs, given, self.name)
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self.attrs, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(name, self.attrs)
         known = ", ".join(self.attrs) or "none"
         arrays = ", ".join(self.inputs) or "none"
         return f"operator {self.name} has no attribute '{name}'{hint} (its attributes: {known}; its arrays: {arrays})"

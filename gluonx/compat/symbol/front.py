@@ -19,14 +19,13 @@ from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError
 
+# What `gluonx.compat.symbol` hands on; it asks `find` for everything else.
 __all__ = [
     "Group",
     "Variable",
     "contrib",
-    "find",
     "fromjson",
     "image",
-    "internal",
     "linalg",
     "load",
     "load_json",

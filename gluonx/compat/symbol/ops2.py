@@ -58,27 +58,23 @@ _UNARY = _words(
 )
 
 
-def _binary(fn: Any) -> Any:
-    return lambda a, lhs, rhs: fn(lhs, rhs)
-
-
 def _scalar(fn: Any, swap: bool) -> Any:
     return lambda a, data: fn(_number(a), data) if swap else fn(data, _number(a))
 
 
-def _unary(fn: Any) -> Any:
-    return lambda a, x: fn(x)
+def _of_arrays(fn: Any) -> Any:
+    return lambda a, *arrays: fn(*arrays)
 
 
 for _word in _BINARY:
     _mx, _, _ours = _word.partition("=")
     _fn = getattr(np, _ours or _mx)
-    _row(f"_npi_{_mx}(lhs, rhs)", _binary(_fn))
+    _row(f"_npi_{_mx}(lhs, rhs)", _of_arrays(_fn))
     _row(f"_npi_{_mx}_scalar(data; scalar: float=1.0, is_int: bool=True)", _scalar(_fn, False))
     if _mx in _REVERSED:
         _row(f"_npi_r{_mx}_scalar(data; scalar: float=1.0, is_int: bool=True)", _scalar(_fn, True))
 for _word in _UNARY:
-    _row(f"_npi_{_word}(x)", _unary(getattr(np, _word)))
+    _row(f"_npi_{_word}(x)", _of_arrays(getattr(np, _word)))
 _row("_npx_relu(data)", lambda a, x: npx.relu(x))
 _row("_npx_sigmoid(data)", lambda a, x: npx.sigmoid(x))
 _row("_npi_around(x; decimals: int=0)", lambda a, x: np.around(x, a.decimals))

@@ -658,16 +658,9 @@ for _name in ("matmul", "dot", "einsum", "tensordot", "sort", "argsort", "copy")
     RULES[f"np.{_name}"] = RULES[_name]
 
 
-@rule("np.concatenate", "np.concat")
-def _np_concatenate(emit: Emit, step: Step) -> Any:
-    axis = step.op.attrs["axis"]
-    out = emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
-    return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
-
-
-@rule("np.stack")
-def _np_stack(emit: Emit, step: Step) -> Any:
-    out = emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
+@rule("np.concatenate", "np.concat", "np.stack")
+def _np_joined(emit: Emit, step: Step) -> Any:
+    out = RULES["stack" if step.op.name == "np.stack" else "concatenate"](emit, step)
     return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
 
 

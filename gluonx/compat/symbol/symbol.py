@@ -80,6 +80,17 @@ class Symbol:
     def _variables(self) -> list[Node]:
         return variables(self._walk())
 
+    def _of_each(self, what: Callable[[Entry], Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return what a function says of each argument, each output and each auxiliary state."""
+        order = self._walk()
+        aux = aux_nodes(order)
+        nodes = variables(order)
+        return (
+            [what((node, 0)) for node in nodes if id(node) not in aux],
+            [what(entry) for entry in self._entries],
+            [what((node, 0)) for node in nodes if id(node) in aux],
+        )
+
     @property
     def name(self) -> str | None:
         """The name of the node; None for a group of several."""
@@ -92,15 +103,11 @@ class Symbol:
 
     def list_arguments(self) -> list[str]:
         """Return the names of the variables that are no auxiliary states."""
-        order = self._walk()
-        aux = aux_nodes(order)
-        return [node.name for node in variables(order) if id(node) not in aux]
+        return self._of_each(entry_name)[0]
 
     def list_auxiliary_states(self) -> list[str]:
         """Return the names of the variables that operators write to, such as moving averages."""
-        order = self._walk()
-        aux = aux_nodes(order)
-        return [node.name for node in variables(order) if id(node) in aux]
+        return self._of_each(entry_name)[2]
 
     def list_outputs(self) -> list[str]:
         """Return the names of the outputs."""
@@ -349,15 +356,8 @@ class Symbol:
         known = {n: tuple(max(int(d), 0) for d in s) for n, s in self._known(args, kwargs, "infer_shape").items()}
         types = {i: t for i, t in infer.dtypes(self._entries, {}).items() if t is not None}
         found = infer.shapes(self._entries, known, types)
-        order = self._walk()
-        aux = aux_nodes(order)
-        nodes = variables(order)
-        return (
-            [found[id(n), 0] for n in nodes if id(n) not in aux],
-            [found.get((id(n), i)) for n, i in self._entries],
-            [found[id(n), 0] for n in nodes if id(n) in aux],
-            [found[id(n), 0] for n in nodes],
-        )
+        by_role = self._of_each(lambda entry: found.get((id(entry[0]), entry[1])))
+        return (*by_role, [found[id(n), 0] for n in self._variables()])
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Return the dtypes of arguments, outputs and auxiliary states, from those of some arguments.
@@ -373,19 +373,12 @@ class Symbol:
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """As :meth:`infer_type`, with None for what is unknown."""
         found = infer.dtypes(self._entries, self._known(args, kwargs, "infer_type"))
-        order = self._walk()
-        aux = aux_nodes(order)
 
-        def kind(node: Node) -> Any:
-            dtype = found.get(id(node))
+        def kind(entry: Entry) -> Any:
+            dtype = found.get(id(entry[0]))
             return None if dtype is None else dtype.type
 
-        nodes = variables(order)
-        return (
-            [kind(n) for n in nodes if id(n) not in aux],
-            [kind(n) for n, _ in self._entries],
-            [kind(n) for n in nodes if id(n) in aux],
-        )
+        return self._of_each(kind)
 
     # ---------------------------------------------------------------- files
 
