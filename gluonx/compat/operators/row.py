@@ -203,11 +203,11 @@ class LegacyOp:
         of_arrays = kind.VAR_POSITIONAL if self.variadic else place
         rows = [kind(n, of_arrays, default=None if n in free else kind.empty) for n in self.inputs]
         rows += [kind(a.name, place, default=kind.empty if a.required else a.default) for a in self.attrs.values()]
+        if method:
+            rows[0] = kind("self", kind.POSITIONAL_OR_KEYWORD)
         for i, row in enumerate(rows):
             if place is kind.POSITIONAL_OR_KEYWORD and row.default is kind.empty:
                 rows[i] = row if all(r.default is kind.empty for r in rows[:i]) else row.replace(default=...)
-        if method:
-            rows[0] = kind("self", kind.POSITIONAL_OR_KEYWORD)
         words = ("name", "attr", "out") if symbols else ("out", "name")
         rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in words if n not in self.attrs]
         return inspect.Signature(rows)

@@ -318,6 +318,10 @@ def _with_numbers(name: str) -> Any:
     return made
 
 
+FUNCTIONS = frozenset([*_WRITTEN, *_EITHER, "ones", "zeros"])
+"""The functions that are more than an operator."""
+
+
 def find(name: str) -> Any:
     """Return the function that makes a symbol of the operator `name`.
 
