@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.compat.symbol.emit import RULES, Emit, Rule, rule
+from gluonx.compat.symbol.ops2 import BINARY, REVERSED, UNARY
 from gluonx.errors import GraphError
 from gluonx.export.record import Step, number
 
@@ -48,19 +49,12 @@ def _only(step: Step, count: int) -> None:
 # -- operators that MXNet has too -------------------------------------------------------------------------------------
 
 _PLAIN = """
-absolute=_npi_absolute negative=_npi_negative reciprocal=_npi_reciprocal sign=_npi_sign rint=_npi_rint ceil=_npi_ceil
-floor=_npi_floor trunc=_npi_trunc square=_npi_square sqrt=_npi_sqrt cbrt=_npi_cbrt exp=_npi_exp expm1=_npi_expm1
-log=_npi_log log10=_npi_log10 log2=_npi_log2 log1p=_npi_log1p sin=_npi_sin cos=_npi_cos tan=_npi_tan sinh=_npi_sinh
-cosh=_npi_cosh tanh=_npi_tanh arcsin=_npi_arcsin arccos=_npi_arccos arctan=_npi_arctan arcsinh=_npi_arcsinh
-arccosh=_npi_arccosh arctanh=_npi_arctanh degrees=_npi_degrees radians=_npi_radians logical_not=_npi_logical_not
-isnan=_npi_isnan isinf=_npi_isinf isfinite=_npi_isfinite isposinf=_npi_isposinf isneginf=_npi_isneginf
-bitwise_not=_npi_bitwise_not copy=_npi_copy relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish
-softsign=softsign erf=erf erfinv=erfinv gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt
-stop_gradient=BlockGrad batch_flatten=Flatten shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim
-sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste add_n=add_n matmul=_npi_matmul dot=_npi_dot kron=_npi_kron
-gather_nd=gather_nd index_update=_npx_index_update index_add=_npx_index_add linalg_solve=_npi_solve
-linalg_cholesky=_npi_cholesky linalg_inv=_linalg_inverse linalg_det=_linalg_det atleast_1d=_npi_atleast_1d
-atleast_2d=_npi_atleast_2d atleast_3d=_npi_atleast_3d
+relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish softsign=softsign erf=erf erfinv=erfinv
+gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt stop_gradient=BlockGrad batch_flatten=Flatten
+shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste
+add_n=add_n matmul=_npi_matmul dot=_npi_dot kron=_npi_kron gather_nd=gather_nd index_update=_npx_index_update
+index_add=_npx_index_add linalg_solve=_npi_solve linalg_cholesky=_npi_cholesky linalg_inv=_linalg_inverse
+linalg_det=_linalg_det atleast_1d=_npi_atleast_1d atleast_2d=_npi_atleast_2d atleast_3d=_npi_atleast_3d
 """
 _WITH_ATTRIBUTES = """
 around _npi_around: decimals
@@ -168,6 +162,8 @@ def _same(theirs: str, words: Sequence[str]) -> Rule:
     return made
 
 
+for _word in UNARY:
+    rule(_word)(_same(f"_npi_{_word}", ()))
 for _word in _PLAIN.split():
     _ours, _, _theirs = _word.partition("=")
     rule(_ours)(_same(_theirs, ()))
@@ -178,18 +174,12 @@ for _row in _WITH_ATTRIBUTES.strip().split("\n"):
 
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
-_BINARY = """
-add subtract multiply true_divide floor_divide mod power equal not_equal greater greater_equal less less_equal
-logical_and logical_or logical_xor copysign arctan2 hypot ldexp fmax fmin fmod logaddexp gcd lcm bitwise_and bitwise_or
-bitwise_xor left_shift=bitwise_left_shift right_shift=bitwise_right_shift
-"""
 _SWAPPED = {
     "greater": "less",
     "greater_equal": "less_equal",
     "less": "greater",
     "less_equal": "greater_equal",
-    **dict.fromkeys(("subtract", "true_divide", "floor_divide", "mod", "power", "copysign", "arctan2"), ""),
-    **dict.fromkeys(("ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift"), ""),
+    **dict.fromkeys(REVERSED, ""),
 }
 """Each operator with its inputs in the other order; empty where that has a name of its own, with an r in front."""
 
@@ -207,9 +197,9 @@ def _binary(name: str) -> Rule:
     return made
 
 
-for _word in _BINARY.split():
-    _ours, _, _theirs = _word.partition("=")
-    RULES[_ours] = _binary(_theirs or _ours)
+for _word in BINARY:
+    _theirs, _, _ours = _word.partition("=")
+    rule(_ours or _theirs)(_binary(_theirs))
 
 
 @rule("maximum", "minimum")
