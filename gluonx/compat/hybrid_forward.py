@@ -18,15 +18,6 @@ from gluonx.deferred.core import current_state, set_state
 from gluonx.deferred.passing import Passage
 from gluonx.np.handle import ndarray
 
-__all__ = [
-    "forward",
-    "forward_of_super",
-    "function_of_name",
-    "hybrid_forward_of_super",
-    "nd",
-    "with_namespace",
-]
-
 
 def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run ``hybrid_forward(F, *args, **params)`` of a block, with its parameters as keywords.

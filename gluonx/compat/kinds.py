@@ -26,17 +26,6 @@ from gluonx.deferred.core import Handle, twin_of
 from gluonx.np.handle import Detached, View, ndarray
 from gluonx.np.methods import NAMES as METHODS
 
-__all__ = [
-    "array_semantics",
-    "forget_calls",
-    "held_np",
-    "kept_np",
-    "of_numpy",
-    "set_array_semantics",
-    "shared_nd",
-    "shared_np",
-]
-
 
 def set_array_semantics(numpy: bool) -> bool:
     """Choose the arrays that layers and operators give: np arrays, or NDArrays. Returns what was chosen before."""

@@ -26,8 +26,6 @@ from gluonx.compat.operators.training import use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, reset_names
 from gluonx.npx import modes
 
-__all__ = ["SWITCHES", "Version", "begin", "end"]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 

@@ -25,24 +25,6 @@ from gluonx.compat import hybrid_forward
 from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict
 
-__all__ = [
-    "Naming",
-    "Prefixes",
-    "Scope",
-    "activate",
-    "adopt",
-    "attribute",
-    "collect",
-    "defines_hybrid_forward",
-    "enter",
-    "is_named",
-    "reserve",
-    "reset_names",
-    "scope_of",
-    "takes_keywords",
-    "wants_scope",
-]
-
 
 class Naming:
     """The process-wide switch and counters: whether all blocks get prefixes, and how often each hint was used.

@@ -21,8 +21,6 @@ from gluonx.compat.nd.names import public_names
 from gluonx.compat.nd.ndarray import uses_nd_arrays
 from gluonx.extensions import forget_in_workers, set_up_workers
 
-__all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
-
 VERSION = modes.NUMBERS[2]
 _Saved = tuple[tuple[Any, ...], dict[str, ModuleType]]
 

@@ -15,8 +15,6 @@ from gluonx.ops.prng import host_rng
 from gluonx.sparse import CSRNDArray, csr_matrix
 from gluonx.sparse.functions import take_rows
 
-__all__ = ["NDArrayIter"]
-
 _LAST = ("pad", "discard", "roll_over")
 
 

@@ -27,8 +27,6 @@ from gluonx.image.augmenters import MEAN, STD, CreateAugmenter, augmented, per_c
 from gluonx.image.detection import CreateDetAugmenter, augmented_with_label
 from gluonx.image.functions import to_device, to_host
 
-__all__ = ["ImageDetIter", "ImageIter", "made_or_given"]
-
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 _ENDS = ("pad", "discard", "roll_over")
 

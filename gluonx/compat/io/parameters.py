@@ -20,20 +20,6 @@ from gluonx._frames import warn
 from gluonx.arguments import unexpected
 from gluonx.errors import ArgumentError
 
-__all__ = [
-    "REQUIRED",
-    "choice",
-    "flag",
-    "floats",
-    "integer",
-    "maybe",
-    "number",
-    "positive",
-    "read",
-    "shape",
-    "text",
-]
-
 REQUIRED = object()
 Reader = Callable[[Any], Any]
 Table = Mapping[str, tuple[Reader, Any]]

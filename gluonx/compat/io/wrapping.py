@@ -9,8 +9,6 @@ from typing import Any
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.errors import ShapeError
 
-__all__ = ["PrefetchingIter", "ResizeIter"]
-
 
 class _OfOthers(DataIter):
     """An iterator whose present batch was made by others."""

@@ -16,8 +16,6 @@ from gluonx.compat.io import DataBatch, NDArrayIter
 from gluonx.compat.model import by_kind
 from gluonx.errors import GraphError
 
-__all__ = ["BaseModule"]
-
 DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
 
 

@@ -16,8 +16,6 @@ from gluonx.compat.module.base import called
 from gluonx.compat.module.module import Module
 from gluonx.compat.symbol.executor import Executor
 
-__all__ = ["FeedForward"]
-
 
 class FeedForward:
     """A symbol with its parameters, trained and asked by arrays or iterators; `Module` does more, Gluon most.

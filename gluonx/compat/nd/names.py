@@ -10,8 +10,6 @@ from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 
-__all__ = ["lookup", "module_of", "public_names"]
-
 # Where the operators of a prefix are found.
 PREFIXES = {
     "contrib": "_contrib_",

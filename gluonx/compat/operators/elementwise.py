@@ -13,8 +13,6 @@ from gluonx.compat.operators.row import core, row, rows, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.dtype import is_inexact
 
-__all__ = ["kept"]
-
 
 def kept(out: Any, like: Any) -> Any:
     """`out` in the element type of `like`."""

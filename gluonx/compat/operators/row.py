@@ -25,8 +25,6 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops.registry import HINTS, get
 
-__all__ = ["TABLE", "LegacyOp", "core", "given", "row", "rows", "same"]
-
 TABLE: dict[str, LegacyOp] = {}
 """Every legacy operator by its name and by each of its aliases."""
 

@@ -20,8 +20,6 @@ from gluonx.compat.operators import vision as vision
 from gluonx.compat.operators.row import TABLE as TABLE
 from gluonx.compat.operators.row import LegacyOp as LegacyOp
 
-__all__ = ["METHODS", "TABLE", "LegacyOp", "get_legacy"]
-
 METHODS = (
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
     "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",

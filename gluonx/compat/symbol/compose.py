@@ -18,8 +18,6 @@ from gluonx.errors import FormatError
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
-__all__ = ["as_text", "create", "function", "marks_of"]
-
 _INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 

@@ -13,8 +13,6 @@ from gluonx.compat.symbol.compose import create, function
 from gluonx.compat.symbol.table import get
 from gluonx.errors import GluonxError
 
-__all__ = ["Methods"]
-
 
 class Methods:
     """What :class:`gluonx.symbol.Symbol` has from tables."""

@@ -17,8 +17,6 @@ from gluonx.compat.operators.row import LegacyOp, core
 from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.errors import FormatError
 
-__all__ = ["BINARY", "REVERSED", "TABLE", "UNARY"]
-
 TABLE: dict[str, LegacyOp] = {}
 """Every operator by its registered name."""
 

@@ -13,9 +13,6 @@ from gluonx.compat.symbol.ops2 import BINARY, REVERSED, UNARY
 from gluonx.errors import GraphError
 from gluonx.export.record import Step, number
 
-__all__: list[str] = []
-
-
 # -------------------- tensors
 
 

@@ -20,8 +20,6 @@ from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 
-__all__ = ["Symbol"]
-
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
 

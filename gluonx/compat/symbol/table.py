@@ -8,8 +8,6 @@ from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.compat.symbol.custom import CUSTOM
 from gluonx.compat.symbol.ops2 import TABLE as MODERN
 
-__all__ = ["OUTPUT_NAMES", "find", "get", "names"]
-
 OUTPUT_NAMES = {
     "BatchNorm": ("output", "mean", "var"),
     "LayerNorm": ("output", "mean", "std"),
