@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonx.arguments import written
 from gluonx.compat.nd.names import lookup
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.calling import write_out
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.ops.prng import seed as seed
-
-__all__ = [
-    "binomial",
-    "categorical",
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "seed",
-    "shuffle",
-    "uniform",
-]
 
 
 def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
@@ -147,3 +131,6 @@ def shuffle(data: Any, **kwargs: Any) -> Any:
 def __getattr__(name: str) -> Any:
     found = globals()[name] = lookup(name, "random")
     return found
+
+
+__all__ = ["seed", *written(globals())]  # noqa: PLE0604
