@@ -100,7 +100,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         _OLDER_METHOD,
     ),
     "mxnet.test_utils.Features.move_to_end": ("of the dict that MXNet's class happens to be", ""),
-    "mxnet.test_utils.np_symbol.gradient": ("raises in MXNet too: its C library has not implemented it", ""),
     "mxnet.test_utils.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.get_rtc_compile_opts": (CUDA, ""),
     "mxnet.util.numpy_fallback": ("wraps NumPy's functions for MXNet's own modules; ours need no fallback", ""),

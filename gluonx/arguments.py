@@ -20,7 +20,7 @@ import numpy as np
 from gluonx._frames import shorten as _shorten
 from gluonx.errors import ArgumentError
 
-__all__ = ["Checked", "Size", "as_tuple", "named", "refuse", "unexpected", "written"]
+__all__ = ["Checked", "Size", "as_tuple", "did_you_mean", "named", "refuse", "unexpected", "written"]
 
 Size = int | Sequence[int]
 
@@ -34,9 +34,20 @@ def unexpected(owner: str, key: str, known: Iterable[str], untold: Iterable[str]
     "Dense got an unexpected keyword argument 'activaton'; did you mean 'activation'? (it has: units, activation)."
     """
     known = list(known)
-    near = difflib.get_close_matches(key, [*known, *untold], 1)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
+    meant = did_you_mean(key, [*known, *untold])
     return TypeError(f"{owner} got an unexpected keyword argument '{key}'{meant} (it has: {', '.join(known)}).")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the part of a message that asks for the nearest of the known names; empty where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("activaton", ["units", "activation"])
+    "; did you mean 'activation'?"
+    """
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def refuse(owner: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()) -> None:

@@ -1,9 +1,9 @@
 """``python -m tools.stubs --write``: the ``.pyi`` files of what is made from tables when gluonx is imported.
 
-Editors and type checkers do not run a module, so they see nothing of ``np.exp``, ``npx.relu``, ``nd.Concat`` and
-``x.sum``. Here the live modules are asked, and what they have is written down beside them: names, parameters with
-their defaults, the first paragraph of each docstring. Annotations say no more than is known: what takes arrays takes
-``ArrayLike``, what gives one array gives ``ndarray`` (or ``NDArray``), and the rest is ``Any``.
+Editors and type checkers do not run a module, so they see nothing of ``np.exp``, ``npx.relu``, ``nd.Concat``,
+``sym.Concat`` and ``x.sum``. Here the live modules are asked, and what they have is written down beside them: names,
+parameters with their defaults, the first paragraph of each docstring. Annotations say no more than is known: what takes
+arrays takes ``ArrayLike``, what gives one array gives ``ndarray`` (or ``NDArray``), and the rest is ``Any``.
 
 Signatures of ``np`` follow those of ``jax.numpy``, so a file names the JAX that it was made with.
 """
@@ -25,11 +25,13 @@ import jax.numpy as jnp
 import numpy as onp
 
 import gluonx
-from gluonx import aliases, np, npx
+from gluonx import aliases, np, npx, sym
 from gluonx.compat import nd
 from gluonx.compat.nd import creation, sparse, updates
 from gluonx.compat.nd import names as nd_names
 from gluonx.compat.operators.table import TABLE
+from gluonx.compat.symbol import front
+from gluonx.compat.symbol.methods import Methods
 from gluonx.np import methods, rules, table
 from gluonx.np.arithmetic import Arithmetic
 from gluonx.ops import OPS
@@ -248,16 +250,43 @@ def _methods() -> str:
     return "\n".join(lines)
 
 
-def _operators() -> str:
-    lines = ["OPERANDS: tuple[type[Any], ...]", ""]
-    lines += ["def comparable(number: Any, array: Any) -> Any: ...", "", "class Arithmetic:"]
-    lines += ['    """Python\'s operators on arrays."""', ""]
-    for name, value in vars(Arithmetic).items():
-        if inspect.isfunction(value):
+def _operators_on(owner: Any) -> list[str]:
+    """Return Python's operators that a class has from a table."""
+    lines = []
+    for name, value in vars(owner).items():
+        if name.startswith("__") and inspect.isfunction(value):
             other = "" if len(inspect.signature(value).parameters) == 1 else ", other: Any"
             gives = "tuple[Self, Self]" if name == "__divmod__" else "Self"
             ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             lines.append(f"    def {name}(self{other}) -> {gives}: ...{ignored}")
+    return lines
+
+
+def _operators() -> str:
+    lines = ["OPERANDS: tuple[type[Any], ...]", ""]
+    lines += ["def comparable(number: Any, array: Any) -> Any: ...", "", "class Arithmetic:"]
+    lines += ['    """Python\'s operators on arrays."""', ""]
+    return "\n".join([*lines, *_operators_on(Arithmetic)]) + "\n"
+
+
+# -- symbols ----------------------------------------------------------------------------------------------------------
+
+
+def _symbols() -> str:
+    """Write the functions of ``mx.sym``: those of the module, and the operators of MXNet 1."""
+    names = {*sym.__all__, *nd_names.public_names("nd"), *front.FUNCTIONS, "Custom", "_internal"}
+    return _module(sym, names, lambda _: "Symbol")
+
+
+def _symbol_methods() -> str:
+    lines = ["class Methods:", '    """The operators on symbols."""', "", *_operators_on(Methods)]
+    lines.append("    def __hash__(self) -> int: ...")
+    for name in sorted(name for name in vars(Methods) if not name.startswith("__")):
+        method = getattr(Methods, name)
+        own, *rest = inspect.signature(method).parameters.values()
+        gives = "Self" if rest else "Any"  # what is of arrays alone takes nothing, and raises
+        params = [own.replace(annotation="Self"), *rest]
+        lines.append(_written(Front(name, params, gives, method.__doc__), "    "))
     return "\n".join(lines) + "\n"
 
 
@@ -299,6 +328,8 @@ STUBS: dict[str, Callable[[], str]] = {
     "gluonx/compat/nd/linalg.pyi": lambda: _nd_module(nd.linalg, "linalg"),
     "gluonx/compat/nd/op.pyi": lambda: _nd_module(nd.op, "nd"),
     "gluonx/compat/nd/random.pyi": lambda: _nd_module(nd.random, "random"),
+    "gluonx/compat/symbol/__init__.pyi": _symbols,
+    "gluonx/compat/symbol/methods.pyi": _symbol_methods,
 }
 """What to write, by the path of the file."""
 

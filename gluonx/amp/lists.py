@@ -6,12 +6,12 @@ a user gives a list. An operator whose record says nothing takes its inputs as t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from gluonx.arguments import did_you_mean
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS, Op
 
@@ -80,9 +80,7 @@ def core_name(name: str) -> str:
             return _plain(OPS[guess])
         if f"linalg_{guess}" in OPS:
             return f"linalg_{guess}"
-    near = difflib.get_close_matches(name, OPS, 1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise ValueError(f"amp: there is no operator '{name}'{hint}")
+    raise ValueError(f"amp: there is no operator '{name}'{did_you_mean(name, OPS)}")
 
 
 def core_names(names: Iterable[str], argument: str) -> list[str]:

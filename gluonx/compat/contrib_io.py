@@ -66,9 +66,6 @@ class DataLoaderIter(DataIter):
         """Return the number of rows that fill the present batch up."""
         return self.batch_size - self._current[0].shape[0]
 
-    def getindex(self) -> None:
-        """No indices: a DataLoader tells none."""
-
     def _filled(self, array: Any) -> Any:
         missing = self.batch_size - array.shape[0]
         if not missing:

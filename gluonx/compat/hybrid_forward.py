@@ -18,27 +18,28 @@ from gluonx.deferred.core import current_state, set_state
 from gluonx.deferred.passing import Passage
 from gluonx.np.handle import ndarray
 
-__all__ = [
-    "forward",
-    "forward_of_super",
-    "function_of_name",
-    "hybrid_forward_of_super",
-    "nd",
-    "run_forward_with",
-    "run_hybrid_forward",
-    "with_namespace",
-]
-
 
 def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Run ``hybrid_forward(F, ...)`` with the parameters as keywords."""
-    return run_hybrid_forward(self, args, kwargs)
+    """Run ``hybrid_forward(F, *args, **params)`` of a block, with its parameters as keywords.
+
+    Raises
+    ------
+    TypeError
+        If a keyword of the call is the name of a parameter.
+    """
+    params = {name: param.data() for name, param in self._reg_params.items()}
+    if kwargs:
+        twice = sorted(set(kwargs) & set(params))
+        if twice:
+            raise TypeError(f"{type(self).__name__} got the argument '{twice[0]}', which is its parameter's name.")
+        params.update(kwargs)
+    return _in_scope(lambda *arrays: self.hybrid_forward(nd, *arrays, **params), args)
 
 
 def forward_of_super(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run the ``hybrid_forward`` of a class for its own ``super().forward(x)``; NotImplementedError without one."""
     if getattr(type(self), "_has_hybrid_forward", False):
-        return run_hybrid_forward(self, args, kwargs)
+        return forward(self, *args, **kwargs)
     raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
 
@@ -58,8 +59,32 @@ def hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any
     NotImplementedError
         If the block has no forward of its own.
     """
-    del F
-    return run_forward_with(self, args, params)
+    forwards = [vars(cls)["forward"] for cls in type(self).__mro__ if "forward" in vars(cls)]
+    layer = next((f for f in forwards if f.__module__.startswith(_LAYERS)), None)
+    if layer is None:
+        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward().")
+    names = list(self._reg_params)
+    count = _inputs_of(layer)
+    given = {**dict(zip(names, args[count:])), **params}
+    arrays = [name for name in inspect.signature(layer).parameters if name in given and name not in names]
+    named = {name: given.pop(name) for name in arrays}
+    swapped = {name: self._reg_params[name]._handle for name, value in given.items() if value is not None}
+    try:
+        for name in swapped:
+            self._reg_params[name]._handle = given[name]
+        return layer(self, *args[:count], **named)
+    finally:
+        for name, handle in swapped.items():
+            self._reg_params[name]._handle = handle
+
+
+_LAYERS = ("gluonx.nn", "gluonx.rnn", "gluonx.loss")
+
+
+def _inputs_of(forward: Any) -> int:
+    """Return the number of arrays that a layer's forward takes at most."""
+    kinds = list(inspect.signature(forward).parameters.values())[1:]
+    return len([p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
 
 
 def function_of_name(name: str) -> Any:
@@ -70,59 +95,6 @@ def function_of_name(name: str) -> Any:
 def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function(F, x, ...)``, as MXNet 1's HybridLambda took it, as a function of arrays."""
     return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
-
-
-def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``block.hybrid_forward(F, *args, **params)``.
-
-    Raises
-    ------
-    TypeError
-        If a keyword of the call is the name of a parameter.
-    """
-    params = {name: param.data() for name, param in block._reg_params.items()}
-    if kwargs:
-        twice = sorted(set(kwargs) & set(params))
-        if twice:
-            raise TypeError(f"{type(block).__name__} got the argument '{twice[0]}', which is its parameter's name.")
-        params.update(kwargs)
-    return _in_scope(lambda *arrays: block.hybrid_forward(nd, *arrays, **params), args)
-
-
-def run_forward_with(block: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-    """``forward`` of the layer that the class of `block` derives from, with `given` in place of its parameters.
-
-    Raises
-    ------
-    NotImplementedError
-        If there is no such layer.
-    """
-    forwards = [vars(cls)["forward"] for cls in type(block).__mro__ if "forward" in vars(cls)]
-    forward = next((f for f in forwards if f.__module__.startswith(_LAYERS)), None)
-    if forward is None:
-        raise NotImplementedError(f"{type(block).__name__} does not define hybrid_forward().")
-    names = list(block._reg_params)
-    count = _inputs_of(forward)
-    given = {**dict(zip(names, args[count:])), **given}
-    arrays = [name for name in inspect.signature(forward).parameters if name in given and name not in names]
-    named = {name: given.pop(name) for name in arrays}
-    swapped = {name: block._reg_params[name]._handle for name, value in given.items() if value is not None}
-    try:
-        for name in swapped:
-            block._reg_params[name]._handle = given[name]
-        return forward(block, *args[:count], **named)
-    finally:
-        for name, handle in swapped.items():
-            block._reg_params[name]._handle = handle
-
-
-_LAYERS = ("gluonx.nn", "gluonx.rnn", "gluonx.loss")
-
-
-def _inputs_of(forward: Any) -> int:
-    """Return the number of arrays that a layer's forward takes at most."""
-    kinds = list(inspect.signature(forward).parameters.values())[1:]
-    return len([p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
 
 
 def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,17 +25,6 @@ from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held
 from gluonx.deferred.core import Handle, twin_of
 from gluonx.np.handle import Detached, View, ndarray
 from gluonx.np.methods import NAMES as METHODS
-
-__all__ = [
-    "array_semantics",
-    "forget_calls",
-    "held_np",
-    "kept_np",
-    "of_numpy",
-    "set_array_semantics",
-    "shared_nd",
-    "shared_np",
-]
 
 
 def set_array_semantics(numpy: bool) -> bool:
@@ -179,44 +169,13 @@ class _NumpyDetached(Detached, _Numpy):
 class _Shared:
     """An array that is another one, of the other kind.
 
-    The other one may be a slice or a piece, which write in ways of their own: it is asked for all that writes.
+    The other one may be a slice or a piece, which write in ways of their own: it is asked for all that writes, and for
+    all of `_OF_THE_OTHER`.
     """
 
     __slots__ = ()
     of: Any
-
-    @property
-    def derived(self) -> bool:
-        """Return whether reading `value` may record something."""
-        return self.of.derived
-
-    def is_current(self) -> bool:
-        """Return whether reading `value` records nothing."""
-        return self.of.is_current()
-
-    @property
-    def _itself(self) -> Any:
-        return self.of
-
-    def _assign(self, new: Any) -> None:
-        self.of._assign(new)
-
-    def _check_write(self) -> None:
-        self.of._check_write()
-
-    def _put(self, new: Any) -> None:
-        self.of._put(new)
-
-    def _assign_host(self, *args: Any, **kwargs: Any) -> None:
-        self.of._assign_host(*args, **kwargs)
-
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Make the array the end point of gradients."""
-        self.of.attach_grad(grad_req, stype)
-
-    def zero_grad(self) -> None:
-        """Set the gradient to zeros."""
-        self.of.zero_grad()
+    _itself = property(operator.attrgetter("of"))
 
 
 def _forwarded(name: str) -> Any:
@@ -226,7 +185,11 @@ def _forwarded(name: str) -> Any:
     return property(lambda self: getattr(self.of, name), write)
 
 
-for _name in ("value", "aval", "tape", "variable"):
+_OF_THE_OTHER = (
+    "value", "aval", "tape", "variable", "derived", "is_current", "attach_grad", "zero_grad", "_assign",
+    "_assign_host", "_check_write", "_put",
+)  # fmt: skip
+for _name in _OF_THE_OTHER:
     setattr(_Shared, _name, _forwarded(_name))
 
 

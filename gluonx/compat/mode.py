@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Mode"]
-
 
 class Mode:
     """Process-wide; what MXNet keeps for each thread.

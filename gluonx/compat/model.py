@@ -20,7 +20,11 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, Any], dict[str, Any]
     FormatError
         If the names do not begin with ``arg:`` or ``aux:``, as in a file of ``save_parameters``.
     """
-    path = f"{prefix}-{epoch:04d}.params"
+    return by_kind(f"{prefix}-{epoch:04d}.params")
+
+
+def by_kind(path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters and the moving statistics in a file; see `load_params`."""
     arrays = nd.load(path)
     found: dict[str, dict[str, Any]] = {"arg": {}, "aux": {}}
     for full, array in arrays.items() if isinstance(arrays, dict) else enumerate(arrays):

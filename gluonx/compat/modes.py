@@ -17,7 +17,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
@@ -25,8 +25,6 @@ from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, reset_names
 from gluonx.npx import modes
-
-__all__ = ["SWITCHES", "Version", "begin", "end"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -162,33 +160,35 @@ def is_np_shape() -> bool:
     return Mode.shape
 
 
-class np_shape:
+class _Scope:
+    """A scope in which a switch is on, or off; it may be entered again within itself."""
+
+    _switch: Callable[[bool], bool]  # sets the switch, and returns what it was
+
+    def __init__(self, active: bool = True) -> None:
+        self._active, self._before = bool(active), []
+
+    def __enter__(self) -> Self:
+        self._before.append(self._switch(self._active))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._switch(self._before.pop())
+
+
+class np_shape(_Scope):
     """A scope in which shapes have NumPy's semantics, or have not."""
 
-    def __init__(self, active: bool = True) -> None:
-        self._active, self._before = bool(active), []
-
-    def __enter__(self) -> np_shape:
-        self._before.append(Mode.shape)
-        Mode.shape = self._active
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        Mode.shape = self._before.pop()
+    @staticmethod
+    def _switch(active: bool) -> bool:
+        before, Mode.shape = Mode.shape, active
+        return before
 
 
-class np_array:
+class np_array(_Scope):
     """A scope in which arrays are ``np.ndarray``, or NDArrays."""
 
-    def __init__(self, active: bool = True) -> None:
-        self._active, self._before = bool(active), []
-
-    def __enter__(self) -> np_array:
-        self._before.append(set_array_semantics(self._active))
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        set_array_semantics(self._before.pop())
+    _switch = staticmethod(set_array_semantics)
 
 
 @contextmanager
@@ -245,14 +245,9 @@ use_np_array = _decorator("use_np_array", np_array, lambda: Mode.numpy, "np arra
 use_np = _decorator("use_np", _both, lambda: Mode.numpy and Mode.shape, "NumPy's shapes and np arrays")
 
 SWITCHES: dict[str, Any] = {
-    "set_np": set_np,
-    "reset_np": reset_np,
-    "set_np_shape": set_np_shape,
-    "is_np_array": is_np_array,
-    "is_np_shape": is_np_shape,
-    "np_array": np_array,
-    "np_shape": np_shape,
-    "use_np": use_np,
-    "use_np_array": use_np_array,
-    "use_np_shape": use_np_shape,
+    switch.__name__: switch
+    for switch in (
+        *(set_np, reset_np, set_np_shape, is_np_array, is_np_shape),
+        *(np_array, np_shape, use_np, use_np_array, use_np_shape),
+    )
 }

@@ -17,8 +17,6 @@ from gluonx import files as serialize
 from gluonx.block.parameter import Constant, Parameter
 from gluonx.errors import FormatError, ShapeError
 
-__all__ = ["ParameterDict"]
-
 
 class ParameterDict(dict[str, Parameter]):
     """A dict of parameters by their full names.

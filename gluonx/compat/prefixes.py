@@ -25,26 +25,6 @@ from gluonx.compat import hybrid_forward
 from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict
 
-__all__ = [
-    "Naming",
-    "Prefixes",
-    "Scope",
-    "activate",
-    "adopt",
-    "attribute",
-    "collect",
-    "defines_hybrid_forward",
-    "enter",
-    "is_named",
-    "reserve",
-    "reset_names",
-    "scope_of",
-    "structured_names",
-    "takes_keywords",
-    "undecided",
-    "wants_scope",
-]
-
 
 class Naming:
     """The process-wide switch and counters: whether all blocks get prefixes, and how often each hint was used.
@@ -281,26 +261,6 @@ def _prefixes(block: Any) -> list[str]:
     return [*own, *[prefix for child in block._children.values() for prefix in _prefixes(child)]]
 
 
-def undecided(block: Any, params: Mapping[str, Parameter], own: bool = False, select: str | None = None) -> Undecided:
-    """`params` of `block` (its `own`, or those below too) for a program of either version."""
-    if own:
-        return Undecided(block, params, lambda: scope_of(block).params)
-    return Undecided(block, params, lambda: collect(block, select))
-
-
-def structured_names(block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Give the arrays of a file of MXNet 1, full names with or without the block's prefix, by structured name.
-
-    Arrays under other names, and those for a block without a prefix, come back as they are.
-    """
-    if "_scope" not in block.__dict__ or any("." in name or name in params for name in arrays):
-        return arrays
-    prefix = block.__dict__["_scope"].prefix
-    known = {param.name.removeprefix(prefix): name for name, param in params.items()}
-    known.update({param.name: name for name, param in params.items()})
-    return {known.get(name, name): value for name, value in arrays.items()}
-
-
 # -- what blocks ask ---------------------------------------------------------------------------------------------------
 
 
@@ -335,19 +295,29 @@ class Prefixes(Names):
         """Return a block's own parameters, where they are made: ``self.params.get('weight', shape=...)``."""
         if is_named(block):
             return scope_of(block).params
-        return undecided(block, block._reg_params, own=True) if Naming.undecided else block._reg_params
+        if Naming.undecided:
+            return Undecided(block, block._reg_params, lambda: scope_of(block).params)
+        return block._reg_params
 
     def collected(self, block: Any, select: str | None) -> Any:
         """Return all parameters by full name, or those of a program that may be of either version."""
         if is_named(block):
             return collect(block, select)
         if Naming.undecided:
-            return undecided(block, block._structured_params(select, True), select=select)
+            return Undecided(block, block._structured_params(select, True), lambda: collect(block, select))
         return None
 
     def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
-        """Return the arrays of a file of MXNet 1 by structured name."""
-        return structured_names(block, arrays, params)
+        """Give the arrays of a file of MXNet 1, full names with or without the block's prefix, by structured name.
+
+        Arrays under other names, and those for a block without a prefix, come back as they are.
+        """
+        if "_scope" not in block.__dict__ or any("." in name or name in params for name in arrays):
+            return arrays
+        prefix = block.__dict__["_scope"].prefix
+        known = {param.name.removeprefix(prefix): name for name, param in params.items()}
+        known.update({param.name: name for name, param in params.items()})
+        return {known.get(name, name): value for name, value in arrays.items()}
 
     def file_format(self) -> str:
         """Return MXNet 1's list for a program of MXNet 1, which reads nothing else."""

@@ -12,8 +12,6 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["broadcast", "gathered", "rank", "size", "summed", "wait_for_all"]
-
 
 def rank() -> int:
     """Return the number of this process."""

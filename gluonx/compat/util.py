@@ -148,19 +148,6 @@ def _with_checks(func: Callable[..., Any]) -> Callable[..., Any]:
 wrap_np_unary_func = wrap_np_binary_func = _with_checks
 
 
-def _with_names(names: Mapping[str, str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a wrapper that takes keywords by their older names."""
-
-    def wrap(func: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(func)
-        def renamed(*args: Any, **kwargs: Any) -> Any:
-            return func(*args, **{names.get(key, key): value for key, value in kwargs.items()})
-
-        return renamed
-
-    return wrap
-
-
 def wrap_data_api_linalg_func(func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` with the older keywords ``rcond`` and ``UPLO`` for ``rtol`` and ``upper``."""
 
@@ -186,7 +173,12 @@ def wrap_data_api_statical_func(func: Callable[..., Any]) -> Callable[..., Any]:
     >>> spread([1, 2], ddof=1)
     1
     """
-    return _with_names({"ddof": "correction"})(func)
+
+    @functools.wraps(func)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **{"correction" if key == "ddof" else key: value for key, value in kwargs.items()})
+
+    return renamed
 
 
 def wrap_sort_functions(func: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,7 +22,6 @@ changed number.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import threading
@@ -33,6 +32,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
+from gluonx.arguments import did_you_mean
 from gluonx.dtype import WIDE, keeping_64_bits
 
 Shape = tuple[int, ...]
@@ -292,10 +292,7 @@ class Op:
         return seen
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
-        message = f"operator {self.name} has no attribute {_quoted(unknown)}"
-        near = difflib.get_close_matches(unknown[0], self.attr_names, 1)
-        if near:
-            message += f"; did you mean '{near[0]}'?"
+        message = f"operator {self.name} has no attribute {_quoted(unknown)}{did_you_mean(unknown[0], self.attr_names)}"
         valid = ", ".join(sorted(self.attr_names)) or "none"
         arrays = ", ".join(self.inputs) or "none"
         return f"{message} (its attributes: {valid}; its arrays: {arrays})"
@@ -473,9 +470,7 @@ def get(name: str) -> Op:
     try:
         return OPS[name]
     except KeyError:
-        near = difflib.get_close_matches(name, OPS, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise KeyError(f"there is no core operator '{name}'{hint}") from None
+        raise KeyError(f"there is no core operator '{name}'{did_you_mean(name, OPS)}") from None
 
 
 def register(name: str | None = None, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:

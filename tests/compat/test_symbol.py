@@ -529,3 +529,49 @@ def test_a_histogram_of_a_symbol_needs_its_range():
 )
 def test_a_function_tells_its_parameters(function, told):
     assert " ".join(inspect.signature(function).parameters) == told
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("squeeze", "self axis inplace name attr out"),
+        ("expand_dims", "self axis inplace name attr out"),
+        ("flatten", "self inplace name attr out"),
+        ("diag", "self k axis1 axis2 name attr out"),
+        ("softmax", "self length axis temperature dtype use_length name attr out"),
+        ("reshape", "self shape kwargs"),
+        ("asnumpy", "self"),
+        ("list_attr", "self recursive"),
+        ("gradient", "self wrt"),
+        ("optimize_for", "self backend args aux ctx shape_dict type_dict stype_dict skip_infer kwargs"),
+    ],
+)
+def test_methods_tell_their_parameters(method, told):
+    signature = inspect.signature(getattr(sym.Symbol, method))
+    assert " ".join(signature.parameters) == told
+    assert ... not in [p.default for p in signature.parameters.values()]  # what is required stands first
+
+
+def test_methods_take_what_mxnets_take():
+    """What has no meaning for a graph that is compiled is taken, by position and by name; measured with MXNet 2.0."""
+    x = sym.var("x")
+    rows = gnp.array(np.arange(6.0).reshape(2, 1, 3))
+    for made, shape in [
+        (x.squeeze(1, True), (2, 3)),
+        (x.squeeze(inplace=True), (2, 3)),
+        (x.expand_dims(0, True), (1, 2, 1, 3)),
+        (x.expand_dims(axis=0, inplace=False), (1, 2, 1, 3)),
+        (x.flatten(True), (2, 3)),
+        (x.reshape(3, 2), (3, 2)),
+        (x.optimize_for("ONEDNN", None, None, skip_infer=True), (2, 1, 3)),
+    ]:
+        assert made.eval(x=rows)[0].shape == shape
+    assert x._bind(None, {"x": rows}, static_alloc=True).forward()[0].shape == (2, 1, 3)
+    executor = (x + 1)._simple_bind(None, "null", None, {"x": "default"}, x=(2, 2))
+    assert executor.forward()[0].tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(DeprecationWarning, match="attr_dict"):
+        x.list_attr(recursive=True)
+    with pytest.raises(GluonxError, match="as in MXNet"):
+        x.gradient(["x"])
+    with pytest.raises(TypeError):
+        x.squeeze(1, True, 2)

@@ -16,7 +16,7 @@ from tools import stubs
 
 PROGRAM = """\
 import gluonx as mx
-from gluonx import autograd, gluon, nd, np, npx
+from gluonx import autograd, gluon, nd, np, npx, sym
 from gluonx.gluon import nn
 
 x = np.ones((2, 3))
@@ -42,6 +42,11 @@ reveal_type(gluon.nn.Dense(3))  # Dense
 reveal_type(nn.Conv2D(3, 3, strides=2))  # Conv2D
 reveal_type(gluon.Trainer)  # type[Trainer]
 reveal_type(npx.choose(x, x, x))  # ndarray
+data = sym.var("data")
+reveal_type(sym.FullyConnected(data, num_hidden=2))  # Symbol
+reveal_type(sym.full((2,), 1.0))  # Symbol
+reveal_type(2 * data.reshape(2, 3).softmax(axis=1) - data)  # Symbol
+reveal_type(sym.Group([data, data])[0])  # Symbol
 
 
 class Net(nn.HybridBlock):
@@ -68,6 +73,10 @@ npx.softmax(x, axs=0)  # misspelt: axs
 nd.Concot(x)  # misspelt: Concot
 nd.contrib.box_iuo(x)  # misspelt: box_iuo
 x.summ()  # misspelt: summ
+sym.Concot(data)  # misspelt: Concot
+sym.softmax(data, axs=0)  # misspelt: axs
+data.sofmax()  # misspelt: sofmax
+data.argmax(axs=0)  # misspelt: axs
 x.mean(axes=0)  # misspelt: axes
 mx.optimiser  # misspelt: optimiser
 nn.Conv2D(3, 3, stride=2)  # misspelt: stride

@@ -7,8 +7,6 @@ from typing import Any, NoReturn
 from gluonx._absent import instead_of
 from gluonx.errors import GluonxError
 
-__all__ = ["Absent", "AbsentError"]
-
 
 class AbsentError(GluonxError, NotImplementedError):
     """A name of MXNet was used that gluonx does not have; the message says what to use instead."""

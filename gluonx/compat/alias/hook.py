@@ -21,42 +21,16 @@ from gluonx.compat.nd.names import public_names
 from gluonx.compat.nd.ndarray import uses_nd_arrays
 from gluonx.extensions import forget_in_workers, set_up_workers
 
-__all__ = ["VERSION", "install_as_mxnet", "installed", "uninstall"]
-
 VERSION = modes.NUMBERS[2]
 _Saved = tuple[tuple[Any, ...], dict[str, ModuleType]]
 
 # Modules that only one version of MXNet has. Who looks into one has written for that version.
-_OF_ONE_VERSION = {
-    **dict.fromkeys(
-        (
-            "mxnet.contrib.amp",
-            "mxnet.contrib.autograd",
-            "mxnet.executor_manager",
-            "mxnet.gluon.contrib.cnn",
-            "mxnet.gluon.contrib.nn",
-            "mxnet.gluon.contrib.rnn",
-            "mxnet.metric",
-            "mxnet.mod",
-            "mxnet.module",
-            "mxnet.mon",
-            "mxnet.monitor",
-            "mxnet.rnn",
-        ),
-        1,
-    ),
-    **dict.fromkeys(
-        (
-            "mxnet.amp",
-            "mxnet.container",
-            "mxnet.device",
-            "mxnet.gluon.data.batchify",
-            "mxnet.gluon.metric",
-            "mxnet.gluon.probability",
-        ),
-        2,
-    ),
+_ONLY_IN = {
+    1: "contrib.amp contrib.autograd executor_manager gluon.contrib.cnn gluon.contrib.nn gluon.contrib.rnn metric mod "
+    "module mon monitor rnn",
+    2: "amp container device gluon.data.batchify gluon.metric gluon.probability",
 }
+_OF_ONE_VERSION = {f"mxnet.{name}": version for version, names in _ONLY_IN.items() for name in names.split()}
 
 
 # What programs for MXNet import beside it: ours in its place. A package without a module is empty.

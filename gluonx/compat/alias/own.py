@@ -20,8 +20,6 @@ from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
 from gluonx.dtype import bfloat16
 
-__all__ = ["LIVE", "OWN"]
-
 
 def _real(name: str) -> Any:
     return importlib.import_module(name)

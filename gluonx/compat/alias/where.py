@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import pathlib
 
-__all__ = ["MODULES", "PARTS", "SAME", "hidden_home", "known_modules", "known_names", "target"]
-
 # The module of gluonx behind a module of MXNet, where it is not the one of the same name.
 MODULES = {
     "mxnet": "gluonx",

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as onp
 
 from gluonx.compat import nd
-from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
+from gluonx.compat.io.batches import DataDesc, DataIter
 from gluonx.deferred.core import Handle
 from gluonx.errors import ShapeError
 from gluonx.ops.prng import host_rng
 from gluonx.sparse import CSRNDArray, csr_matrix
 from gluonx.sparse.functions import take_rows
-
-__all__ = ["NDArrayIter"]
 
 _LAST = ("pad", "discard", "roll_over")
 
@@ -113,12 +111,6 @@ class NDArrayIter(DataIter):
         self.cursor += self.batch_size
         left = len(self._order) - self.cursor
         return left > 0 if self.last_batch_handle == "pad" else left >= self.batch_size
-
-    def next(self) -> DataBatch:
-        """Return the next batch; StopIteration after the last."""
-        if not self.iter_next():
-            raise StopIteration
-        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
     def _part(self, array: Any, rows: onp.ndarray) -> Any:
         return take_rows(array, rows) if isinstance(array, CSRNDArray) else nd.array(array[rows], dtype=array.dtype)

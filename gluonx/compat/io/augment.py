@@ -17,8 +17,6 @@ from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.ops.colour import EIGENVALUES, EIGENVECTORS
 
-__all__ = ["AUGMENT", "NORMALIZE", "Augmenter", "Normalizer"]
-
 AUGMENT: par.Table = {
     "aug_seq": (par.text, "aug_default"),
     "resize": (par.integer, -1),

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-__all__ = ["DataBatch", "DataDesc", "DataIter"]
-
 
 class _Named(NamedTuple):
     name: str

@@ -16,8 +16,6 @@ from gluonx.data.recordio import unpack_of
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError, FormatError
 
-__all__ = ["ImageDetRecordIter"]
-
 _RANGES = {"scales": (0.0, 1.0), "aspect_ratios": (1.0, 1.0), "overlaps": (0.0, 1.0), "sample_coverages": (0.0, 1.0)}
 _RANGES["object_coverages"] = (0.0, 1.0)
 _CHANCES = ("crop", "pad", "mirror")

@@ -27,8 +27,6 @@ from gluonx.image.augmenters import MEAN, STD, CreateAugmenter, augmented, per_c
 from gluonx.image.detection import CreateDetAugmenter, augmented_with_label
 from gluonx.image.functions import to_device, to_host
 
-__all__ = ["ImageDetIter", "ImageIter", "made_or_given"]
-
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 _ENDS = ("pad", "discard", "roll_over")
 
@@ -370,23 +368,9 @@ class ImageDetIter(ImageIter):
         last_batch_handle: str = "pad",
         **kwargs: Any,
     ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "kwargs", "__class__")}
         self.skipped = 0
-        super().__init__(
-            batch_size=batch_size,
-            data_shape=data_shape,
-            path_imgrec=path_imgrec,
-            path_imglist=path_imglist,
-            path_root=path_root,
-            path_imgidx=path_imgidx,
-            shuffle=shuffle,
-            part_index=part_index,
-            num_parts=num_parts,
-            aug_list=[],
-            imglist=imglist,
-            data_name=data_name,
-            label_name=label_name,
-            last_batch_handle=last_batch_handle,
-        )
+        super().__init__(**{**given, "aug_list": []})
         self.auglist = made_or_given(type(self).__name__, CreateDetAugmenter, data_shape, kwargs, aug_list)
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]

@@ -19,8 +19,6 @@ from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.sparse import BaseSparseNDArray
 
-__all__ = ["COMMON", "HostBatch", "MXDataIter", "Streaming", "need_part", "taken"]
-
 _DTYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8")
 COMMON: par.Table = {
     "batch_size": (par.positive, par.REQUIRED),

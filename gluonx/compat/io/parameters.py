@@ -20,21 +20,6 @@ from gluonx._frames import warn
 from gluonx.arguments import unexpected
 from gluonx.errors import ArgumentError
 
-__all__ = [
-    "REQUIRED",
-    "choice",
-    "default",
-    "flag",
-    "floats",
-    "integer",
-    "maybe",
-    "number",
-    "positive",
-    "read",
-    "shape",
-    "text",
-]
-
 REQUIRED = object()
 Reader = Callable[[Any], Any]
 Table = Mapping[str, tuple[Reader, Any]]
@@ -137,11 +122,6 @@ def maybe(reader: Reader) -> Reader:
     return lambda value: None if value in (None, "None") else reader(value)
 
 
-def default(table: Table) -> dict[str, Any]:
-    """Return the defaults of a table."""
-    return {name: value for name, (_, value) in table.items() if value is not REQUIRED}
-
-
 def read(owner: str, table: Table, given: Mapping[str, Any], elsewhere: Iterable[str]) -> SimpleNamespace:
     """Return the parameters of `table` as attributes, from those that are given.
 
@@ -152,7 +132,7 @@ def read(owner: str, table: Table, given: Mapping[str, Any], elsewhere: Iterable
     ArgumentError
         For a value that is not of the parameter's type, and for one that is missing.
     """
-    found: dict[str, Any] = default(table)
+    found = {name: value for name, (_, value) in table.items() if value is not REQUIRED}
     for name, value in given.items():
         if name not in table:
             if name not in set(elsewhere):

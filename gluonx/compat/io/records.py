@@ -23,17 +23,6 @@ from gluonx.data.vision.datasets import read_image_list
 from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 
-__all__ = [
-    "RECORDS",
-    "ImageRecordInt8Iter",
-    "ImageRecordIter",
-    "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter",
-    "ImageRecordUInt8Iter_v1",
-    "ImageRecords",
-    "Sample",
-]
-
 _MEGABYTE = 1 << 20
 _CHUNK = 64  # megabytes of a file without an index that are shuffled at once
 _FLAGS = {1: 0, 3: 1, 4: -1}  # of the decoder, by the number of channels

@@ -18,8 +18,6 @@ from gluonx.data.vision.datasets import read_idx
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 from gluonx.sparse import CSRNDArray
 
-__all__ = ["CSVIter", "LibSVMIter", "MNISTIter"]
-
 _LINES = 1024  # of a CSV file that are read at once
 _NO_FILE = ("", "NULL")  # MXNet's default for a file of labels is the second
 

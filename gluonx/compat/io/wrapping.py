@@ -9,13 +9,17 @@ from typing import Any
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.errors import ShapeError
 
-__all__ = ["PrefetchingIter", "ResizeIter"]
-
 
 class _OfOthers(DataIter):
     """An iterator whose present batch was made by others."""
 
     current_batch: Any = None
+
+    def next(self) -> DataBatch:
+        """Return the next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
 
     def getdata(self) -> Any:
         """Get the data of the present batch."""
@@ -189,12 +193,6 @@ class PrefetchingIter(_OfOthers):
             provide_label=self.provide_label,
         )
         return True
-
-    def next(self) -> DataBatch:
-        """Return the next batch; StopIteration after the last."""
-        if not self.iter_next():
-            raise StopIteration
-        return self.current_batch
 
 
 def _batch(one: Any) -> Any:

@@ -13,9 +13,8 @@ from gluonx import metric as metrics
 from gluonx.compat import nd
 from gluonx.compat.callback import BatchEndParam
 from gluonx.compat.io import DataBatch, NDArrayIter
+from gluonx.compat.model import by_kind
 from gluonx.errors import GraphError
-
-__all__ = ["BaseModule"]
 
 DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
 
@@ -268,16 +267,10 @@ class BaseModule:
 
         Raises
         ------
-        ValueError
+        FormatError
             If an array is neither ``arg:`` nor ``aux:``.
         """
-        found: dict[str, dict[str, Any]] = {"arg": {}, "aux": {}}
-        for full, value in nd.load(fname).items():
-            kind, _, name = full.partition(":")
-            if kind not in found:
-                raise ValueError(f"load_params: '{fname}' has an array '{full}', which is neither arg: nor aux:")
-            found[kind][name] = value
-        self.set_params(found["arg"], found["aux"])
+        self.set_params(*by_kind(fname))
 
     def install_monitor(self, mon: Any) -> None:
         """Have a `gluonx.compat.monitor.Monitor` look at the outputs within the symbol."""

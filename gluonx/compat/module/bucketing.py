@@ -9,8 +9,6 @@ from typing import Any
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, shown
 from gluonx.compat.module.module import Module
 
-__all__ = ["BucketingModule"]
-
 
 class BucketingModule(BaseModule):
     """A module for each bucket, made when its first batch comes.

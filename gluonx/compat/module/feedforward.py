@@ -10,36 +10,11 @@ import numpy as onp
 
 from gluonx import metric as metrics
 from gluonx.compat.callback import save_checkpoint
-from gluonx.compat.io import DataBatch, DataIter, NDArrayIter
+from gluonx.compat.io import DataBatch, NDArrayIter, ResizeIter
 from gluonx.compat.model import load_checkpoint
 from gluonx.compat.module.base import called
 from gluonx.compat.module.module import Module
 from gluonx.compat.symbol.executor import Executor
-
-__all__ = ["FeedForward"]
-
-
-class _Epochs(DataIter):
-    """Batches of another iterator, so many an epoch; it starts again where it ends."""
-
-    def __init__(self, data: Any, count: int) -> None:
-        super().__init__(data.batch_size)
-        self.provide_data, self.provide_label = data.provide_data, data.provide_label
-        self._data, self._count, self._done = data, count, 0
-        data.reset()
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def next(self) -> DataBatch:
-        if self._done == self._count:
-            raise StopIteration
-        self._done += 1
-        try:
-            return self._data.next()
-        except StopIteration:
-            self._data.reset()
-            return self._data.next()
 
 
 class FeedForward:
@@ -155,8 +130,11 @@ class FeedForward:
             eval_data = self._iterator(*eval_data, training=False)
         names = [[d[0] for d in described] for described in (data.provide_data, data.provide_label)]
         module = Module(self.symbol, *names, logger=logger or logging, context=self.ctx)
+        if self.epoch_size is not None:  # an epoch goes on where the one before it ended
+            data.reset()
+            data = ResizeIter(data, self.epoch_size, reset_internal=False)
         module.fit(
-            data if self.epoch_size is None else _Epochs(data, self.epoch_size),
+            data,
             eval_data=eval_data,
             eval_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,

@@ -25,8 +25,6 @@ from gluonx.initializer import InitDesc
 from gluonx.sharding import make_mesh
 from gluonx.utils import split_and_load
 
-__all__ = ["Module"]
-
 
 def _described(shapes: Any) -> list[DataDesc]:
     return [s if isinstance(s, DataDesc) else DataDesc(*s) for s in shapes or []]

@@ -11,6 +11,7 @@ import numpy as onp
 
 from gluonx import files as serialize
 from gluonx import np
+from gluonx.arguments import written
 from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.compat.operators.calling import write_out
 from gluonx.compat.operators.row import core
@@ -18,49 +19,6 @@ from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
-
-__all__ = [
-    "add",
-    "arange",
-    "array",
-    "cast",
-    "concatenate",
-    "divide",
-    "empty",
-    "equal",
-    "eye",
-    "from_dlpack",
-    "from_numpy",
-    "full",
-    "greater",
-    "greater_equal",
-    "histogram",
-    "lesser",
-    "lesser_equal",
-    "linspace",
-    "load",
-    "load_frombuffer",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "modulo",
-    "moveaxis",
-    "multiply",
-    "not_equal",
-    "onehot_encode",
-    "ones",
-    "power",
-    "save",
-    "split_v2",
-    "subtract",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "true_divide",
-    "waitall",
-    "zeros",
-]
 
 Shape = int | Sequence[int]
 
@@ -333,3 +291,6 @@ def _sparse() -> Any:
     from gluonx.compat.nd import sparse
 
     return sparse
+
+
+__all__ = [*sorted(written(globals()))]  # noqa: PLE0604

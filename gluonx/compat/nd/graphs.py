@@ -18,14 +18,6 @@ from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.sparse import csr_matrix
 from gluonx.sparse import CSRNDArray
 
-__all__ = [
-    "dgl_adjacency",
-    "dgl_csr_neighbor_non_uniform_sample",
-    "dgl_csr_neighbor_uniform_sample",
-    "dgl_graph_compact",
-    "dgl_subgraph",
-]
-
 _Parts = tuple[onp.ndarray, onp.ndarray, onp.ndarray]  # values, columns, and where each row begins
 
 

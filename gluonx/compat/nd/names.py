@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
 from gluonx._absent import instead_of
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
-
-__all__ = ["lookup", "module_of", "public_names"]
 
 # Where the operators of a prefix are found.
 PREFIXES = {
@@ -55,8 +53,7 @@ def _absent(name: str, part: str) -> str:
     hint = instead_of(f"mxnet.nd.{name}")
     if hint:
         return f"{told}: {hint}."
-    near = difflib.get_close_matches(name, public_names(part), 1)
-    return f"{told}; did you mean '{near[0]}'?" if near else f"{told}."
+    return told + (did_you_mean(name, public_names(part)) or ".")
 
 
 def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -28,8 +28,6 @@ from gluonx.errors import ShapeError
 from gluonx.host import copied
 from gluonx.np.handle import Detached, View, is_readable, ndarray
 
-__all__ = ["NDArray", "as_nd", "as_np", "held_as_nd", "uses_nd_arrays", "use_nd_arrays"]
-
 
 class _Kind(type):
     """Makes every array an instance of NDArray, as every ``mx.np.ndarray`` was one of MXNet's."""

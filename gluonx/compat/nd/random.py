@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonx.arguments import written
 from gluonx.compat.nd.names import lookup
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.calling import write_out
@@ -11,27 +12,9 @@ from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.ops.prng import seed as seed
 
-__all__ = [
-    "binomial",
-    "categorical",
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "seed",
-    "shuffle",
-    "uniform",
-]
 
-
-def _draw(
-    name: str, names: tuple[str, ...], values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any
-) -> Any:
+def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
+    """Draw by the operator `name`, whose first attributes are `values`, or by that for arrays if one of them is one."""
     shape = out.shape if shape is None and isinstance(out, Handle) and not isinstance(values[0], Handle) else shape
     given = {"shape": () if shape is None else shape}
     if dtype is not None and dtype != "None":
@@ -43,7 +26,8 @@ def _draw(
             values = tuple([v if isinstance(v, Handle) else TABLE["ones_like"](like) * v for v in values])
         result = TABLE[f"_sample_{name}"](*values, **given)
     else:
-        result = TABLE[f"_random_{name}"](**given, **dict(zip(names, values, strict=True)))
+        op = TABLE[f"_random_{name}"]
+        result = op(**given, **dict(zip(op.attrs, values, strict=False)))
     if ctx is not None:
         result = result.to_device(ctx)
     return write_out(as_nd(result), out)
@@ -53,14 +37,14 @@ def uniform(
     low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Numbers spread evenly over ``[low, high)``."""
-    return _draw("uniform", ("low", "high"), (low, high), shape, dtype, kw.get("device", ctx), out)
+    return _draw("uniform", (low, high), shape, dtype, kw.get("device", ctx), out)
 
 
 def normal(
     loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Return the normal distribution."""
-    return _draw("normal", ("loc", "scale"), (loc, scale), shape, dtype, kw.get("device", ctx), out)
+    return _draw("normal", (loc, scale), shape, dtype, kw.get("device", ctx), out)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kw: Any) -> Any:
@@ -72,42 +56,40 @@ def gamma(
     alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Return the gamma distribution of shape parameter `alpha` and scale `beta`."""
-    return _draw("gamma", ("alpha", "beta"), (alpha, beta), shape, dtype, kw.get("device", ctx), out)
+    return _draw("gamma", (alpha, beta), shape, dtype, kw.get("device", ctx), out)
 
 
 def exponential(
     scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Return the exponential distribution of mean `scale`."""
-    return _draw("exponential", ("lam",), (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
+    return _draw("exponential", (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
 
 
 def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any) -> Any:
     """Return the Poisson distribution of rate `lam`, as floats."""
-    return _draw("poisson", ("lam",), (lam,), shape, dtype, kw.get("device", ctx), out)
+    return _draw("poisson", (lam,), shape, dtype, kw.get("device", ctx), out)
 
 
 def binomial(
     n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Sample the number of successes in `n` trials."""
-    return _draw("binomial", ("n", "p"), (n, p), shape, dtype, kw.get("device", ctx), out)
+    return _draw("binomial", (n, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def negative_binomial(
     k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Sample the number of failures before the `k`-th success."""
-    return _draw("negative_binomial", ("k", "p"), (k, p), shape, dtype, kw.get("device", ctx), out)
+    return _draw("negative_binomial", (k, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def generalized_negative_binomial(
     mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
 ) -> Any:
     """Return the negative binomial distribution of mean `mu` and dispersion `alpha`."""
-    return _draw(
-        "generalized_negative_binomial", ("mu", "alpha"), (mu, alpha), shape, dtype, kw.get("device", ctx), out
-    )
+    return _draw("generalized_negative_binomial", (mu, alpha), shape, dtype, kw.get("device", ctx), out)
 
 
 def multinomial(
@@ -149,3 +131,6 @@ def shuffle(data: Any, **kwargs: Any) -> Any:
 def __getattr__(name: str) -> Any:
     found = globals()[name] = lookup(name, "random")
     return found
+
+
+__all__ = ["seed", *written(globals())]  # noqa: PLE0604

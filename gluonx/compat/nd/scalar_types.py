@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as onp
 
-__all__ = ["scalar_type"]
-
 
 class _Meta(type):
     """Equal to the type of NumPy that it stands for; other attributes are those of the dtype."""

@@ -13,8 +13,6 @@ from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 
-__all__ = ["MADE"]
-
 
 def _scale(value: Any) -> Any:
     """Return the scale of the gradient as the array that the operators take."""

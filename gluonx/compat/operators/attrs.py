@@ -14,8 +14,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["Attr", "Attrs", "read_kind"]
-
 _TRUE = frozenset({"True", "true", "1", "1L"})
 _FALSE = frozenset({"False", "false", "0", "0L"})
 _TUPLE = re.compile(r"^\s*[(\[]?(.*?)[)\]]?\s*$", re.DOTALL)

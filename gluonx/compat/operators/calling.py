@@ -14,8 +14,6 @@ from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.deferred.core import Handle
 
-__all__ = ["front", "write_out"]
-
 
 def write_out(result: Any, out: Any) -> Any:
     """Put `result` into `out` (an array, or a list of them for several results), where that is given."""

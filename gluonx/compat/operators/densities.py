@@ -15,8 +15,6 @@ from gluonx import np
 from gluonx.compat.operators.row import core, row
 from gluonx.errors import ShapeError
 
-__all__: list[str] = []
-
 
 def _log_factorial(k: Any) -> Any:
     return core("gammaln", k + 1.0)

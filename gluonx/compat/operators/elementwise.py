@@ -13,8 +13,6 @@ from gluonx.compat.operators.row import core, row, rows, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.dtype import is_inexact
 
-__all__ = ["kept"]
-
 
 def kept(out: Any, like: Any) -> Any:
     """`out` in the element type of `like`."""
@@ -137,20 +135,9 @@ _COMPARISON = """
 """
 
 
-def _quotient(lhs: Any, rhs: Any) -> Any:
-    """Return the quotient in the element type of the operands; of integers, cut towards zero."""
-    return core("true_divide", lhs, rhs)
-
-
-def _compute(name: str, lhs: Any, rhs: Any) -> Any:
-    if name == "mod":
-        return core("mod", lhs, rhs)
-    return _quotient(lhs, rhs) if name == "divide" else core(name, lhs, rhs)
-
-
 def _arithmetic(name: str) -> Callable[..., Any]:
     def rule(a: Any, lhs: Any, rhs: Any) -> Any:
-        out = _compute(name, lhs, rhs)
+        out = core(name, lhs, rhs)
         same = dtype_of(lhs) == dtype_of(rhs)
         return kept(out, lhs) if same else out
 
@@ -213,7 +200,7 @@ def _scalar_rows(text: str, swapped: bool) -> None:
             pair = (data, _operand(a.scalar, data))
             if via == "power" and not swapped and a.scalar == int(a.scalar) and 0 <= a.scalar <= 4:
                 return core("integer_power", data, exponent=int(a.scalar))
-            return kept(_compute(via, *(pair[::-1] if swapped else pair)), data)
+            return kept(core(via, *(pair[::-1] if swapped else pair)), data)
 
         row(f"{name}(data; scalar: float=1.0, is_int: bool=True)", rule, via=via, alias=" ".join(alias))
 

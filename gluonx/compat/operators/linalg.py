@@ -9,8 +9,6 @@ from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import core, row
 from gluonx.errors import ShapeError
 
-__all__: list[str] = []
-
 _linalg: Any = np.linalg
 
 _TWO = "transpose_a: bool=False, transpose_b: bool=False, alpha: float=1.0"

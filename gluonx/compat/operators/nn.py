@@ -9,8 +9,6 @@ from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import TABLE, core, given, row, same
 from gluonx.errors import ShapeError
 
-__all__: list[str] = []
-
 _HAS_BIAS = {"bias": lambda a: not a.no_bias}
 _CONV = (
     "kernel: shape, stride: shape=(), dilate: shape=(), pad: shape=(), {extra}num_filter: int, num_group: int=1, "

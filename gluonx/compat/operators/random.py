@@ -14,8 +14,6 @@ from gluonx.compat.operators.row import core, row, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.np.limits import check_old
 
-__all__: list[str] = []
-
 _SHAPE = "shape: shape?=None, ctx: str='', dtype: dtype?=None"
 _EACH = "shape: shape=(), dtype: dtype?=None"
 

@@ -13,8 +13,6 @@ from gluonx import np, npx
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, given, row, same
 
-__all__ = ["at_least_1d", "reduced_axes"]
-
 
 def at_least_1d(out: Any) -> Any:
     """`out`, or with one axis what has none."""

@@ -13,19 +13,17 @@ differentiates as its core operators do.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.attrs import Attr, Attrs, complete
 from gluonx.compat.operators.shapes import complete_shapes
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops.registry import HINTS, get
-
-__all__ = ["TABLE", "LegacyOp", "core", "given", "row", "rows", "same"]
 
 TABLE: dict[str, LegacyOp] = {}
 """Every legacy operator by its name and by each of its aliases."""
@@ -135,8 +133,7 @@ class LegacyOp:
         return complete(self.attrs, given, self.name)
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self.attrs, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(name, self.attrs)
         known = ", ".join(self.attrs) or "none"
         arrays = ", ".join(self.inputs) or "none"
         return f"operator {self.name} has no attribute '{name}'{hint} (its attributes: {known}; its arrays: {arrays})"
@@ -204,11 +201,11 @@ class LegacyOp:
         of_arrays = kind.VAR_POSITIONAL if self.variadic else place
         rows = [kind(n, of_arrays, default=None if n in free else kind.empty) for n in self.inputs]
         rows += [kind(a.name, place, default=kind.empty if a.required else a.default) for a in self.attrs.values()]
+        if method:
+            rows[0] = kind("self", kind.POSITIONAL_OR_KEYWORD)
         for i, row in enumerate(rows):
             if place is kind.POSITIONAL_OR_KEYWORD and row.default is kind.empty:
                 rows[i] = row if all(r.default is kind.empty for r in rows[:i]) else row.replace(default=...)
-        if method:
-            rows[0] = kind("self", kind.POSITIONAL_OR_KEYWORD)
         words = ("name", "attr", "out") if symbols else ("out", "name")
         rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in words if n not in self.attrs]
         return inspect.Signature(rows)

@@ -9,8 +9,6 @@ from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
 
-__all__: list[str] = []
-
 same("take(a, indices; axis: int=0, mode: {clip raise wrap}=clip)", "take")
 row("batch_take(a, indices)", lambda a, data, indices: core("pick", data, indices, axis=-1), via="pick")
 same(

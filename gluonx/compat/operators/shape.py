@@ -11,8 +11,6 @@ from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
 
-__all__ = ["legacy_shape"]
-
 Shape = tuple[int, ...]
 
 

@@ -15,8 +15,6 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError
 
-__all__ = ["complete_shapes"]
-
 Shape = tuple[int, ...]
 
 

@@ -6,8 +6,7 @@ written in the files beside this one, a file a family; `gluonx.compat.operators.
 
 from __future__ import annotations
 
-import difflib
-
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators import densities as densities
 from gluonx.compat.operators import elementwise as elementwise
 from gluonx.compat.operators import linalg as linalg
@@ -21,8 +20,6 @@ from gluonx.compat.operators import vision as vision
 from gluonx.compat.operators.row import TABLE as TABLE
 from gluonx.compat.operators.row import LegacyOp as LegacyOp
 
-__all__ = ["METHODS", "TABLE", "LegacyOp", "find", "get_legacy"]
-
 METHODS = (
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
     "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
@@ -34,11 +31,6 @@ METHODS = (
     "tanh", "topk", "trunc", "zeros_like",
 )  # fmt: skip
 """Methods of NDArrays and symbols: the function of the same name with the array in front."""
-
-
-def find(name: str) -> LegacyOp | None:
-    """Return the legacy operator of this name or alias, or None."""
-    return TABLE.get(name)
 
 
 def get_legacy(name: str) -> LegacyOp:
@@ -56,7 +48,5 @@ def get_legacy(name: str) -> LegacyOp:
     """
     found = TABLE.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, TABLE, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise KeyError(f"there is no legacy operator '{name}'{hint}")
+        raise KeyError(f"there is no legacy operator '{name}'{did_you_mean(name, TABLE)}")
     return found

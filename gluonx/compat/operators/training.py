@@ -18,8 +18,6 @@ from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.optimizer import declared
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
-__all__ = ["LOSSES", "METRICS", "OPTIMIZERS", "use_legacy_registries"]
-
 # -- optimizers -------------------------------------------------------------------------------------------------------
 
 

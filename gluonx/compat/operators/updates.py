@@ -16,8 +16,6 @@ from gluonx.compat.operators.row import core, row
 from gluonx.deferred.growth import dtype_of
 from gluonx.errors import ShapeError
 
-__all__: list[str] = []
-
 _COMMON = "wd: float=0.0, rescale_grad: float=1.0, clip_gradient: float=-1.0"
 _NUMBERS = ("wd", "rescale_grad", "clip_gradient")
 _BETAS = "beta1: float=0.9, beta2: float=0.999"

@@ -6,8 +6,6 @@ from typing import Any
 
 from gluonx.compat.operators.row import core, given, row, same
 
-__all__: list[str] = []
-
 # -- boxes ------------------------------------------------------------------------------------------------------------
 
 

@@ -197,11 +197,16 @@ def _steps(length: int, inputs: Any, layout: str) -> tuple[list[Any], int]:
     if isinstance(inputs, Symbol):
         if len(inputs) != 1:
             raise AssertionError("unroll takes one symbol for all steps, or a list of one for each; got a group")
-        cut = sym.SliceChannel(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
-        return [cut[i] for i in range(length)], axis
+        return _cut(inputs, axis, length), axis
     if len(inputs) != length:
         raise AssertionError(f"unroll of {length} steps was given {len(inputs)} inputs")
     return list(inputs), axis
+
+
+def _cut(whole: Any, axis: int, length: int) -> list[Any]:
+    """Return the symbols of the steps that one has along an axis."""
+    parts = sym.SliceChannel(whole, axis=axis, num_outputs=length, squeeze_axis=1)
+    return [parts[i] for i in range(length)]
 
 
 def _merged(outputs: Any, layout: str, merge: bool | None) -> Any:
@@ -222,13 +227,9 @@ class _Gated(BaseRNNCell):
         self._num_hidden = num_hidden
         bias = {} if forget_bias is None else {"init": init.LSTMBias(forget_bias=forget_bias)}
         self._weights = {
-            name: self.params_of(name, **(bias if name == "i2h_bias" else {}))
+            name: self._params.get(name, **(bias if name == "i2h_bias" else {}))
             for name in ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
         }
-
-    def params_of(self, name: str, **kwargs: Any) -> Any:
-        """Return the variable of that name."""
-        return self._params.get(name, **kwargs)
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
@@ -395,10 +396,6 @@ class FusedRNNCell(BaseRNNCell):
     def _gate_names(self) -> tuple[str, ...]:
         return _GATES[self._mode]
 
-    @property
-    def _num_gates(self) -> int:
-        return len(self._gate_names)
-
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Raise NotImplementedError: the operator takes all steps at once."""
         raise NotImplementedError("a FusedRNNCell takes no single steps: call unroll, or unfuse() for cells that do")
@@ -408,8 +405,7 @@ class FusedRNNCell(BaseRNNCell):
         self.reset()
         axis = layout.find("T")
         if not isinstance(inputs, Symbol):
-            steps, _ = _steps(length, inputs, layout)
-            inputs = sym.Concat(*[sym.expand_dims(one, axis=axis) for one in steps], dim=axis)
+            inputs = _merged(_steps(length, inputs, layout)[0], layout, True)
         inputs = sym.SwapAxis(inputs, dim1=0, dim2=1) if axis == 1 else inputs
         states = self.begin_state() if begin_state is None else begin_state
         named = dict(zip(("state", "state_cell"), states, strict=False))
@@ -429,8 +425,7 @@ class FusedRNNCell(BaseRNNCell):
         last = [rnn[1 + i] for i in range(len(states))] if self._get_next_state else []
         outputs = sym.SwapAxis(outputs, dim1=0, dim2=1) if axis == 1 else outputs
         if merge_outputs is False:
-            cut = sym.SliceChannel(outputs, axis=axis, num_outputs=length, squeeze_axis=1)
-            return [cut[i] for i in range(length)], last
+            return _cut(outputs, axis, length), last
         return outputs, last
 
     def _slices(self, vector: onp.ndarray, input_size: int) -> dict[str, onp.ndarray]:
@@ -452,7 +447,7 @@ class FusedRNNCell(BaseRNNCell):
         return pieces
 
     def _length(self, input_size: int) -> int:
-        h, d, m = self._num_hidden, len(self._directions), self._num_gates
+        h, d, m = self._num_hidden, len(self._directions), len(self._gate_names)
         rows = sum((input_size if layer == 0 else d * h) + h + 2 for layer in range(self._num_layers))
         return rows * h * d * m
 
@@ -460,7 +455,7 @@ class FusedRNNCell(BaseRNNCell):
         """Return parameters with the vector cut into one array for each layer, direction and gate."""
         args = dict(args)
         vector = args.pop(f"{self._prefix}parameters").asnumpy()
-        h, d, m = self._num_hidden, len(self._directions), self._num_gates
+        h, d, m = self._num_hidden, len(self._directions), len(self._gate_names)
         input_size = (vector.size - self._length(0)) // (h * d * m)
         pieces = self._slices(vector, input_size)
         return {**args, **{name: nd.array(piece, dtype=piece.dtype) for name, piece in pieces.items()}}

@@ -14,39 +14,12 @@ from typing import Any as _Any
 
 from gluonx.compat.symbol import front as _front
 from gluonx.compat.symbol.executor import Executor as Executor
-from gluonx.compat.symbol.front import Group as Group
-from gluonx.compat.symbol.front import Variable as Variable
-from gluonx.compat.symbol.front import contrib as contrib
-from gluonx.compat.symbol.front import fromjson as fromjson
-from gluonx.compat.symbol.front import image as image
+from gluonx.compat.symbol.front import *  # noqa: F403
 from gluonx.compat.symbol.front import internal as _internal  # noqa: F401 - as MXNet calls it
-from gluonx.compat.symbol.front import linalg as linalg
-from gluonx.compat.symbol.front import load as load
-from gluonx.compat.symbol.front import load_json as load_json
-from gluonx.compat.symbol.front import np as np
-from gluonx.compat.symbol.front import npx as npx
-from gluonx.compat.symbol.front import random as random
-from gluonx.compat.symbol.front import sparse as sparse
-from gluonx.compat.symbol.front import var as var
 from gluonx.compat.symbol.symbol import Symbol as Symbol
 
-__all__ = [
-    "Executor",
-    "Symbol",
-    "Group",
-    "Variable",
-    "contrib",
-    "fromjson",
-    "image",
-    "linalg",
-    "load",
-    "load_json",
-    "np",
-    "npx",
-    "random",
-    "sparse",
-    "var",
-]
+__all__ = ["Executor", "Symbol"]
+__all__ += _front.__all__
 
 
 def __getattr__(name: str) -> _Any:

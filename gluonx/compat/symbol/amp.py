@@ -21,8 +21,6 @@ from gluonx.compat.symbol.table import get
 from gluonx.deferred.casting import Policy
 from gluonx.ops.registry import OPS
 
-__all__ = ["convert_model", "convert_symbol"]
-
 _CASTS = ("Cast", "amp_cast", "cast")
 _HALF = ("float16", "bfloat16")
 

@@ -29,8 +29,6 @@ from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 
-__all__ = ["call_with_symbols", "symbol_of_parameter"]
-
 _UNKNOWN = (
     "{cls} was called with a symbol of unknown shape, and its graph is not the same for every shape{why}. Give the "
     "shape: mx.sym.var('data', shape=(1, 3, 224, 224))."

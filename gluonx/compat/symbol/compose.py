@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,10 @@ from gluonx.compat import name as names
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.symbol import table
 from gluonx.compat.symbol.graph import Entry, Node
-from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
-
-__all__ = ["as_text", "create", "function", "make_variable"]
 
 _INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
@@ -36,53 +32,12 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _marks(attr: Mapping[str, Any] | None) -> dict[str, str]:
+def marks_of(attr: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the attributes that a user gave a node, with those of the scope around; TypeError unless they are text."""
     for key, value in (attr or {}).items():
         if not isinstance(value, str):
             raise TypeError(f"attr: the attribute '{key}' must be a string, got {value!r}")
     return attribute.current().get(attr)
-
-
-def _init_text(init: Any) -> str:
-    if isinstance(init, str):
-        return init
-    if hasattr(init, "dumps"):
-        return init.dumps()
-    return json.dumps([type(init).__name__.lower(), getattr(init, "_kwargs", {})])
-
-
-def make_variable(
-    name: str,
-    attr: Mapping[str, str] | None = None,
-    shape: Sequence[int] | None = None,
-    lr_mult: float | None = None,
-    wd_mult: float | None = None,
-    dtype: Any = None,
-    init: Any = None,
-    stype: str | None = None,
-    **kwargs: str,
-) -> Node:
-    """Return the node of a variable; see :func:`gluonx.symbol.var`."""
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"a variable's name must be a non-empty string, got {name!r}")
-    marks = _marks(attr)
-    bad = [key for key in kwargs if not (key.startswith("__") and key.endswith("__"))]
-    if bad:
-        raise ValueError(f"var: further attributes must be called __name__, got '{bad[0]}'")
-    marks.update(kwargs)
-    if shape is not None:
-        marks["__shape__"] = str(tuple(int(n) for n in shape))
-    if lr_mult is not None:
-        marks["__lr_mult__"] = str(lr_mult)
-    if wd_mult is not None:
-        marks["__wd_mult__"] = str(wd_mult)
-    if dtype is not None:
-        marks["__dtype__"] = str(DTYPE_NUMBERS.index(jnp.dtype(dtype).name))
-    if init is not None:
-        marks["__init__"] = _init_text(init)
-    if stype is not None:
-        marks["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
-    return Node(name, None, (), marks)
 
 
 def _single(value: Symbol, op: LegacyOp, what: str) -> Entry:
@@ -121,7 +76,7 @@ def create(
         raise TypeError(f"{op.name}: {rest[0]!r} is no symbol")
     values.update(zip(free, rest, strict=False))
     texts = {n: as_text(v) for n, v in values.items() if v is not None or n in op.attrs}
-    marks = _marks(attr)
+    marks = marks_of(attr)
     name = names.current().get(name, hint)
     if op.variadic:
         entries = [e for s in (*positional, *given.values()) for e in s._entries]

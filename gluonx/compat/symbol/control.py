@@ -16,8 +16,6 @@ from gluonx.compat.symbol.ops2 import TABLE
 from gluonx.compat.symbol.run import CONTROL, plan, run
 from gluonx.errors import DeferredInitializationError, FormatError
 
-__all__: list[str] = []
-
 
 def _alone(attrs: Any, *inputs: Any) -> Any:
     raise DeferredInitializationError("a loop needs all its shapes")

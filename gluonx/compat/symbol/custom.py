@@ -11,8 +11,6 @@ from gluonx.compat.operators.attrs import Attrs
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.ops.registry import HINTS
 
-__all__ = ["CUSTOM"]
-
 Shape = tuple[int, ...]
 
 

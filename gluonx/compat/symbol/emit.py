@@ -20,8 +20,6 @@ from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.errors import GraphError
 from gluonx.export.record import Program, Ref, Step, into
 
-__all__ = ["RULES", "Emit", "Rule", "rule", "symbol_of"]
-
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
 """The rule of each core operator, by its name."""

@@ -14,8 +14,6 @@ from gluonx.np.handle import ndarray
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
-__all__ = ["Executor"]
-
 _REQS = ("write", "add", "null")
 
 

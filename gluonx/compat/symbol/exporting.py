@@ -21,8 +21,6 @@ from gluonx.errors import ShapeError, UninitializedError
 from gluonx.export.record import record_forward, recorded
 from gluonx.files import save_arrays
 
-__all__ = ["NESTING", "export_mxnet", "get_symbol", "nesting_of", "symbol_of_block"]
-
 NESTING = "__nesting__"
 """The attribute of a graph's first input that says how arguments and results are nested."""
 

@@ -16,8 +16,6 @@ from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.errors import FormatError
 from gluonx.files import atomic_write
 
-__all__ = ["dump", "parse", "read", "write"]
-
 _MAX_NODES = 1 << 20
 _MAX_BYTES = 1 << 28
 _OLD_NO_AUX, _OLD_ARGMAX = 900, 905

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as _np
 
 from gluonx.compat.symbol import control as control
 from gluonx.compat.symbol import files, loops, table
-from gluonx.compat.symbol.compose import function, make_variable
+from gluonx.compat.symbol.compose import function, marks_of
+from gluonx.compat.symbol.graph import Node
+from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError
 
+# What `gluonx.compat.symbol` hands on; it asks `find` for everything else.
 __all__ = [
     "Group",
     "Variable",
     "contrib",
-    "find",
     "fromjson",
     "image",
-    "internal",
     "linalg",
     "load",
     "load_json",
@@ -65,10 +68,37 @@ def var(
     >>> var("x", shape=(2, 0)).list_attr()
     {'__shape__': '(2, 0)'}
     """
-    return Symbol([(make_variable(name, attr, shape, lr_mult, wd_mult, dtype, init, stype, **kwargs), 0)])
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a variable's name must be a non-empty string, got {name!r}")
+    marks = marks_of(attr)
+    bad = [key for key in kwargs if not (key.startswith("__") and key.endswith("__"))]
+    if bad:
+        raise ValueError(f"var: further attributes must be called __name__, got '{bad[0]}'")
+    marks.update(kwargs)
+    if shape is not None:
+        marks["__shape__"] = str(tuple(int(n) for n in shape))
+    if lr_mult is not None:
+        marks["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        marks["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        marks["__dtype__"] = str(DTYPE_NUMBERS.index(jnp.dtype(dtype).name))
+    if init is not None:
+        marks["__init__"] = _init_text(init)
+    if stype is not None:
+        marks["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
+    return Symbol([(Node(name, None, (), marks), 0)])
 
 
 Variable = var
+
+
+def _init_text(init: Any) -> str:
+    if isinstance(init, str):
+        return init
+    if hasattr(init, "dumps"):
+        return init.dumps()
+    return json.dumps([type(init).__name__.lower(), getattr(init, "_kwargs", {})])
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
@@ -286,6 +316,10 @@ def _with_numbers(name: str) -> Any:
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"{both.__doc__}\n\nOne of the two may be a number."
     return made
+
+
+FUNCTIONS = frozenset([*_WRITTEN, *_EITHER, "ones", "zeros"])
+"""The functions that are more than an operator."""
 
 
 def find(name: str) -> Any:

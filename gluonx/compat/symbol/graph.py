@@ -14,8 +14,6 @@ from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.symbol.table import OUTPUT_NAMES
 from gluonx.errors import FormatError
 
-__all__ = ["Entry", "Node", "aux_nodes", "entry_name", "is_hidden", "variables", "walk"]
-
 _HIDDEN = frozenset(
     ["ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "storage_type", "wd_mult"]
 )

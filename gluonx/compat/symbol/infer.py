@@ -19,8 +19,6 @@ from gluonx.compat.symbol.run import run
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
 
-__all__ = ["Shape", "complete", "dtypes", "number_dtype", "shapes"]
-
 Shape = tuple[int, ...]
 
 DTYPE_NUMBERS = (

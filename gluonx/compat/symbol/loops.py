@@ -17,8 +17,6 @@ from gluonx.compat.symbol.graph import Entry, Node, entry_name, variables, walk
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.compat.symbol.table import get
 
-__all__ = ["cond", "foreach", "while_loop"]
-
 _MARK = "__subgraph_name__"
 
 

@@ -7,15 +7,15 @@ A row is what a row of `gluonx.compat.operators` is, a signature and a function;
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.row import LegacyOp, core
+from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.errors import FormatError
-
-__all__ = ["TABLE"]
 
 TABLE: dict[str, LegacyOp] = {}
 """Every operator by its registered name."""
@@ -43,42 +43,38 @@ def _words(text: str) -> list[str]:
 
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
-_BINARY = _words(
+BINARY = _words(
     "add subtract multiply true_divide floor_divide mod power equal not_equal greater greater_equal less "
     "less_equal logical_and logical_or logical_xor copysign arctan2 hypot ldexp fmax fmin fmod logaddexp gcd "
     "lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift=left_shift bitwise_right_shift=right_shift"
 )
-_REVERSED = _words(
+REVERSED = _words(
     "subtract true_divide floor_divide mod power copysign arctan2 ldexp fmod bitwise_left_shift bitwise_right_shift"
 )
-_UNARY = _words(
+UNARY = _words(
     "absolute negative reciprocal sign rint ceil floor trunc fix square sqrt cbrt exp expm1 log log10 log2 "
     "log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians logical_not "
     "isnan isinf isposinf isneginf isfinite bitwise_not copy"
 )
 
 
-def _binary(fn: Any) -> Any:
-    return lambda a, lhs, rhs: fn(lhs, rhs)
-
-
 def _scalar(fn: Any, swap: bool) -> Any:
     return lambda a, data: fn(_number(a), data) if swap else fn(data, _number(a))
 
 
-def _unary(fn: Any) -> Any:
-    return lambda a, x: fn(x)
+def _of_arrays(fn: Any) -> Any:
+    return lambda a, *arrays: fn(*arrays)
 
 
-for _word in _BINARY:
+for _word in BINARY:
     _mx, _, _ours = _word.partition("=")
     _fn = getattr(np, _ours or _mx)
-    _row(f"_npi_{_mx}(lhs, rhs)", _binary(_fn))
+    _row(f"_npi_{_mx}(lhs, rhs)", _of_arrays(_fn))
     _row(f"_npi_{_mx}_scalar(data; scalar: float=1.0, is_int: bool=True)", _scalar(_fn, False))
-    if _mx in _REVERSED:
+    if _mx in REVERSED:
         _row(f"_npi_r{_mx}_scalar(data; scalar: float=1.0, is_int: bool=True)", _scalar(_fn, True))
-for _word in _UNARY:
-    _row(f"_npi_{_word}(x)", _unary(getattr(np, _word)))
+for _word in UNARY:
+    _row(f"_npi_{_word}(x)", _of_arrays(getattr(np, _word)))
 _row("_npx_relu(data)", lambda a, x: npx.relu(x))
 _row("_npx_sigmoid(data)", lambda a, x: npx.sigmoid(x))
 _row("_npi_around(x; decimals: int=0)", lambda a, x: np.around(x, a.decimals))
@@ -334,32 +330,18 @@ for _word, _one, _two in (("uniform", "low", "high"), ("normal", "loc", "scale")
 # -- recurrence -------------------------------------------------------------------------------------------------------
 
 
-def _states(data: Any, states: list[Any]) -> list[Any]:
+def _for_all(state: Any, batch: int) -> Any:
     """Begin states of one sequence, which zeros of an unknown batch size are, for all sequences of the batch."""
-    batch = data.shape[1]
-    wanted = [None if s is None else (s.shape[0], batch, s.shape[2]) for s in states]
-    return [s if w is None or s.shape == w else np.broadcast_to(s, w) for s, w in zip(states, wanted, strict=True)]
+    wanted = None if state is None else (state.shape[0], batch, state.shape[2])
+    return state if state is None or state.shape == wanted else np.broadcast_to(state, wanted)
 
 
-def _rnn(a: Any, data: Any, parameters: Any, state: Any, *rest: Any) -> Any:
-    given = list(rest)
-    cell = given.pop(0) if a.mode == "lstm" else None
-    lengths = given.pop(0) if a.use_sequence_length else None
-    attrs = dict(a)
-    return core("rnn", data, parameters, *_states(data, [state, cell]), lengths, **attrs)
+def _rnn(a: Any, data: Any, parameters: Any, *given: Any) -> Any:
+    """Compute as MXNet 1's operator, whose signature it has."""
+    count = 2 if a.mode == "lstm" else 1
+    states = [_for_all(state, data.shape[1]) for state in given[:count]]
+    return LEGACY["RNN"].rule(a, data, parameters, *states, *given[count:])
 
 
-def _rnn_outputs(a: Any) -> int:
-    return 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2
-
-
-_row(
-    "RNN(data, parameters, state, state_cell?, sequence_length?; state_size: int, num_layers: int, "
-    "bidirectional: bool=False, mode: {gru lstm rnn_relu rnn_tanh}, p: float=0.0, state_outputs: bool=False, "
-    "projection_size: int?=None, lstm_state_clip_min: float?=None, lstm_state_clip_max: float?=None, "
-    "lstm_state_clip_nan: bool=False, use_sequence_length: bool=False)",
-    _rnn,
-    nout=_rnn_outputs,
-    needs={"state_cell": lambda a: a.mode == "lstm", "sequence_length": lambda a: a.use_sequence_length},
-)
-_row("_rnn_param_concat(*data; dim: int=1)", lambda a, *x: core("concatenate", *x, axis=a.dim))
+TABLE["RNN"] = copy.copy(LEGACY["RNN"])
+TABLE["RNN"].rule = _rnn

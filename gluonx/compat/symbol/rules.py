@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.compat.symbol.emit import RULES, Emit, Rule, rule
+from gluonx.compat.symbol.ops2 import BINARY, REVERSED, UNARY
 from gluonx.errors import GraphError
 from gluonx.export.record import Step, number
-
-__all__: list[str] = []
-
 
 # -------------------- tensors
 
@@ -36,7 +34,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 def _axes_or_none(step: Step) -> Any:
     """Return the axes as MXNet writes them."""
     axis = step.op.attrs["axis"]
-    return "None" if axis is None else _axes(axis, len(step.shapes[0].shape))
+    return "None" if axis is None else _axes(axis, _ndim(step))
 
 
 def _only(step: Step, count: int) -> None:
@@ -48,18 +46,12 @@ def _only(step: Step, count: int) -> None:
 # -- operators that MXNet has too -------------------------------------------------------------------------------------
 
 _PLAIN = """
-absolute=_npi_absolute negative=_npi_negative reciprocal=_npi_reciprocal sign=_npi_sign rint=_npi_rint ceil=_npi_ceil
-floor=_npi_floor trunc=_npi_trunc square=_npi_square sqrt=_npi_sqrt cbrt=_npi_cbrt exp=_npi_exp expm1=_npi_expm1
-log=_npi_log log10=_npi_log10 log2=_npi_log2 log1p=_npi_log1p sin=_npi_sin cos=_npi_cos tan=_npi_tan sinh=_npi_sinh
-cosh=_npi_cosh tanh=_npi_tanh arcsin=_npi_arcsin arccos=_npi_arccos arctan=_npi_arctan arcsinh=_npi_arcsinh
-arccosh=_npi_arccosh arctanh=_npi_arctanh degrees=_npi_degrees radians=_npi_radians logical_not=_npi_logical_not
-isnan=_npi_isnan isinf=_npi_isinf isfinite=_npi_isfinite isposinf=_npi_isposinf isneginf=_npi_isneginf
-bitwise_not=_npi_bitwise_not copy=_npi_copy relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish
-softsign=softsign erf=erf erfinv=erfinv gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt
-stop_gradient=BlockGrad batch_flatten=Flatten shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim
-sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste add_n=add_n matmul=_npi_matmul dot=_npi_dot kron=_npi_kron
-gather_nd=gather_nd index_update=_npx_index_update index_add=_npx_index_add linalg_solve=_npi_solve
-linalg_cholesky=_npi_cholesky linalg_inv=_linalg_inverse linalg_det=_linalg_det
+relu=_npx_relu sigmoid=_npx_sigmoid log_sigmoid=log_sigmoid mish=mish softsign=softsign erf=erf erfinv=erfinv
+gamma=gamma gammaln=gammaln digamma=digamma rsqrt=rsqrt rcbrt=rcbrt stop_gradient=BlockGrad batch_flatten=Flatten
+shape_array=shape_array div_sqrt_dim=_contrib_div_sqrt_dim sign_ste=_contrib_sign_ste round_ste=_contrib_round_ste
+add_n=add_n matmul=_npi_matmul dot=_npi_dot kron=_npi_kron gather_nd=gather_nd index_update=_npx_index_update
+index_add=_npx_index_add linalg_solve=_npi_solve linalg_cholesky=_npi_cholesky linalg_inv=_linalg_inverse
+linalg_det=_linalg_det atleast_1d=_npi_atleast_1d atleast_2d=_npi_atleast_2d atleast_3d=_npi_atleast_3d
 """
 _WITH_ATTRIBUTES = """
 around _npi_around: decimals
@@ -67,12 +59,27 @@ cast Cast: dtype
 smooth_l1 _: scalar
 argmax _npi_argmax: axis? keepdims
 argmin _npi_argmin: axis? keepdims
+sort _: axis is_ascend=not(descending)
+argsort _: axis is_ascend=not(descending) dtype=made_dtype()
+topk _: axis k ret_typ is_ascend dtype
+integer_power _npi_power_scalar: scalar=float(exponent) is_int=whole(exponent)
+zeros _npi_zeros: shape=made_shape() dtype=made_dtype()
+ones _npi_ones: shape=made_shape() dtype=made_dtype()
 cumsum _npi_cumsum: axis? dtype
 batch_dot _: transpose_a transpose_b
 einsum _npi_einsum: subscripts
 broadcast_like _: lhs_axes rhs_axes
 concatenate Concat: dim=axis?
 stack _: axis
+squeeze _npi_squeeze: axis=axes(axis)?
+swapaxes SwapAxis: dim1=axis(axis1) dim2=axis(axis2)
+moveaxis _npi_moveaxis: source=axes(source) destination=axes(destination)
+transpose _npi_transpose: axes=order(axes)
+flip _npi_flip: axis=axes(axis)
+roll _npi_roll: shift=tuple(shift) axis=tuple(axis)?
+broadcast_to _npi_broadcast_to: shape=made_shape()
+tile _: reps=tuple(reps)
+slice_channel SliceChannel: num_outputs axis squeeze_axis
 tril _npi_tril: k
 triu _npi_triu: k
 diag _npi_diag: k
@@ -86,6 +93,8 @@ one_hot _: depth on_value off_value dtype
 pick _: axis keepdims mode
 arange_like _contrib_arange_like: axis? start step repeat
 instance_norm InstanceNorm: eps
+layer_norm LayerNorm: axis eps output_mean_var
+dropout Dropout: p mode axes
 l2_normalization L2Normalization: eps mode
 lrn LRN: alpha beta knorm nsize
 activation Activation: act_type
@@ -107,7 +116,35 @@ interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_qk: heads
 interleaved_matmul_encdec_valatt _contrib_interleaved_matmul_encdec_valatt: heads
 """
 """Rows ``core MXNet: attributes``, ``_`` for a name that is the same. MXNet's attribute is ``name`` or ``theirs=ours``
-(``theirs='text'`` for a constant), with ``?`` where it writes None as a value; ``*`` stands for all."""
+(``theirs='text'`` for a constant, ``theirs=reader(ours)`` for what one of `_READERS` makes of it), with ``?`` where it
+writes None as a value; ``*`` stands for all."""
+
+_READERS: dict[str, Callable[[Step, Any], Any]] = {
+    "axes": lambda step, axes: _axes(axes, _ndim(step)),
+    "axis": lambda step, axis: axis % _ndim(step),
+    "float": lambda step, value: float(value),
+    "made_dtype": lambda step, _: np.dtype(step.outs[0].dtype).name,
+    "made_shape": lambda step, _: tuple(step.outs[0].shape),
+    "not": lambda step, value: not value,
+    "order": lambda step, axes: axes or tuple(range(_ndim(step)))[::-1],
+    "tuple": lambda step, value: (value,) if isinstance(value, int) else value,
+    "whole": lambda step, value: isinstance(value, int | np.integer | np.bool_),
+}
+
+
+def _ndim(step: Step) -> int:
+    return len(step.shapes[0].shape)
+
+
+def _attribute(step: Step, source: str, none: bool) -> Any:
+    """Return what a word of a row, `source` behind the equals sign, says; the text ``None`` for None if it is one."""
+    if source[0] == "'":
+        return source.strip("'")
+    reader, _, name = source.removesuffix(")").rpartition("(")
+    value = step.op.attrs[name] if name else None
+    if none and value is None:
+        return "None"
+    return _READERS[reader](step, value) if reader else value
 
 
 def _same(theirs: str, words: Sequence[str]) -> Rule:
@@ -115,13 +152,15 @@ def _same(theirs: str, words: Sequence[str]) -> Rule:
         given: dict[str, Any] = {}
         for word in step.op.attrs if words == ["*"] else words:
             name, _, source = word.rstrip("?").partition("=")
-            value = source.strip("'") if source[:1] == "'" else step.op.attrs[source or name]
-            given[name] = "None" if value is None and word[-1] == "?" else value
-        return emit.node(theirs, *_arrays(emit, step), **given)
+            given[name] = _attribute(step, source or name, word[-1] == "?")
+        nout = len(step.outs) if len(step.outs) > 1 else None
+        return emit.node(theirs, *_arrays(emit, step), nout=nout, **given)
 
     return made
 
 
+for _word in UNARY:
+    rule(_word)(_same(f"_npi_{_word}", ()))
 for _word in _PLAIN.split():
     _ours, _, _theirs = _word.partition("=")
     rule(_ours)(_same(_theirs, ()))
@@ -132,18 +171,12 @@ for _row in _WITH_ATTRIBUTES.strip().split("\n"):
 
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
-_BINARY = """
-add subtract multiply true_divide floor_divide mod power equal not_equal greater greater_equal less less_equal
-logical_and logical_or logical_xor copysign arctan2 hypot ldexp fmax fmin fmod logaddexp gcd lcm bitwise_and bitwise_or
-bitwise_xor left_shift=bitwise_left_shift right_shift=bitwise_right_shift
-"""
 _SWAPPED = {
     "greater": "less",
     "greater_equal": "less_equal",
     "less": "greater",
     "less_equal": "greater_equal",
-    **dict.fromkeys(("subtract", "true_divide", "floor_divide", "mod", "power", "copysign", "arctan2"), ""),
-    **dict.fromkeys(("ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift"), ""),
+    **dict.fromkeys(REVERSED, ""),
 }
 """Each operator with its inputs in the other order; empty where that has a name of its own, with an r in front."""
 
@@ -161,9 +194,9 @@ def _binary(name: str) -> Rule:
     return made
 
 
-for _word in _BINARY.split():
-    _ours, _, _theirs = _word.partition("=")
-    RULES[_ours] = _binary(_theirs or _ours)
+for _word in BINARY:
+    _theirs, _, _ours = _word.partition("=")
+    rule(_ours or _theirs)(_binary(_theirs))
 
 
 @rule("maximum", "minimum")
@@ -173,11 +206,6 @@ def _extremum(emit: Emit, step: Step) -> Any:
         array, scalar = (lhs, rhs) if number(rhs) else (rhs, lhs)
         return emit.node(f"_{step.op.name}_scalar", emit.array(array), **_scalar(scalar))
     return emit.node(f"broadcast_{step.op.name}", emit.array(lhs), emit.array(rhs))
-
-
-@rule("integer_power")
-def _integer_power(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.attrs["exponent"]))
 
 
 rule("exp2")(lambda emit, step: emit.node("_npi_rpower_scalar", emit.array(step.args[0]), scalar=2.0, is_int=False))
@@ -232,12 +260,6 @@ def _like(emit: Emit, step: Step) -> Any:
     )
 
 
-@rule("zeros", "ones")
-def _made(emit: Emit, step: Step) -> Any:
-    out = step.outs[0]
-    return emit.node(f"_npi_{step.op.name}", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
-
-
 @rule("full")
 def _full(emit: Emit, step: Step) -> Any:
     out, value = step.outs[0], step.args[0]
@@ -286,32 +308,11 @@ def _norm(emit: Emit, step: Step) -> Any:
 
 @rule("logsumexp")
 def _logsumexp(emit: Emit, step: Step) -> Any:
-    x, axis = emit.array(step.args[0]), _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
+    x, axis = emit.array(step.args[0]), _axes(step.op.attrs["axis"], _ndim(step))
     top = emit.node("BlockGrad", emit.node("_npi_max", x, axis=axis, keepdims=True))
     total = emit.node("_npi_sum", emit.node("_npi_exp", emit.node("_npi_subtract", x, top)), axis=axis, keepdims=True)
     out = emit.node("_npi_add", emit.node("_npi_log", total), top)
     return out if step.op.attrs["keepdims"] else emit.node("_npi_squeeze", out, axis=axis)
-
-
-@rule("sort")
-def _sort(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    return emit.node("sort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=not attrs["descending"])
-
-
-@rule("argsort")
-def _argsort(emit: Emit, step: Step) -> Any:
-    attrs, dtype = step.op.attrs, np.dtype(step.outs[0].dtype).name
-    ascending = not attrs["descending"]
-    return emit.node("argsort", emit.array(step.args[0]), axis=attrs["axis"], is_ascend=ascending, dtype=dtype)
-
-
-@rule("topk")
-def _topk(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    given = {name: attrs[name] for name in ("axis", "k", "ret_typ", "is_ascend")}
-    nout = 2 if attrs["ret_typ"] == "both" else None
-    return emit.node("topk", emit.array(step.args[0]), nout=nout, dtype=attrs["dtype"].name, **given)
 
 
 # -- products ---------------------------------------------------------------------------------------------------------
@@ -342,54 +343,12 @@ def _reshape(emit: Emit, step: Step) -> Any:
     )
 
 
-@rule("transpose")
-def _transpose(emit: Emit, step: Step) -> Any:
-    axes = step.op.attrs["axes"]
-    ndim = len(step.shapes[0].shape)
-    return emit.node("_npi_transpose", emit.array(step.args[0]), axes=axes or tuple(range(ndim))[::-1])
-
-
-rule("squeeze")(lambda emit, step: emit.node("_npi_squeeze", emit.array(step.args[0]), axis=_axes_or_none(step)))
-
-
 @rule("expand_dims")
 def _expand_dims(emit: Emit, step: Step) -> Any:
     out = emit.array(step.args[0])
     for axis in sorted(_axes(step.op.attrs["axis"], len(step.outs[0].shape))):
         out = emit.node("expand_dims", out, axis=axis)
     return out
-
-
-@rule("swapaxes")
-def _swapaxes(emit: Emit, step: Step) -> Any:
-    one, two = (step.op.attrs[n] % len(step.shapes[0].shape) for n in ("axis1", "axis2"))
-    return emit.node("SwapAxis", emit.array(step.args[0]), dim1=one, dim2=two)
-
-
-@rule("moveaxis")
-def _moveaxis(emit: Emit, step: Step) -> Any:
-    ndim = len(step.shapes[0].shape)
-    given: Any = {n: _axes(step.op.attrs[n], ndim) for n in ("source", "destination")}
-    return emit.node("_npi_moveaxis", emit.array(step.args[0]), **given)
-
-
-@rule("flip")
-def _flip(emit: Emit, step: Step) -> Any:
-    axis = _axes(step.op.attrs["axis"], len(step.shapes[0].shape))
-    return emit.node("_npi_flip", emit.array(step.args[0]), axis=axis)
-
-
-@rule("roll")
-def _roll(emit: Emit, step: Step) -> Any:
-    shift, axis = step.op.attrs["shift"], step.op.attrs["axis"]
-    shift = (shift,) if isinstance(shift, int) else shift
-    axis = "None" if axis is None else (axis,) if isinstance(axis, int) else axis
-    return emit.node("_npi_roll", emit.array(step.args[0]), shift=shift, axis=axis)
-
-
-@rule("broadcast_to")
-def _broadcast_to(emit: Emit, step: Step) -> Any:
-    return emit.node("_npi_broadcast_to", emit.array(step.args[0]), shape=tuple(step.outs[0].shape))
 
 
 @rule("split")
@@ -401,13 +360,6 @@ def _split(emit: Emit, step: Step) -> Any:
     return emit.node("_split_v2", emit.array(step.args[0]), nout=count, axis=attrs["axis"], **given)
 
 
-@rule("slice_channel")
-def _slice_channel(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    given = {n: attrs[n] for n in ("num_outputs", "axis", "squeeze_axis")}
-    return emit.node("SliceChannel", emit.array(step.args[0]), nout=len(step.outs), **given)
-
-
 @rule("repeat")
 def _repeat(emit: Emit, step: Step) -> Any:
     repeats, axis = step.op.attrs["repeats"], step.op.attrs["axis"]
@@ -416,17 +368,11 @@ def _repeat(emit: Emit, step: Step) -> Any:
     return emit.node("repeat", emit.array(step.args[0]), repeats=repeats, axis="None" if axis is None else axis)
 
 
-@rule("tile")
-def _tile(emit: Emit, step: Step) -> Any:
-    reps = step.op.attrs["reps"]
-    return emit.node("tile", emit.array(step.args[0]), reps=(reps,) if isinstance(reps, int) else reps)
-
-
 rule("pad")(lambda emit, step: _pad_with(emit, step, step.args[1] if len(step.args) > 1 else 0.0))
 
 
 def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
-    attrs, ndim = step.op.attrs, len(step.shapes[0].shape)
+    attrs, ndim = step.op.attrs, _ndim(step)
     width = np.asarray(attrs["pad_width"])
     width = np.broadcast_to(width if width.size in (1, 2) else width.reshape(-1, 2), (ndim, 2))
     if value is not None and not number(value):
@@ -518,7 +464,7 @@ _CONV = ("kernel", "stride", "dilate", "pad", "num_group", "layout")
 def _spatial(step: Step) -> dict[str, Any]:
     """Attributes as MXNet wants them: tuples, and the kernel spelled out."""
     given = _given(step, *_CONV)
-    ndim = len(step.shapes[0].shape) - 2
+    ndim = _ndim(step) - 2
     layout = given.get("layout") or "NCHW"
     weight = step.shapes[1].shape
     given.setdefault("kernel", weight[1:-1] if layout[-1] == "C" else weight[2:])
@@ -544,7 +490,7 @@ def _deconvolution(emit: Emit, step: Step) -> Any:
 @rule("pooling")
 def _pooling(emit: Emit, step: Step) -> Any:
     names = ("kernel", "stride", "pad", "pool_type", "pooling_convention", "global_pool", "p_value", "layout")
-    ndim = len(step.shapes[0].shape) - 2
+    ndim = _ndim(step) - 2
     given: Any = _given(step, *names, "count_include_pad")
     given = {n: (v,) * ndim if type(v) is int and n in ("kernel", "stride", "pad") else v for n, v in given.items()}
     return emit.node("Pooling", emit.array(step.args[0]), **given)
@@ -562,12 +508,6 @@ def _batch_norm(emit: Emit, step: Step) -> Any:
     return emit.node("BatchNorm", *_arrays(emit, step), **given)
 
 
-@rule("layer_norm")
-def _layer_norm(emit: Emit, step: Step) -> Any:
-    nout = 3 if step.op.attrs["output_mean_var"] else None
-    return emit.node("LayerNorm", *_arrays(emit, step), nout=nout, **_given(step, "axis", "eps", "output_mean_var"))
-
-
 @rule("group_norm")
 def _group_norm(emit: Emit, step: Step) -> Any:
     if step.op.attrs["output_mean_var"]:
@@ -578,8 +518,8 @@ def _group_norm(emit: Emit, step: Step) -> Any:
 @rule("rms_norm")
 def _rms_norm(emit: Emit, step: Step) -> Any:
     x, gamma = step.args
-    axis = step.op.attrs["axis"] % len(step.shapes[0].shape)
-    if axis != len(step.shapes[0].shape) - 1:
+    axis = step.op.attrs["axis"] % _ndim(step)
+    if axis != _ndim(step) - 1:
         raise GraphError("its axis must be the last one")
     data = emit.array(x)
     mean = emit.node("_npi_mean", emit.node("_npi_square", data), axis=(axis,), keepdims=True)
@@ -627,9 +567,6 @@ def _swish(emit: Emit, step: Step) -> Any:
 def _swiglu(emit: Emit, step: Step) -> Any:
     x, gate = _arrays(emit, step)
     return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
-
-
-rule("dropout")(lambda emit, step: emit.node("Dropout", emit.array(step.args[0]), **_given(step, "p", "mode", "axes")))
 
 
 @rule("embedding")
@@ -708,16 +645,9 @@ for _name in ("matmul", "dot", "einsum", "tensordot", "sort", "argsort", "copy")
     RULES[f"np.{_name}"] = RULES[_name]
 
 
-@rule("np.concatenate", "np.concat")
-def _np_concatenate(emit: Emit, step: Step) -> Any:
-    axis = step.op.attrs["axis"]
-    out = emit.node("Concat", *_arrays(emit, step), dim="None" if axis is None else axis)
-    return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
-
-
-@rule("np.stack")
-def _np_stack(emit: Emit, step: Step) -> Any:
-    out = emit.node("stack", *_arrays(emit, step), axis=step.op.attrs["axis"])
+@rule("np.concatenate", "np.concat", "np.stack")
+def _np_joined(emit: Emit, step: Step) -> Any:
+    out = RULES["stack" if step.op.name == "np.stack" else "concatenate"](emit, step)
     return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
 
 
@@ -725,7 +655,7 @@ def _np_stack(emit: Emit, step: Step) -> Any:
 def _joined(emit: Emit, step: Step) -> Any:
     if _dtype(step):
         raise GraphError("MXNet knows no dtype= here")
-    ndim, name = len(step.shapes[0].shape), step.op.name
+    ndim, name = _ndim(step), step.op.name
     if name == "hstack":
         return emit.node("Concat", *_arrays(emit, step), dim=0 if ndim == 1 else 1)
     wanted = {"vstack": 2, "dstack": 3, "column_stack": 2}[name]
@@ -789,11 +719,6 @@ def _cross(emit: Emit, step: Step) -> Any:
 def _diff(emit: Emit, step: Step) -> Any:
     _only(step, 1)
     return emit.node("_npi_diff", emit.array(step.args[0]), n=step.op.attrs["n"], axis=step.op.attrs["axis"])
-
-
-@rule("atleast_1d", "atleast_2d", "atleast_3d")
-def _atleast(emit: Emit, step: Step) -> Any:
-    return emit.node(f"_npi_{step.op.name}", *_arrays(emit, step), nout=len(step.args))
 
 
 @rule("linalg_norm")

@@ -12,8 +12,6 @@ from gluonx.compat.symbol.emit import Emit, rule
 from gluonx.errors import GraphError
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 _TINY = 1e-12
 
 

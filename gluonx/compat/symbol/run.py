@@ -15,9 +15,6 @@ from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.errors import GluonxError
 from gluonx.export.record import running_node
 
-__all__ = ["CONTROL", "LABELS", "GraphBlock", "plan", "run"]
-
-
 LABELS = {
     "LinearRegressionOutput": 1,
     "LogisticRegressionOutput": 1,

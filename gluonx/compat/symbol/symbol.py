@@ -11,46 +11,19 @@ import numpy as np
 from gluonx import html
 from gluonx import np as gnp
 from gluonx._frames import warn
-from gluonx.compat.operators.table import METHODS
 from gluonx.compat.symbol import files, infer
-from gluonx.compat.symbol.compose import create, function
+from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
 from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, variables, walk
+from gluonx.compat.symbol.methods import Methods
 from gluonx.compat.symbol.run import GraphBlock
-from gluonx.compat.symbol.table import get
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 
-__all__ = ["Symbol"]
-
-# operator of Python: (with a symbol, with a number, with the number first), and what MXNet calls the results
-_ARITHMETIC = {
-    "add": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar"), ("_plus_scalar", "_plusscalar")),
-    "sub": (("elemwise_sub", "_minus"), ("_minus_scalar", "_minusscalar"), ("_rminus_scalar", "_rminusscalar")),
-    "mul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar"), ("_mul_scalar", "_mulscalar")),
-    "truediv": (("elemwise_div", "_div"), ("_div_scalar", "_divscalar"), ("_rdiv_scalar", "_rdivscalar")),
-    "mod": (("_mod", "_mod"), ("_mod_scalar", "_modscalar"), ("_rmod_scalar", "_rmodscalar")),
-    "pow": (("_power", "_power"), ("_power_scalar", "_powerscalar"), ("_rpower_scalar", "_rpowerscalar")),
-    "eq": (("_equal", "_equal"), ("_equal_scalar", "_equal_scalar"), None),
-    "ne": (("_not_equal", "_not_equal"), ("_not_equal_scalar", "_not_equal_scalar"), None),
-    "gt": (("_greater", "_greater"), ("_greater_scalar", "_greater_scalar"), None),
-    "ge": (("_greater_equal", "_greater_equal"), ("_greater_equal_scalar", "_greater_equal_scalar"), None),
-    "lt": (("_lesser", "_lesser"), ("_lesser_scalar", "_lesser_scalar"), None),
-    "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar"), None),
-}
-
-_METHODS = (
-    *METHODS, "astype", "broadcast_to", "expand_dims", "flatten", "reshape", "split", "squeeze", "tile", "transpose",
-)  # fmt: skip
-_CALLED = {"astype": "Cast", "split_v2": "_split_v2"}
-_OF_ARRAYS = frozenset(["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"])
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
 
-_BIND_HINTS = frozenset(["group2ctx", "shared_arg_names", "shared_buffer", "shared_exec", "stype_dict"])
-
-
-class Symbol:
+class Symbol(Methods):
     """One or several outputs of a graph; :mod:`gluonx.symbol` tells what symbols are.
 
     Examples
@@ -80,6 +53,17 @@ class Symbol:
     def _variables(self) -> list[Node]:
         return variables(self._walk())
 
+    def _of_each(self, what: Callable[[Entry], Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return what a function says of each argument, each output and each auxiliary state."""
+        order = self._walk()
+        aux = aux_nodes(order)
+        nodes = variables(order)
+        return (
+            [what((node, 0)) for node in nodes if id(node) not in aux],
+            [what(entry) for entry in self._entries],
+            [what((node, 0)) for node in nodes if id(node) in aux],
+        )
+
     @property
     def name(self) -> str | None:
         """The name of the node; None for a group of several."""
@@ -92,15 +76,11 @@ class Symbol:
 
     def list_arguments(self) -> list[str]:
         """Return the names of the variables that are no auxiliary states."""
-        order = self._walk()
-        aux = aux_nodes(order)
-        return [node.name for node in variables(order) if id(node) not in aux]
+        return self._of_each(entry_name)[0]
 
     def list_auxiliary_states(self) -> list[str]:
         """Return the names of the variables that operators write to, such as moving averages."""
-        order = self._walk()
-        aux = aux_nodes(order)
-        return [node.name for node in variables(order) if id(node) in aux]
+        return self._of_each(entry_name)[2]
 
     def list_outputs(self) -> list[str]:
         """Return the names of the outputs."""
@@ -178,8 +158,16 @@ class Symbol:
         """Return the attribute `key` of the node as text; None where there is none."""
         return self.list_attr().get(key)
 
-    def list_attr(self) -> dict[str, str]:
-        """All attributes of the node, hidden ones (``__lr_mult__``) under both spellings."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """All attributes of the node, hidden ones (``__lr_mult__``) under both spellings.
+
+        Raises
+        ------
+        DeprecationWarning
+            With `recursive`, as in MXNet, which took it away: :meth:`attr_dict` has the attributes of all nodes.
+        """
+        if recursive:
+            raise DeprecationWarning("list_attr: recursive=True is gone, as in MXNet; attr_dict() has all nodes")
         if self.name is None:
             return {}
         return _both(self._entries[0][0].attrs)
@@ -221,18 +209,8 @@ class Symbol:
         new = {id(node): given[node.name]._entries[0] for node in self._variables() if node.name in given}
         return Symbol(_copied(self._entries, new), self._modern)
 
-    def _operate(self, kind: str, other: Any, swap: bool = False) -> Symbol:
-        both, scalar, reversed_ = _ARITHMETIC[kind]
-        if isinstance(other, Symbol):
-            name, hint = both
-            return Symbol(create(get(name), hint, (other, self) if swap else (self, other), {}))
-        if not isinstance(other, int | float | np.number):
-            return NotImplemented
-        name, hint = reversed_ if swap and reversed_ else scalar
-        return Symbol(create(get(name), hint, (self,), {"scalar": float(other)}))
-
     def __neg__(self) -> Symbol:
-        return self._operate("mul", -1.0)
+        return self * -1.0
 
     def __abs__(self) -> Symbol:
         return function("abs")(self)
@@ -281,9 +259,24 @@ class Symbol:
         """Return whether the shape that some operator gives depends on values."""
         return any(node.op is not None and node.op.name in _DYNAMIC for node in self._walk())
 
-    def optimize_for(self, backend: str, *args: Any, **kwargs: Any) -> Symbol:
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Any = None,
+        shape_dict: Any = None,
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
         """Itself: XLA compiles what is bound, and there are no other backends to cut the graph for."""
         return self
+
+    def gradient(self, wrt: Sequence[str]) -> Symbol:
+        """Raise GluonxError, as MXNet does: gradients are those of what is bound, by :meth:`Executor.backward`."""
+        raise GluonxError("Symbol.gradient does not exist, as in MXNet: bind the symbol, and call backward()")
 
     def get_backend_symbol(self, backend: str) -> Symbol:
         """Itself, as :meth:`optimize_for`."""
@@ -349,15 +342,8 @@ class Symbol:
         known = {n: tuple(max(int(d), 0) for d in s) for n, s in self._known(args, kwargs, "infer_shape").items()}
         types = {i: t for i, t in infer.dtypes(self._entries, {}).items() if t is not None}
         found = infer.shapes(self._entries, known, types)
-        order = self._walk()
-        aux = aux_nodes(order)
-        nodes = variables(order)
-        return (
-            [found[id(n), 0] for n in nodes if id(n) not in aux],
-            [found.get((id(n), i)) for n, i in self._entries],
-            [found[id(n), 0] for n in nodes if id(n) in aux],
-            [found[id(n), 0] for n in nodes],
-        )
+        by_role = self._of_each(lambda entry: found.get((id(entry[0]), entry[1])))
+        return (*by_role, [found[id(n), 0] for n in self._variables()])
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Return the dtypes of arguments, outputs and auxiliary states, from those of some arguments.
@@ -373,19 +359,12 @@ class Symbol:
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """As :meth:`infer_type`, with None for what is unknown."""
         found = infer.dtypes(self._entries, self._known(args, kwargs, "infer_type"))
-        order = self._walk()
-        aux = aux_nodes(order)
 
-        def kind(node: Node) -> Any:
-            dtype = found.get(id(node))
+        def kind(entry: Entry) -> Any:
+            dtype = found.get(id(entry[0]))
             return None if dtype is None else dtype.type
 
-        nodes = variables(order)
-        return (
-            [kind(n) for n in nodes if id(n) not in aux],
-            [kind(n) for n, _ in self._entries],
-            [kind(n) for n in nodes if id(n) in aux],
-        )
+        return self._of_each(kind)
 
     # ---------------------------------------------------------------- files
 
@@ -453,12 +432,13 @@ class Symbol:
         aux_states: Any = None,
         group2ctx: Any = None,
         shared_exec: Any = None,
+        static_alloc: bool = False,
     ) -> Executor:
         """Put arrays to the variables.
 
         Parameters
         ----------
-        ctx, group2ctx, shared_exec
+        ctx, group2ctx, shared_exec, static_alloc
             Accepted for ported code.
         args, aux_states : list or dict of arrays
             Values of the arguments and auxiliary states; :meth:`Executor.forward` writes to the latter in training.
@@ -473,9 +453,28 @@ class Symbol:
         return Executor(self, args, args_grad, grad_req, aux_states)
 
     def simple_bind(
-        self, ctx: Any = None, grad_req: Any = "write", type_dict: Mapping[str, Any] | None = None, **kwargs: Any
+        self,
+        ctx: Any = None,
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Any = None,
+        group2ctx: Any = None,
+        shared_arg_names: Any = None,
+        shared_exec: Any = None,
+        shared_buffer: Any = None,
+        **kwargs: Any,
     ) -> Executor:
         """Put zeros to all variables, their shapes found from those that are given, and bind them.
+
+        Parameters
+        ----------
+        ctx, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer
+            Accepted for ported code.
+        grad_req : {'write', 'add', 'null'}, or list or dict of them
+        type_dict : dict of str to dtype, optional
+            Dtypes by the variables' names.
+        **kwargs : tuple
+            Shapes by the variables' names.
 
         Raises
         ------
@@ -483,11 +482,10 @@ class Symbol:
             If the given shapes do not tell all others.
         """
         inputs = self.list_inputs()
-        strange = [n for n in kwargs if n not in inputs and n not in _BIND_HINTS]
+        strange = [n for n in kwargs if n not in inputs]
         if strange:
             raise ValueError(f"simple_bind: the symbol has no variable '{strange[0]}' (it has: {', '.join(inputs)})")
-        shapes = {n: s for n, s in kwargs.items() if n in inputs}
-        arguments, _, aux = self.infer_shape(**shapes)
+        arguments, _, aux = self.infer_shape(**kwargs)
         if arguments is None or aux is None:
             raise ShapeError("simple_bind: the given shapes do not tell those of all arguments")
         types = infer.dtypes(self._entries, type_dict or {})
@@ -517,12 +515,6 @@ def _both(attrs: Mapping[str, str]) -> dict[str, str]:
     return {**attrs, **plain}
 
 
-def _method_args(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``x.reshape(2, 3)`` and ``x.transpose(1, 0)`` mean the tuples."""
-    numbers = args and all(isinstance(a, int) for a in args)
-    return (args,) if name in ("reshape", "transpose", "broadcast_to", "tile") and numbers else args
-
-
 def _copied(entries: Sequence[Entry], replaced: Mapping[int, Entry]) -> list[Entry]:
     """Copy the graph, with entries in the place of some nodes."""
     new: dict[int, Node] = {}
@@ -535,39 +527,3 @@ def _copied(entries: Sequence[Entry], replaced: Mapping[int, Entry]) -> list[Ent
         if id(node) not in replaced:
             new[id(node)] = Node(node.name, node.op, [moved(e) for e in node.inputs], node.attrs, node.subgraphs)
     return [moved(entry) for entry in entries]
-
-
-def _method(kind: str, swap: bool) -> Callable[[Symbol, Any], Symbol]:
-    def operate(self: Symbol, other: Any) -> Symbol:
-        return self._operate(kind, other, swap)
-
-    return operate
-
-
-for _kind in _ARITHMETIC:
-    setattr(Symbol, f"__{_kind}__", _method(_kind, False))
-    if _ARITHMETIC[_kind][2] is not None:
-        setattr(Symbol, f"__r{_kind}__", _method(_kind, True))
-
-
-def _fluent(name: str) -> Callable[..., Symbol]:
-    def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-        return function(_CALLED.get(name, name), name)(self, *_method_args(name, args), **kwargs)
-
-    method.__doc__ = f"The operator `{name}` of the symbol."
-    return method
-
-
-def _refusing(name: str) -> Callable[..., Any]:
-    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
-        raise GluonxError(f"a Symbol has no {name}, which is of arrays: it has no values before bind or eval")
-
-    method.__doc__ = "Refuse: it is of arrays."
-    return method
-
-
-for _names, _make in ((_METHODS, _fluent), (_OF_ARRAYS, _refusing)):
-    for _name in _names:
-        _made = _make(_name)
-        _made.__name__, _made.__qualname__ = _name, f"Symbol.{_name}"
-        setattr(Symbol, _name, _made)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-
+from gluonx.arguments import did_you_mean
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.compat.symbol.custom import CUSTOM
 from gluonx.compat.symbol.ops2 import TABLE as MODERN
-
-__all__ = ["OUTPUT_NAMES", "find", "get", "names"]
 
 OUTPUT_NAMES = {
     "BatchNorm": ("output", "mean", "var"),
@@ -34,8 +31,7 @@ def get(name: str) -> LegacyOp:
     """
     found = find(name)
     if found is None:
-        near = difflib.get_close_matches(name, names(), 1)
-        raise KeyError(f"there is no operator '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        raise KeyError(f"there is no operator '{name}'{did_you_mean(name, names())}")
     return found
 
 

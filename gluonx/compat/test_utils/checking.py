@@ -621,7 +621,7 @@ def compare_optimizer(
     AssertionError
         If they differ.
     """
-    _compare_optimizers(opt1, opt2, shapes, dtype, w_stype, g_stype, rtol, atol, compare_states, None)
+    compare_optimizer_noise_seeded(opt1, opt2, shapes, dtype, None, w_stype, g_stype, rtol, atol, compare_states)
 
 
 def compare_optimizer_noise_seeded(
@@ -629,21 +629,14 @@ def compare_optimizer_noise_seeded(
     opt2: Any,
     shapes: Any,
     dtype: Any,
-    noise_seed: int,
+    noise_seed: int | None,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,
     atol: float = 1e-5,
     compare_states: bool = True,
 ) -> None:
-    """`compare_optimizer` for optimizers that draw: the same seed before each."""
-    _compare_optimizers(opt1, opt2, shapes, dtype, w_stype, g_stype, rtol, atol, compare_states, noise_seed)
-
-
-def _compare_optimizers(
-    opt1: Any, opt2: Any, shapes: Any, dtype: Any, w_stype: str, g_stype: str, rtol: float, atol: float,
-    compare_states: bool, seed: int | None,
-) -> None:  # fmt: skip
+    """`compare_optimizer` for optimizers that draw: the same seed before each; None for the random state as it is."""
     listed = list(shapes) if isinstance(shapes, list) else [shapes]
     numbers = list(range(len(listed)))
     weights = [rand_ndarray(shape, w_stype, density=1, dtype=dtype) for shape in listed]
@@ -652,8 +645,8 @@ def _compare_optimizers(
     for optimizer in (opt1, opt2):
         mine = [w.copy() for w in weights]
         states = [optimizer.create_state_multi_precision(i, w) for i, w in zip(numbers, mine, strict=True)]
-        if seed is not None:
-            grandom.seed(seed)
+        if noise_seed is not None:
+            grandom.seed(noise_seed)
         optimizer.update_multi_precision(numbers, mine, [g.copy() for g in grads], states)
         found.append((states, mine))
     if compare_states:

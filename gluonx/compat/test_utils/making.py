@@ -318,17 +318,11 @@ class DummyIter(DataIter):
         super().__init__(real_iter.batch_size)
         self.real_iter = real_iter
         self.provide_data, self.provide_label = real_iter.provide_data, real_iter.provide_label
-        self.batch_size = real_iter.batch_size
         self.the_batch = next(iter(real_iter))
-
-    def __iter__(self) -> DummyIter:
-        return self
 
     def next(self) -> Any:
         """Return the batch."""
         return self.the_batch
-
-    __next__ = next
 
 
 def download(
