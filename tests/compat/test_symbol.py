@@ -529,3 +529,14 @@ def test_a_histogram_of_a_symbol_needs_its_range():
 )
 def test_a_function_tells_its_parameters(function, told):
     assert " ".join(inspect.signature(function).parameters) == told
+
+
+def test_broadcasting_tells_no_operand_its_shape():
+    # as in MXNet 1.9.1; sockeye compares words of unknown shape with 0, and sums over time
+    x, y = sym.var("x"), sym.var("y", shape=(2, 3))
+    for out in (sym.broadcast_add(x, y), sym.broadcast_not_equal(x, y)):
+        assert out.infer_shape_partial() == ([(), (2, 3)], [()], [])
+    for out in (sym.sum(x != 0, axis=1), sym.sum(x * 2, axis=2)):
+        assert out.infer_shape_partial() == ([()], [()], [])
+        assert out.infer_shape(x=(4, 5, 6))[1][0] in ((4, 6), (4, 5))
+    assert sym.elemwise_add(x, y).infer_shape_partial() == ([(2, 3), (2, 3)], [(2, 3)], [])
