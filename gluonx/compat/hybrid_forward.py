@@ -19,6 +19,7 @@ from gluonx.deferred.passing import Passage
 from gluonx.np.handle import ndarray
 
 __all__ = [
+    "count_call",
     "forward",
     "forward_of_super",
     "function_of_name",
@@ -72,6 +73,12 @@ def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
 
 
+def count_call(block: Any) -> None:
+    """Count the steps of a recurrent cell, by which a ``hybrid_forward`` names what it computes: ``t0_i2h``."""
+    if "_kept" in block.__dict__:
+        block.__dict__["_counter"] = block.__dict__.get("_counter", -1) + 1
+
+
 def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``block.hybrid_forward(F, *args, **params)``.
 
@@ -80,6 +87,7 @@ def run_hybrid_forward(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     TypeError
         If a keyword of the call is the name of a parameter.
     """
+    count_call(block)
     params = {name: param.data() for name, param in block._reg_params.items()}
     if kwargs:
         twice = sorted(set(kwargs) & set(params))

@@ -102,6 +102,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
 
 def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
+    hybrid_forward.count_call(block)
     named = naming.is_named(block)
     params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}
     with names.Prefix(naming.scope_of(block).prefix):
