@@ -74,6 +74,7 @@ _HINTS = (
     (re.compile(r"^Conv[123]D(RNN|LSTM|GRU)Cell$"), r"conv_\1"),
     (re.compile(r"^(RNN|LSTM|GRU|LSTMP|Dropout|Zoneout)Cell$"), r"\1"),
     (re.compile(r"^VariationalDropoutCell$"), "vardrop"),
+    (re.compile(r"^(Hybrid)?Concatenate$"), r"\1concurrent"),
 )
 
 

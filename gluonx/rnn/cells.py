@@ -58,7 +58,7 @@ class _Cell(HybridRecurrentCell):
         self._op = get("fully_connected").bind(num_hidden=rows, no_bias=False)
         state_size = hidden_size if projection is None else projection[0]
         table = [("i2h_weight", (rows, input_size), inits[0]), ("h2h_weight", (rows, state_size), inits[1])]
-        if projection is not None:  # before the biases, as in MXNet, whose files of a Trainer tell parameters by their places
+        if projection is not None:  # before the biases, as in MXNet: files of its Trainer go by places
             table.append(("h2r_weight", (state_size, hidden_size), projection[1]))
         for name, shape, init in (*table, ("i2h_bias", (rows,), inits[2]), ("h2h_bias", (rows,), inits[3])):
             setattr(self, name, Parameter(name, shape=shape, init=init, allow_deferred_init=True))

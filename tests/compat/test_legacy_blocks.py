@@ -326,6 +326,8 @@ def test_copies_have_their_own_parameters(named, tmp_path):
         (lambda: gluon.rnn.GRUCell(3), "gru0"),
         (lambda: gluon.rnn.Conv2DLSTMCell((1, 4, 4), 2, 3, 3), "conv_lstm0"),
         (lambda: gluon.contrib.nn.HybridConcurrent(axis=1, prefix="both_"), "both"),
+        (lambda: gluon.contrib.nn.HybridConcurrent(axis=1), "hybridconcurrent0"),
+        (lambda: gluon.contrib.nn.Concurrent(), "concurrent0"),
         (lambda: nn.Dropout(0.5, prefix=""), ""),
         (lambda: gluon.contrib.rnn.LSTMPCell(3, 2), "lstmp0"),
         (lambda: gluon.contrib.cnn.ModulatedDeformableConvolution(3, 3), "modulated_deformable_conv0"),
@@ -392,7 +394,7 @@ MODIFIED = {
 def test_cells_that_modify_others_go_by_their_names(case):
     make, prefix, parts = MODIFIED[case]
     cell = make()
-    words = "i2h_weight h2h_weight i2h_bias h2h_bias".split()
+    words = ["i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"]
     assert cell.prefix == prefix
     assert list(cell.collect_params()) == [part + word for part in parts for word in words]
     assert rnn.LSTMCell(4).prefix == f"lstm{str(parts).count('lstm')}_"  # a modifier is not counted
@@ -409,13 +411,13 @@ def test_modifiers_in_a_name_scope():
     net = Net(prefix="net0_")
     assert net.c.prefix == "net0_net0_lstm0_residualcell"  # as MXNet has it
     assert net.c.params.prefix == net.c.base_cell.prefix == "net0_lstm0_"
-    assert list(net.c.params) == [f"net0_lstm0_{word}" for word in "i2h_weight h2h_weight i2h_bias h2h_bias".split()]
+    assert list(net.c.params) == [f"net0_lstm0_{word}" for word in ["i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"]]
     assert net.d.prefix == "net0_lstm1_"
 
 
 @pytest.mark.usefixtures("named")
 def test_projected_cell_has_its_projection_before_the_biases():
-    words = "i2h_weight h2h_weight h2r_weight i2h_bias h2h_bias".split()
+    words = ["i2h_weight", "h2h_weight", "h2r_weight", "i2h_bias", "h2h_bias"]
     assert list(rnn.LSTMPCell(5, 4).collect_params()) == [f"lstmp0_{word}" for word in words]
 
 

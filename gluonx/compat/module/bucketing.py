@@ -85,8 +85,9 @@ class BucketingModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
-        self._curr_module = self._curr_module if self._curr_bucket_key == self._default_bucket_key else self._made(self._default_bucket_key)
-        self._curr_bucket_key = self._default_bucket_key
+        if self._curr_bucket_key != self._default_bucket_key:
+            self._curr_bucket_key = self._default_bucket_key
+            self._curr_module = self._made(self._default_bucket_key)
         self._curr_module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
         self._buckets = {self._default_bucket_key: self._curr_module}
         self.binded = True

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -102,11 +101,13 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
 
 def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
+    from gluonx.compat import symbol  # the namespace, which builds on this module
+
     hybrid_forward.count_call(block)
     named = naming.is_named(block)
     params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}
     with names.Prefix(naming.scope_of(block).prefix):
-        return block.hybrid_forward(sys.modules[__package__], *args, **params)
+        return block.hybrid_forward(symbol, *args, **params)
 
 
 _of_parameters: WeakKeyDictionary[Any, tuple[str, Symbol]] = WeakKeyDictionary()
