@@ -331,6 +331,8 @@ def test_wrong_names_and_shapes():
     with pytest.raises(ValueError, match="data_names has 'image'"):
         Module(mlp(), data_names=["image"])
     module = ready()
+    with pytest.raises(ValueError, match="has no parameter 'other'"):
+        module.set_params({"other": nd.ones((1,))}, {}, allow_missing=True)
     args, _ = module.get_params()
     with pytest.raises(ValueError, match="no value for 'fc2_bias'"):
         module.set_params({n: a for n, a in args.items() if n != "fc2_bias"}, {})
@@ -493,6 +495,8 @@ def test_parts_of_a_model_take_theirs_from_one_file():
     args, aux = module.get_params()
     args = {**{n: a + 1 for n, a in args.items()}, "decoder_weight": nd.ones((1,))}
     module.init_params(arg_params=args, aux_params={**aux, "decoder_mean": nd.ones((1,))}, force_init=True)
+    module.set_params(args, aux)
+    module.set_params(args, aux, allow_missing=True, allow_extra=True)
     found, _ = module.get_params()
     assert "decoder_weight" not in found
     assert all((found[n].asnumpy() == args[n].asnumpy()).all() for n in found)
