@@ -103,7 +103,7 @@ extensions.BLOCK_METHODS.offer("forward", "gluonx.compat.hybrid_forward:forward_
 extensions.BLOCK_METHODS.offer("hybrid_forward", "gluonx.compat.hybrid_forward:hybrid_forward_of_super")
 for _name in ("prefix", "params"):
     extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
-for _name in ("prefix", "name", "name_scope", "_prefix", "_params"):
+for _name in ("prefix", "name", "name_scope", "_prefix", "_params", "_counter", "_init_counter"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")

@@ -56,7 +56,18 @@ class Replicas:
     version = 0
 
 
-class Device:
+class _HasDefault(type):
+    @property
+    def default_ctx(cls) -> Device:
+        """The current device, kept for ported code; assigning it changes it for this thread."""
+        return current_device()
+
+    @default_ctx.setter
+    def default_ctx(cls, device: Device) -> None:
+        _current.set(Device(device))
+
+
+class Device(metaclass=_HasDefault):
     """A place where arrays live: a kind and a number.
 
     Parameters

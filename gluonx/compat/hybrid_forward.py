@@ -27,6 +27,7 @@ def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
     TypeError
         If a keyword of the call is the name of a parameter.
     """
+    count_call(self)
     params = {name: param.data() for name, param in self._reg_params.items()}
     if kwargs:
         twice = sorted(set(kwargs) & set(params))
@@ -95,6 +96,12 @@ def function_of_name(name: str) -> Any:
 def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function(F, x, ...)``, as MXNet 1's HybridLambda took it, as a function of arrays."""
     return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
+
+
+def count_call(block: Any) -> None:
+    """Count the steps of a recurrent cell, by which a ``hybrid_forward`` names what it computes: ``t0_i2h``."""
+    if "_kept" in block.__dict__:
+        block.__dict__["_counter"] = block.__dict__.get("_counter", -1) + 1
 
 
 def _in_scope(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -15,7 +15,7 @@ import copy
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gluonx.block.block import Block, name_blocks_by
@@ -53,6 +53,8 @@ _HINTS = (
     (re.compile(r"^(Modulated)?DeformableConvolution$"), r"\1_deformable_conv"),
     (re.compile(r"^Conv[123]D(RNN|LSTM|GRU)Cell$"), r"conv_\1"),
     (re.compile(r"^(RNN|LSTM|GRU|LSTMP|Dropout|Zoneout)Cell$"), r"\1"),
+    (re.compile(r"^VariationalDropoutCell$"), "vardrop"),
+    (re.compile(r"^(Hybrid)?Concatenate$"), r"\1concurrent"),
 )
 
 
@@ -115,6 +117,15 @@ def _numbered(counters: dict[str, int], hint: str) -> str:
     return f"{hint}{count}_"
 
 
+def _own_prefix(block: Any, counters: dict[str, int]) -> str:
+    """Return the prefix of a block that was given none: a cell that modifies another one goes by that one's."""
+    base = block.__dict__.pop("_base", None)
+    if base is None:
+        return _numbered(counters, _hint(block))
+    reserved = None if "_scope" in base.__dict__ else base.__dict__.get("_reserved")
+    return (reserved or scope_of(base).prefix) + _hint(block)
+
+
 def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
     """Give a block its scope: its prefix, and the dict of its own parameters."""
     outer = _current.get()
@@ -123,9 +134,8 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
     if not Naming.active:
         Naming.used()
     if prefix is None:
-        prefix = (
-            str(reserved) if reserved else _numbered(Naming.counters if outer is None else outer.counters, _hint(block))
-        )
+        counters = Naming.counters if outer is None else outer.counters
+        prefix = str(reserved) if reserved else _own_prefix(block, counters)
     if outer is not None:  # whose parameters may go by the prefix of those that it shares
         prefix_full, own = outer.prefix + prefix, ParameterDict(outer.params.prefix + prefix, outer.params._shared)
     else:
@@ -142,7 +152,7 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
 
 def reserve(block: Any) -> None:
     """Count a block whose prefix may be asked for later."""
-    block.__dict__["_reserved"] = _numbered(Naming.counters, _hint(block))
+    block.__dict__["_reserved"] = _own_prefix(block, Naming.counters)
 
 
 def wants_scope() -> bool:
@@ -293,6 +303,7 @@ class Prefixes(Names):
 
     def own(self, block: Any) -> Any:
         """Return a block's own parameters, where they are made: ``self.params.get('weight', shape=...)``."""
+        block = block.__dict__.get("_modifies", block)
         if is_named(block):
             return scope_of(block).params
         if Naming.undecided:
@@ -353,7 +364,11 @@ def takes_keywords(cls: type) -> None:
 
 
 def attribute(block: Any, name: str) -> Any:
-    """Answer to ``block.prefix``, ``block.name``, ``block.name_scope`` and their private forms."""
+    """Answer to ``block.prefix``, ``block.name``, ``block.name_scope``, their private forms and a cell's counters."""
+    if name in ("_counter", "_init_counter"):
+        if "_kept" not in block.__dict__:
+            raise AttributeError(f"'{type(block).__name__}' object has no attribute '{name}'")
+        return -1  # no call yet, or none of a cell with a hybrid_forward
     activate()
     if name == "name_scope":
         return lambda: scope_of(block)
@@ -378,19 +393,46 @@ def _take_keywords(cls: type) -> None:
         return
     kinds = inspect.signature(init).parameters
     if "prefix" not in kinds and not any(p.kind is p.VAR_KEYWORD for p in kinds.values()):
-        type.__setattr__(cls, "__init__", _taking_scope(init, cls.__name__ == "Activation"))
-        type.__setattr__(cls, "_also_takes", frozenset({"prefix", "params"}))
+        also, looks = _AT_INIT.get(cls.__name__, ((), None)) if cls.__module__.startswith("gluonx.") else ((), None)
+        type.__setattr__(cls, "__init__", _taking_scope(init, also, looks))
+        type.__setattr__(cls, "_also_takes", frozenset({"prefix", "params", *also}))
 
 
-def _taking_scope(init: Callable[..., None], named_by_argument: bool) -> Callable[..., None]:
-    """``__init__`` that takes ``prefix`` and ``params`` beside what it takes."""
+def _named_by_activation(block: Any, activation: Any = None, **_: Any) -> None:
+    if activation is not None:
+        block.__dict__["_act_type"] = activation
+
+
+def _named_by_base(block: Any, base_cell: Any = None, *_: Any, **__: Any) -> None:
+    if isinstance(base_cell, Block):
+        block.__dict__["_base"] = block.__dict__["_modifies"] = base_cell
+
+
+def _named_by_none(block: Any, *_: Any, **__: Any) -> None:
+    block.__dict__.setdefault("_asked", ("", None))
+
+
+_AT_INIT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
+    "Activation": ((), _named_by_activation),
+    "ModifierCell": ((), _named_by_base),
+    "BidirectionalCell": (("output_prefix",), _named_by_none),
+}
+"""Layers that MXNet 1 names by what they are given: further keywords, and what is done with the arguments."""
+
+
+def _taking_scope(
+    init: Callable[..., None], also: Sequence[str], looks: Callable[..., None] | None
+) -> Callable[..., None]:
+    """``__init__`` that takes ``prefix`` and ``params`` beside what it takes, and the keywords `also`."""
 
     @functools.wraps(init)
     def taking(self: Any, *args: Any, **kwargs: Any) -> None:
         if "prefix" in kwargs or "params" in kwargs:
             self.__dict__["_asked"] = (kwargs.pop("prefix", None), kwargs.pop("params", None))
-        if named_by_argument and (args or "activation" in kwargs):
-            self.__dict__["_act_type"] = args[0] if args else kwargs["activation"]
+        for keyword in also:
+            kwargs.pop(keyword, None)
+        if looks is not None:
+            looks(self, *args, **kwargs)
         init(self, *args, **kwargs)
 
     taking.takes_scope = True  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ class _Cell(HybridRecurrentCell):
         hidden_size: int,
         input_size: int,
         inits: tuple[Any, Any, Any, Any],
-        state_size: int | None = None,
+        projection: tuple[int, Any] | None = None,
     ) -> None:
         super().__init__()
         if hidden_size < 1:
@@ -56,8 +56,11 @@ class _Cell(HybridRecurrentCell):
         rows = self._gates * hidden_size
         self._hidden_size, self._input_size = hidden_size, input_size
         self._op = get("fully_connected").bind(num_hidden=rows, no_bias=False)
-        shapes = (rows, input_size), (rows, state_size or hidden_size), (rows,), (rows,)
-        for name, shape, init in zip(("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"), shapes, inits):
+        state_size = hidden_size if projection is None else projection[0]
+        table = [("i2h_weight", (rows, input_size), inits[0]), ("h2h_weight", (rows, state_size), inits[1])]
+        if projection is not None:  # before the biases, as in MXNet: files of its Trainer go by places
+            table.append(("h2r_weight", (state_size, hidden_size), projection[1]))
+        for name, shape, init in (*table, ("i2h_bias", (rows,), inits[2]), ("h2h_bias", (rows,), inits[3])):
             setattr(self, name, Parameter(name, shape=shape, init=init, allow_deferred_init=True))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -217,12 +220,8 @@ class LSTMPCell(_Cell):
         input_size: int = 0,
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        super().__init__(hidden_size, input_size, inits, projection_size)
+        super().__init__(hidden_size, input_size, inits, (projection_size, h2r_weight_initializer))
         self._projection_size = projection_size
-        shape = (projection_size, hidden_size)
-        self.h2r_weight = Parameter("h2r_weight", shape=shape, init=h2r_weight_initializer, allow_deferred_init=True)
-        self._reg_params.move_to_end("i2h_bias")
-        self._reg_params.move_to_end("h2h_bias")
         self._project = get("fully_connected").bind(num_hidden=projection_size, no_bias=True, flatten=False)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -237,7 +236,7 @@ class LSTMPCell(_Cell):
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
         wide, cell = lstm_step(i2h + h2h, states[1], 1, "tanh", "sigmoid")
-        output = invoke(self._project, (wide, self.h2r_weight.data()))
+        output = invoke(self._project, (wide, self._reg_params["h2r_weight"].data()))
         return output, [output, cell]
 
 

@@ -10,7 +10,7 @@ from gluonx.compat.nd.ndarray import NDArray, use_nd_arrays
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.compat.prefixes import Naming, reset_names
 from gluonx.errors import DeferredInitializationError, FormatError, ShapeError
-from gluonx.gluon import nn
+from gluonx.gluon import nn, rnn
 from gluonx.np.handle import ndarray
 from lib import TESTS
 
@@ -326,6 +326,8 @@ def test_copies_have_their_own_parameters(named, tmp_path):
         (lambda: gluon.rnn.GRUCell(3), "gru0"),
         (lambda: gluon.rnn.Conv2DLSTMCell((1, 4, 4), 2, 3, 3), "conv_lstm0"),
         (lambda: gluon.contrib.nn.HybridConcurrent(axis=1, prefix="both_"), "both"),
+        (lambda: gluon.contrib.nn.HybridConcurrent(axis=1), "hybridconcurrent0"),
+        (lambda: gluon.contrib.nn.Concurrent(), "concurrent0"),
         (lambda: nn.Dropout(0.5, prefix=""), ""),
         (lambda: gluon.contrib.rnn.LSTMPCell(3, 2), "lstmp0"),
         (lambda: gluon.contrib.cnn.ModulatedDeformableConvolution(3, 3), "modulated_deformable_conv0"),
@@ -366,3 +368,79 @@ def test_lambdas_of_mxnet_1():
     assert type(net(x, x)) is ndarray
     with pytest.raises(ValueError, match="There is no function 'no_such'"):
         nn.HybridLambda("no_such")
+
+
+# what MXNet 1.9.1 says: the prefix of each cell, and of what it is made of
+MODIFIED = {
+    "zoneout": (lambda: rnn.ZoneoutCell(rnn.LSTMCell(4), 0.1, 0.1), "lstm0_zoneout", ["lstm0_"]),
+    "residual": (lambda: rnn.ResidualCell(rnn.GRUCell(4, prefix="g_")), "g_residualcell", ["g_"]),
+    "variational": (lambda: rnn.VariationalDropoutCell(rnn.LSTMCell(4), 0.1), "lstm0_vardrop", ["lstm0_"]),
+    "twice": (
+        lambda: rnn.ZoneoutCell(rnn.ResidualCell(rnn.RNNCell(4)), 0.1),
+        "rnn0_residualcellzoneout",
+        ["rnn0_"],
+    ),
+    "both ways": (lambda: rnn.BidirectionalCell(rnn.GRUCell(4), rnn.GRUCell(4)), "", ["gru0_", "gru1_"]),
+    "output prefix": (
+        lambda: rnn.BidirectionalCell(rnn.GRUCell(4), rnn.GRUCell(4, prefix="r_"), output_prefix="b_"),
+        "",
+        ["gru0_", "r_"],
+    ),
+}
+
+
+@pytest.mark.usefixtures("named")
+@pytest.mark.parametrize("case", MODIFIED)
+def test_cells_that_modify_others_go_by_their_names(case):
+    make, prefix, parts = MODIFIED[case]
+    cell = make()
+    words = ["i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"]
+    assert cell.prefix == prefix
+    assert list(cell.collect_params()) == [part + word for part in parts for word in words]
+    assert rnn.LSTMCell(4).prefix == f"lstm{str(parts).count('lstm')}_"  # a modifier is not counted
+
+
+@pytest.mark.usefixtures("named")
+def test_modifiers_in_a_name_scope():
+    class Net(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.c, self.d = rnn.ResidualCell(rnn.LSTMCell(4)), rnn.LSTMCell(4)
+
+    net = Net(prefix="net0_")
+    assert net.c.prefix == "net0_net0_lstm0_residualcell"  # as MXNet has it
+    assert net.c.params.prefix == net.c.base_cell.prefix == "net0_lstm0_"
+    assert list(net.c.params) == [f"net0_lstm0_{word}" for word in ["i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"]]
+    assert net.d.prefix == "net0_lstm1_"
+
+
+@pytest.mark.usefixtures("named")
+def test_projected_cell_has_its_projection_before_the_biases():
+    words = ["i2h_weight", "h2h_weight", "h2r_weight", "i2h_bias", "h2h_bias"]
+    assert list(rnn.LSTMPCell(5, 4).collect_params()) == [f"lstmp0_{word}" for word in words]
+
+
+@pytest.mark.usefixtures("named")
+def test_a_cell_of_ones_own_names_its_steps():
+    # GluonNLP's LSTMPCellWithClip, in ELMo
+    class Clipped(rnn.LSTMPCell):
+        def hybrid_forward(self, F, x, states, i2h_weight, h2h_weight, h2r_weight, i2h_bias, h2h_bias):
+            counts.append(self._counter)
+            name = f"t{self._counter}_"
+            i2h = F.FullyConnected(x, i2h_weight, i2h_bias, num_hidden=20, name=name + "i2h")
+            h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=20, name=name + "h2h")
+            parts = F.SliceChannel(i2h + h2h, num_outputs=4)
+            forget, write = F.sigmoid(parts[1]) * states[1], F.sigmoid(parts[0]) * F.tanh(parts[2])
+            cell = F._internal._plus(forget, write, name=name + "state").clip(-0.1, 0.1)
+            hidden = F._internal._mul(F.sigmoid(parts[3]), F.tanh(cell), name=name + "hidden")
+            out = F.FullyConnected(hidden, h2r_weight, num_hidden=4, no_bias=True)
+            return out, [out, cell]
+
+    counts = []
+    cell = Clipped(5, 4, input_size=3)
+    cell.initialize()
+    _, states = cell.unroll(2, nd.ones((2, 2, 3)), merge_outputs=True)
+    assert counts == [0, 1]
+    assert float(nd.abs(states[1]).max().asscalar()) <= 0.1
+    assert not hasattr(nn.Dense(3), "_counter")

@@ -332,7 +332,7 @@ def test_wrong_names_and_shapes():
         Module(mlp(), data_names=["image"])
     module = ready()
     with pytest.raises(ValueError, match="has no parameter 'other'"):
-        module.set_params({"other": nd.ones((1,))}, {})
+        module.set_params({"other": nd.ones((1,))}, {}, allow_missing=True)
     args, _ = module.get_params()
     with pytest.raises(ValueError, match="no value for 'fc2_bias'"):
         module.set_params({n: a for n, a in args.items() if n != "fc2_bias"}, {})
@@ -487,3 +487,40 @@ def test_sparse_symbols_train_as_dense_ones():
     )
     score = (shown @ w)[:, 0] + 0.5 * ((shown @ v) ** 2 - shown**2 @ v**2).sum(1) + w0
     onp.testing.assert_allclose(executor.forward()[0].asnumpy()[:, 0], 1 / (1 + onp.exp(-score)), 1e-5, 1e-6)
+
+
+def test_parts_of_a_model_take_theirs_from_one_file():
+    # sockeye's encoder and decoder are modules that are given the parameters of both
+    module = ready()
+    args, aux = module.get_params()
+    args = {**{n: a + 1 for n, a in args.items()}, "decoder_weight": nd.ones((1,))}
+    module.init_params(arg_params=args, aux_params={**aux, "decoder_mean": nd.ones((1,))}, force_init=True)
+    module.set_params(args, aux)
+    module.set_params(args, aux, allow_missing=True, allow_extra=True)
+    found, _ = module.get_params()
+    assert "decoder_weight" not in found
+    assert all((found[n].asnumpy() == args[n].asnumpy()).all() for n in found)
+
+
+def test_names_that_programs_reach_for():
+    # sockeye's gradient norms and counts of parameters, and the batch size that Keras compares
+    module = BucketingModule(by_length, default_bucket_key=6, fixed_param_names=["embed_weight"])
+    first = bucket(6)
+    module.bind(first.provide_data, first.provide_label)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer="sgd")
+    module.forward_backward(bucket(3))
+    assert module._fixed_param_names == ["embed_weight"]
+    assert module._curr_bucket_key == 3
+    current = module._curr_module
+    group = current._exec_group
+    assert isinstance(current._optimizer, mx.optimizer.SGD)
+    assert group.batch_size == first.data[0].shape[0]
+    (executor,) = group.execs
+    with_grad = [n for n, g in zip(group.arg_names, executor.grad_arrays, strict=True) if g is not None]
+    assert with_grad == [n for n in group.param_names if n != "embed_weight"]
+    grads = dict(zip(group.param_names, group.grad_arrays, strict=True))
+    assert grads["embed_weight"] == [None]
+    assert all(float(abs(grads[n][0]).sum().asscalar()) > 0 for n in with_grad if n.endswith("weight"))
+    assert [p[0].shape for p in group.param_arrays] == [executor.arg_dict[n].shape for n in group.param_names]
+    assert group.aux_arrays == []

@@ -575,3 +575,12 @@ def test_methods_take_what_mxnets_take():
         x.gradient(["x"])
     with pytest.raises(TypeError):
         x.squeeze(1, True, 2)
+def test_broadcasting_tells_no_operand_its_shape():
+    # as in MXNet 1.9.1; sockeye compares words of unknown shape with 0, and sums over time
+    x, y = sym.var("x"), sym.var("y", shape=(2, 3))
+    for out in (sym.broadcast_add(x, y), sym.broadcast_not_equal(x, y)):
+        assert out.infer_shape_partial() == ([(), (2, 3)], [()], [])
+    for out in (sym.sum(x != 0, axis=1), sym.sum(x * 2, axis=2)):
+        assert out.infer_shape_partial() == ([()], [()], [])
+        assert out.infer_shape(x=(4, 5, 6))[1][0] in ((4, 6), (4, 5))
+    assert sym.elemwise_add(x, y).infer_shape_partial() == ([(2, 3), (2, 3)], [(2, 3)], [])

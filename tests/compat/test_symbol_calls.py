@@ -246,3 +246,49 @@ def test_names_are_those_of_mxnet_1(monkeypatch):
     assert out.list_auxiliary_states() == ["b_running_mean", "b_running_var"]
     assert {"a_fwd_output", "b_fwd_output"} <= set(out.get_internals().list_outputs())
     assert out.infer_shape(data=(7, 5))[1] == [(7, 2)]
+
+
+class Mask(HybridBlock):
+    """Runs with symbols of any shape, as it looks at none: sockeye's mask of the places after a sentence."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.scale = self.params.get("scale", shape=(1, 1))
+
+    def hybrid_forward(self, F, data, lengths, scale):
+        seen.append(F)
+        mask = F.reshape(F.zeros_like(lengths), shape=(-1, 1))
+        mask = F.broadcast_like(mask, data, lhs_axes=(1,), rhs_axes=(1,))
+        mask = F.SequenceMask(mask, lengths, use_sequence_length=True, axis=1, value=-9.0)
+        return F.broadcast_mul(mask, scale, name="out")
+
+
+seen = []
+
+
+def test_hybrid_forward_runs_with_symbols_of_unknown_shape():
+    seen.clear()
+    net = Mask(prefix="mask_")
+    out = net(sym.var("data"), sym.var("lengths"))
+    assert seen == [sym]
+    assert out.list_arguments() == ["lengths", "data", "mask_scale"]
+    assert out.list_outputs() == ["mask_out_output"]
+    net.initialize("ones")
+    data, lengths = np.ones((2, 4, 3)), np.array([1.0, 3])
+    expected = net(data, lengths).asnumpy()
+    assert (expected[0] == [0, -9, -9, -9]).all()
+    run = out.bind(gluonx.cpu(), {"data": data, "lengths": lengths, "mask_scale": np.ones((1, 1))})
+    onp.testing.assert_array_equal(run.forward()[0].asnumpy(), expected)
+
+
+class Looks(HybridBlock):
+    """Looks at a shape, which a symbol does not have."""
+
+    def hybrid_forward(self, F, x):
+        return F.reshape(x, (x.shape[1], -1)) if x.shape[0] > 1 else x
+
+
+def test_hybrid_forward_that_looks_at_shapes_is_recorded():
+    out = Looks()(sym.var("x", shape=(2, 3)))
+    assert out.infer_shape()[1] == [(3, 2)]

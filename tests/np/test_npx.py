@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 
 import numpy as onp
@@ -214,6 +215,18 @@ def test_other_libraries():
     assert npx.from_numpy(onp.arange(3, dtype="int32")).dtype == onp.int32
     assert npx.from_dlpack(npx.to_dlpack_for_read(x)).tolist() == [1, 2]
     assert onp.from_dlpack(npx.to_dlpack_for_write(x)).tolist() == [1, 2]
+
+
+def test_default_ctx_of_ported_code():
+    def run():
+        assert npx.Device.default_ctx == npx.current_device()
+        with npx.cpu(1):
+            assert npx.Device.default_ctx == npx.cpu(1)
+        npx.Device.default_ctx = npx.cpu(2)
+        assert npx.current_device() == npx.Device.default_ctx == ones(2).device == npx.cpu(2)
+
+    contextvars.copy_context().run(run)
+    assert npx.Device.default_ctx == npx.current_device() == npx.cpu(0)
 
 
 def test_machine_and_mode():

@@ -246,7 +246,18 @@ class BaseModule:
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters and auxiliary states their values; see `init_params`."""
+        """Give the parameters and auxiliary states their values; see `init_params`.
+
+        Raises
+        ------
+        ValueError
+            If names may be missing, and one is the symbol's neither, unless `allow_extra` is true.
+        """
+        if allow_missing and not allow_extra:
+            known = set(self.symbol.list_inputs())
+            extra = [name for name in (*(arg_params or ()), *(aux_params or ())) if name not in known]
+            if extra:
+                raise ValueError(f"set_params: the symbol has no parameter '{extra[0]}'; allow_extra=True skips it")
         self.init_params(
             None,
             arg_params=arg_params,

@@ -38,7 +38,7 @@ class BucketingModule(BaseModule):
         super().__init__(logger)
         if default_bucket_key is None:
             raise ValueError("BucketingModule: default_bucket_key must be given")
-        self._sym_gen, self._default = sym_gen, default_bucket_key
+        self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
         self._settings = {
             "logger": logger,
             "context": context,
@@ -46,10 +46,10 @@ class BucketingModule(BaseModule):
             "state_names": state_names,
         }
         self._buckets: dict[Any, Module] = {}
-        self._key = default_bucket_key
+        self._curr_bucket_key = default_bucket_key
         self._grad_req: Any = "write"
         self._monitor: Any = None
-        self._module = self._made(default_bucket_key)
+        self._curr_module = self._made(default_bucket_key)
 
     def _made(self, key: Any) -> Module:
         symbol, data_names, label_names = self._sym_gen(key)
@@ -57,12 +57,16 @@ class BucketingModule(BaseModule):
         there = [name for name in fixed or [] if name in symbol.list_arguments()]
         return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
 
-    symbol = shown("_module.symbol", "The symbol of the present bucket.")
-    data_names = shown("_module.data_names", "The inputs of the present bucket.")
-    output_names = shown("_module.output_names", "The outputs of the present bucket.")
-    data_shapes = shown("_module.data_shapes", "The shapes of the inputs of the present bucket.")
-    label_shapes = shown("_module.label_shapes", "The shapes of the labels of the present bucket.")
-    output_shapes = shown("_module.output_shapes", "The shapes of the outputs of the present bucket.")
+    @property
+    def _fixed_param_names(self) -> list[str]:  # read by ported code, as MXNet's attribute
+        return list(self._settings["fixed_param_names"] or ())
+
+    symbol = shown("_curr_module.symbol", "The symbol of the present bucket.")
+    data_names = shown("_curr_module.data_names", "The inputs of the present bucket.")
+    output_names = shown("_curr_module.output_names", "The outputs of the present bucket.")
+    data_shapes = shown("_curr_module.data_shapes", "The shapes of the inputs of the present bucket.")
+    label_shapes = shown("_curr_module.label_shapes", "The shapes of the labels of the present bucket.")
+    output_shapes = shown("_curr_module.output_shapes", "The shapes of the outputs of the present bucket.")
 
     def bind(  # type: ignore[override]
         self,
@@ -79,10 +83,11 @@ class BucketingModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
-        self._module = self._module if self._key == self._default else self._made(self._default)
-        self._key = self._default
-        self._module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
-        self._buckets = {self._default: self._module}
+        if self._curr_bucket_key != self._default_bucket_key:
+            self._curr_bucket_key = self._default_bucket_key
+            self._curr_module = self._made(self._default_bucket_key)
+        self._curr_module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
+        self._buckets = {self._default_bucket_key: self._curr_module}
         self.binded = True
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
@@ -90,7 +95,7 @@ class BucketingModule(BaseModule):
         self._needs("switch_bucket", self.binded, "bind()")
         if bucket_key not in self._buckets:
             module = self._made(bucket_key)
-            whole = self._buckets[self._default]
+            whole = self._buckets[self._default_bucket_key]
             given = (data_shapes, label_shapes, self.for_training, self.inputs_need_grad, False, whole, self._grad_req)
             module.bind(*given)
             if self.optimizer_initialized:
@@ -98,7 +103,7 @@ class BucketingModule(BaseModule):
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
-        self._module, self._key = self._buckets[bucket_key], bucket_key
+        self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
     def install_monitor(self, mon: Any) -> None:
         """Have a monitor look at all buckets, also those to come."""
@@ -110,7 +115,7 @@ class BucketingModule(BaseModule):
     def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """See `Module.init_params`."""
         self._needs("init_params", self.binded, "bind()")
-        self._buckets[self._default].init_params(*args, **kwargs)
+        self._buckets[self._default_bucket_key].init_params(*args, **kwargs)
         for module in self._buckets.values():
             module.params_initialized = True
         self.params_initialized = True
@@ -118,7 +123,7 @@ class BucketingModule(BaseModule):
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """See `Module.get_params`."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
-        return self._buckets[self._default].get_params()
+        return self._buckets[self._default_bucket_key].get_params()
 
     def init_optimizer(  # type: ignore[override]
         self,
@@ -129,7 +134,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         """See `Module.init_optimizer`."""
         self._needs("init_optimizer", self.params_initialized, "bind() and init_params()")
-        whole = self._buckets[self._default]
+        whole = self._buckets[self._default_bucket_key]
         whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self._buckets.values():
             if module is not whole:
@@ -140,27 +145,27 @@ class BucketingModule(BaseModule):
         """See `Module.forward`; the batch's ``bucket_key`` says whose."""
         self._needs("forward", self.params_initialized, "bind() and init_params()")
         batch = batch_of(data_batch)
-        key = self._key if batch.bucket_key is None else batch.bucket_key
+        key = self._curr_bucket_key if batch.bucket_key is None else batch.bucket_key
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
-        self._module.forward(batch, is_train)
+        self._curr_module.forward(batch, is_train)
 
     def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
         """See `Module.backward`."""
-        self._module.backward(out_grads)
+        self._curr_module.backward(out_grads)
 
     def update(self) -> None:  # type: ignore[override]
         """See `Module.update`."""
         self._needs("update", self.optimizer_initialized, "init_optimizer()")
-        self._module.update()
+        self._curr_module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:  # type: ignore[override]
         """See `Module.get_outputs`."""
-        return self._module.get_outputs()
+        return self._curr_module.get_outputs()
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """See `Module.get_input_grads`."""
-        return self._module.get_input_grads()
+        return self._curr_module.get_input_grads()
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
         """See `Module.update_metric`."""
-        self._module.update_metric(eval_metric, labels)
+        self._curr_module.update_metric(eval_metric, labels)

@@ -15,6 +15,7 @@ from gluonx.compat.callback import save_checkpoint
 from gluonx.compat.io import DataDesc
 from gluonx.compat.model import load_checkpoint
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of, shown
+from gluonx.compat.module.group import ExecutorGroup
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.compat.symbol.executor import Executor
 from gluonx.device import current_device
@@ -115,12 +116,12 @@ class Module(BaseModule):
         devices: list[Any] = list(context) if isinstance(context, (list, tuple)) else [context]
         if state_names:
             raise ValueError("Module: state_names is not supported; name the states among data_names")
-        self._contexts = [d or current_device() for d in devices]
-        self._spread = _spread_over(self._contexts)
+        self._context = [d or current_device() for d in devices]
+        self._spread = _spread_over(self._context)
         self._symbol = symbol
         names = symbol.list_arguments()
-        self._data_names, self._fixed = names_of(data_names), names_of(fixed_param_names)
-        for what, given in (("data_names", self._data_names), ("fixed_param_names", self._fixed)):
+        self._data_names, self._fixed_param_names = names_of(data_names), names_of(fixed_param_names)
+        for what, given in (("data_names", self._data_names), ("fixed_param_names", self._fixed_param_names)):
             missing = [name for name in given if name not in names]
             if missing:
                 raise ValueError(f"Module: {what} has '{missing[0]}', but the symbol's arguments are {names}")
@@ -156,6 +157,20 @@ class Module(BaseModule):
         known = {d.name: d.shape for d in (*self._data_shapes, *self._label_shapes)}
         _, shapes, _ = self._symbol.infer_shape(**known)
         return list(zip(self.output_names, shapes, strict=True))
+
+    def _batch_size(self) -> int:
+        first = self._data_shapes[0]
+        return int(first.shape[max(DataDesc.get_batch_axis(first.layout), 0)])
+
+    # What programs reach for, by MXNet's names.
+
+    @property
+    def _exec_group(self) -> ExecutorGroup:
+        return ExecutorGroup(self)
+
+    @property
+    def _optimizer(self) -> Any:
+        return None if self._updater is None else self._updater.optimizer
 
     # -- binding -------------------------------------------------------------------------------------------------------
 
@@ -217,7 +232,7 @@ class Module(BaseModule):
         reqs = dict.fromkeys(self._symbol.list_arguments(), "null")
         if self.for_training:
             of = grad_req if isinstance(grad_req, Mapping) else dict.fromkeys(self._param_names, grad_req)
-            reqs.update({n: of.get(n, "write") for n in self._param_names if n not in self._fixed})
+            reqs.update({n: of.get(n, "write") for n in self._param_names if n not in self._fixed_param_names})
             if self.inputs_need_grad:
                 reqs.update(dict.fromkeys(self._data_names, "write"))
         shapes = {name: d.shape for name, d in inputs.items()}
@@ -266,17 +281,18 @@ class Module(BaseModule):
             ``Uniform(0.01)`` by default.
         arg_params, aux_params : dict of str to array, optional
             Values, which go first.
+            Names that the symbol does not have are passed over, as in MXNet: parts of a model share one file.
         allow_missing : bool
             Whether `initializer` makes what the dicts lack.
         force_init : bool
             Whether to do it again if it was done.
         allow_extra : bool
-            Whether the dicts may have names that the symbol does not have.
+            Accepted for ported code.
 
         Raises
         ------
         ValueError
-            If a name is missing or unknown.
+            If a name is missing.
         ShapeError
             If a value has another shape than the parameter.
         """
@@ -293,9 +309,6 @@ class Module(BaseModule):
             (self._param_names, self._executor.arg_dict, arg_params),
             (self._aux_names, self._executor.aux_dict, aux_params),
         ):
-            extra = sorted(set(given or ()) - {*names, *self._data_names, *self._label_names})
-            if extra and not allow_extra:
-                raise ValueError(f"init_params: the symbol has no parameter '{extra[0]}'; allow_extra=True skips it")
             for name in names:
                 self._begin(name, bound[name], given, initializer, allow_missing, attrs.get(name))
         self.params_initialized = True
@@ -364,8 +377,7 @@ class Module(BaseModule):
             return
         if not isinstance(optimizer, opt.Optimizer):
             settings = dict(optimizer_params)
-            axis = DataDesc.get_batch_axis(self._data_shapes[0].layout)
-            settings.setdefault("rescale_grad", 1.0 / self._data_shapes[0].shape[max(axis, 0)])
+            settings.setdefault("rescale_grad", 1.0 / self._batch_size())
             optimizer = opt.create(optimizer, param_idx2name={n: n for n in self._param_names}, **settings)
             self._set_mults(optimizer)
         self._updater = opt.get_updater(optimizer)
@@ -442,7 +454,7 @@ class Module(BaseModule):
 
     def _parts(self, array: Any) -> list[Any]:
         """Return the rows of each device."""
-        return [nd_twin(part) for part in split_and_load(array, self._contexts, even_split=False)]
+        return [nd_twin(part) for part in split_and_load(array, self._context, even_split=False)]
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Return the gradients of the inputs, if ``bind(inputs_need_grad=True)`` asked for them."""

@@ -21,9 +21,8 @@ Shape = tuple[int, ...]
 class _Blank:
     """Stands where a parameter of unknown shape would, and learns the shape from the operator that meets it."""
 
-    takes_batch = True  # a symbol's shape may come from another operand, as in MXNet 1
-
-    def __init__(self, name: str, shape: Shape | None, seed: Any) -> None:
+    def __init__(self, name: str, shape: Shape | None, seed: Any, takes_batch: bool) -> None:
+        self.takes_batch = takes_batch  # whether its shape may come from another operand
         self.name = self._path = name
         self.shape = None if shape is None else tuple([n if n > 0 else -1 for n in shape])
         self.dtype = np.dtype(np.float32)
@@ -38,6 +37,11 @@ class _Blank:
 
     def _deferred_error(self) -> DeferredInitializationError:
         return DeferredInitializationError(f"the shape of '{self.name}' is not known yet")
+
+
+def _of_equal_shapes(name: str) -> bool:
+    """Return whether operands tell each other's shapes, as MXNet 1's do where nothing is broadcast."""
+    return not name.startswith("broadcast_") and not name.endswith("_scalar")
 
 
 def _known(shape: Shape | None) -> bool:
@@ -60,6 +64,7 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
         If what is known contradicts itself.
     """
     blanks: list[Any] = [None] * len(shapes)
+    takes_batch = _of_equal_shapes(op.name)
 
     def forward(seed: Any, *known: Any) -> None:
         rest, inputs = list(known), []
@@ -67,12 +72,14 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
             if _known(shape):
                 inputs.append(rest.pop(0))
             else:
-                blanks[i] = _Blank(op.input_names(attrs)[i] if not op.variadic else f"arg{i}", shape, seed)
+                name = op.input_names(attrs)[i] if not op.variadic else f"arg{i}"
+                blanks[i] = _Blank(name, shape, seed, takes_batch)
                 inputs.append(blanks[i].handle)
         op.run(inputs, attrs)
 
     structs = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes if s is not None and _known(s)]
-    # An input that no operator can tell ends the run; what was learned before is all that there is to know.
-    with contextlib.suppress(DeferredInitializationError):
+    # An input that no operator can tell ends the run, as a rule's look at a shape that is None does; what was learned
+    # before is all that there is to know, and what is wrong comes up again when the operator runs on whole shapes.
+    with contextlib.suppress(DeferredInitializationError, TypeError):
         infer(forward, [jax.ShapeDtypeStruct((), np.float32), *structs])
     return [s if b is None else b.shape for s, b in zip(shapes, blanks, strict=True)]

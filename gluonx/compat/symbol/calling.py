@@ -3,6 +3,9 @@
 The forward is recorded on shapes, as for an export, and the symbols that came stand in the place of its inputs. A
 symbol whose shape is not known is tried with several: what comes out counts if it is the same graph for all shapes that
 the forward takes, so that no size is left in it. Else the shape has to be given.
+
+A ``hybrid_forward`` runs with ``mx.sym`` for its F and symbols for its parameters, as in MXNet; what does not run that
+way, as it looks at shapes or at values, is recorded too.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import jax
 import numpy as np
 
 from gluonx.block.hollow import hollow
+from gluonx.compat import hybrid_forward
 from gluonx.compat import name as names
 from gluonx.compat import prefixes as naming
 from gluonx.compat.mode import Mode
@@ -56,6 +60,9 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
             if param._handle is None:
                 raise UninitializedError(_NOT_READY.format(cls=type(block).__name__, path=param._path))
     ready = all(p._handle is not None and p._is_ready for p in block._array_params().values())
+    if type(block).forward is hybrid_forward.forward:
+        with contextlib.suppress(Exception):
+            return _line_by_line(block, args)
     if block._children and (getattr(block, "_active", False) or (not ready and naming.is_named(block))):
         with contextlib.suppress(Exception):  # its blocks, one by one, ask less of the shapes
             return block._run_forward(*args)
@@ -90,6 +97,17 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     return jax.tree.unflatten(out_tree, [result[i] for i in range(len(entries))])
 
 
+def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
+    """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
+    from gluonx.compat import symbol  # the namespace, which builds on this module
+
+    hybrid_forward.count_call(block)
+    named = naming.is_named(block)
+    params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}
+    with names.Prefix(naming.scope_of(block).prefix):
+        return block.hybrid_forward(symbol, *args, **params)
+
+
 _of_parameters: WeakKeyDictionary[Any, tuple[str, Symbol]] = WeakKeyDictionary()
 
 
@@ -97,7 +115,12 @@ def symbol_of_parameter(param: Any) -> Symbol | None:
     """Return the variable that stands for `param` in what a block called with symbols gives; None outside of MXNet."""
     if not (Mode.aliased or naming.Naming.active):
         return None
-    name = param.name if naming.Naming.active else param._structured_name
+    return _variable_of(param, naming.Naming.active)
+
+
+def _variable_of(param: Any, named: bool) -> Symbol:
+    """Return the variable of a parameter, by its own name or else by the attributes that lead to it."""
+    name = param.name if named else param._structured_name
     known = _of_parameters.get(param)
     if known is None or known[0] != name:  # a block that takes it in gives it its name
         shape = None if param.shape is None else [max(n, 0) for n in param.shape]
