@@ -27,8 +27,9 @@ from gluonx.ops.host import elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
+from gluonx.thresholds import threshold
 
-__all__ = ["arange", "converted", "filled", "form", "form_of", "full", "raised"]
+__all__ = ["arange", "converted", "cost_of", "filled", "form", "form_of", "full", "raised"]
 
 Form = Callable[..., Any]
 Work = Callable[..., int]
@@ -58,6 +59,21 @@ def form_of(op: Any) -> tuple[Form, Work | None] | None:
     if isinstance(op, Lifted):
         return _lowered(op, form), None if work is None else functools.partial(work, **op.constant.attrs)
     return functools.partial(form, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
+
+
+def cost_of(op: Any) -> float:
+    """Give the part of the time of a function such as ``exp`` that an operator takes for an element."""
+    if op.name == "activation":
+        return 1 / _LIGHT if op.attrs["act_type"] == "relu" else 1
+    return 1 / _LIGHT if isinstance(op, BoundOp) and op.name in _LIGHT_ONES else 1
+
+
+_LIGHT = threshold("host.light")
+_LIGHT_ONES = frozenset([
+    "add", "subtract", "multiply", "true_divide", "maximum", "minimum", "equal", "not_equal", "greater",
+    "greater_equal", "less", "less_equal", "negative", "absolute", "square", "relu", "where", "clip", "cast", "sum",
+    "mean", "max", "min", "concatenate", "stack",
+])  # fmt: skip
 
 
 def _lowered(op: Lifted, form: Form) -> Form:
@@ -139,7 +155,13 @@ def _in_double(compute: Callable[[Any], Any]) -> Form:
 
 
 def _relu(x: Any) -> Any:
-    return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _WIDER else NotImplemented
+    zero = _ZEROS.get(x.dtype)
+    if zero is None:
+        return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _HALVES else NotImplemented
+    return np.maximum(x, zero) + zero  # which makes 0 of -0
+
+
+_ZEROS = {dtype: np.zeros((), dtype) for dtype in _FLOATS}
 
 
 _sigmoid = _in_double(lambda x: np.reciprocal(_ONE + np.exp(-x)))
@@ -529,7 +551,7 @@ def _argsort(x: Any, *, axis: Any, descending: bool, dtype: Any) -> Any:
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
-_DEEP = 16  # products of a matrix product that take as long as one elementwise operation
+_DEEP = threshold("host.deep")
 
 
 def _product(fn: Any) -> Form:
@@ -560,7 +582,7 @@ def _batch_dot(x: Any, y: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     return _FORMS["matmul"][0](x, y)
 
 
-@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size, x.size * w.shape[0] // _DEEP))
+@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
 def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool) -> Any:
     bias = None if no_bias else bias
     if x.ndim < 2 or x.dtype != _SINGLE or weight.dtype != _SINGLE:
