@@ -356,9 +356,24 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 @form("leaky_relu")
 def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **rest: Any) -> Any:
+    if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
+        return _gelu(x)
     if act_type != "leaky" or x.dtype not in _FLOATS:
         return NotImplemented
     return np.where(x <= 0, x * x.dtype.type(slope), x)
+
+
+def _gelu(x: Any) -> Any:
+    from scipy import special  # seldom, and slow to import
+
+    wide = x.astype(_DOUBLE)
+    return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)
+
+
+@form("dropout", lambda *_, **__: 1)
+def _dropout(x: Any, *, mode: str, **_: Any) -> Any:
+    """Return the array itself: nothing is dropped where nothing is drawn."""
+    return x if mode == "training" else NotImplemented
 
 
 def _fits(x: Any, dtype: np.dtype) -> bool:

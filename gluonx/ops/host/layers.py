@@ -1,4 +1,4 @@
-"""Forms in NumPy of what convolutional nets are made of: convolutions and their transposes, pooling, batch norm.
+"""Forms in NumPy of what nets are made of: convolutions and their transposes, pooling, batch norm, recurrent layers.
 
 A net's first call meets some fifty shapes, and to trace an operator for each takes JAX 3 to 30 ms; these forms take
 no tracing. As in :mod:`~gluonx.ops.host.forms`, ``NotImplemented`` leaves a case to the operator's jaxpr, and so do
@@ -21,6 +21,8 @@ from gluonx.ops.conv import layout_of, target_padding
 from gluonx.ops.host.forms import form
 from gluonx.ops.host.moves import strided
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
+from gluonx.ops.rnn import GATES, packing
+from gluonx.thresholds import threshold
 
 __all__: list[str] = []
 
@@ -284,3 +286,83 @@ def _batch_norm(
 
 def _reciprocal_root(x: Any) -> Any:
     return (1 / np.sqrt(x.astype(_DOUBLE))).astype(x.dtype)
+
+
+# -- recurrent layers -------------------------------------------------------------------------------------------------
+
+
+def _rnn_work(data: Any, flat: Any, *_: Any, num_layers: int, **__: Any) -> int:
+    """Return the work in elements; a step of each layer takes some ten calls of NumPy, as a program of XLA does."""
+    return max(data.shape[0] * num_layers * _STEP, data.shape[0] * data.shape[1] * flat.size // 128)
+
+
+_STEP = threshold("host.call") * 2
+
+
+@form("rnn", _rnn_work)
+def _rnn(
+    data: Any, flat: Any, state: Any = None, cell: Any = None, lengths: Any = None, *, mode: str, state_size: int,
+    num_layers: int, bidirectional: bool, state_outputs: bool, use_sequence_length: bool, projection_size: Any,
+    lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: Any,
+) -> Any:  # fmt: skip
+    given = [v for v in (data, flat, state, cell) if v is not None]
+    if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
+        return NotImplemented
+    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES or num_layers < 1:
+        return NotImplemented
+    sides = "lr" if bidirectional else "l"
+    pieces = packing(mode, data.shape[2], state_size, num_layers, bidirectional)
+    begin = (num_layers * len(sides), data.shape[1], state_size)
+    sizes = [math.prod(shape) for _, shape in pieces]
+    states = [np.zeros(begin, _SINGLE) if s is None else s for s in (state, cell)[: 2 if mode == "lstm" else 1]]
+    if flat.shape != (sum(sizes),) or any(s.shape != begin for s in states) or (state is None) != (len(given) == 2):
+        return NotImplemented
+    parts = np.split(flat, np.cumsum(sizes)[:-1])
+    piece = {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}
+    last: list[list[Any]] = [[] for _ in states]
+    x = data
+    for layer in range(num_layers):
+        outs = []
+        for side in sides:
+            at = [s[layer * len(sides) + len(outs)] for s in states]
+            of = [piece[f"{side}{layer}_{what}"] for what in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")]
+            y, ends = _walked(x if side == "l" else x[::-1], of, at, mode)
+            for kept, end in zip(last, ends, strict=True):
+                kept.append(end)
+            outs.append(y if side == "l" else y[::-1])
+        x = np.concatenate(outs, 2) if bidirectional else outs[0]
+    return (x, *map(np.stack, last)) if state_outputs else x
+
+
+def _walked(x: Any, weights: list[Any], states: list[Any], mode: str) -> tuple[Any, list[Any]]:
+    """Return all states of one layer in one direction, and those at its end."""
+    wx, wh, bx, bh = weights
+    n, h, c = wh.shape[1], states[0], states[-1]
+    if mode == "gru":
+        inner = bh[2 * n :]
+        bh = np.concatenate([bh[: 2 * n], np.zeros(n, _SINGLE)])
+    given = np.matmul(x, wx.T) + (bx + bh)
+    out, turned = np.empty((*x.shape[:2], n), _SINGLE), wh.T
+    for t, z in enumerate(given):
+        product = np.matmul(h, turned)
+        if mode == "lstm":
+            gates = z + product
+            i, f, o = (_sigmoid(gates[:, at : at + n]) for at in (0, n, 3 * n))
+            c = f * c + i * _tanh(gates[:, 2 * n : 3 * n])
+            h = o * _tanh(c)
+        elif mode == "gru":
+            gates = _sigmoid(z[:, : 2 * n] + product[:, : 2 * n])
+            r, u = gates[:, :n], gates[:, n:]
+            h = (1 - u) * _tanh(z[:, 2 * n :] + r * (product[:, 2 * n :] + inner)) + u * h
+        else:
+            h = _tanh(z + product) if mode == "rnn_tanh" else np.maximum(z + product, _SINGLE.type(0))
+        out[t] = h
+    return out, [h, c] if mode == "lstm" else [h]
+
+
+def _tanh(x: Any) -> Any:
+    return np.tanh(x, dtype=_DOUBLE).astype(_SINGLE)
+
+
+def _sigmoid(x: Any) -> Any:
+    return (1 / (1 + np.exp(-x, dtype=_DOUBLE))).astype(_SINGLE)

@@ -12,6 +12,7 @@ from gluonx import ops
 from gluonx.deferred.derived import run_alone
 from gluonx.np import handle, indexing
 from gluonx.ops.host import forms, layers
+from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -216,6 +217,7 @@ MOVES: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("activation", {"act_type": "relu"}, (2, 3)),
     ("activation", {"act_type": "softrelu"}, (2, 3)),
     ("leaky_relu", {"act_type": "leaky", "slope": 0.1}, (2, 3)),
+    ("dropout", {"p": 0.5}, (2, 3)),
 ]
 
 
@@ -423,8 +425,38 @@ def test_batch_norm() -> None:
         check(op, x, gamma, beta, mean, var * onp.float32([1, 0, 1]), units=8, atol=1e-6)
 
 
+def test_gelu() -> None:
+    for act_type in ("gelu", "gelu_erf"):
+        op = ops.get("leaky_relu").bind(act_type=act_type).in_mode(False)
+        check(op, onp.linspace(-5, 5, 101, dtype="f"), units=4, atol=3e-7)
+        check(op, onp.array([onp.nan, onp.inf, 0.0], "f"))
+        check(op, onp.ones(3), must=False)
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("both", [False, True], ids=["forwards", "both"])
+def test_recurrent_layers(mode: str, both: bool) -> None:
+    rng = onp.random.default_rng(0)
+    size = sum(onp.prod(shape) for _, shape in packing(mode, 3, 4, 2, both))
+    x, flat = rng.normal(size=(5, 2, 3)).astype("f"), rng.normal(size=size).astype("f")
+    begin = [rng.normal(size=(4 if both else 2, 2, 4)).astype("f") for _ in range(2 if mode == "lstm" else 1)]
+    named = {"mode": mode, "state_size": 4, "num_layers": 2, "bidirectional": both}
+    for outputs in (False, True):
+        op = ops.get("rnn").bind(**named, state_outputs=outputs)
+        check(op, x, flat, units=8, atol=2e-5)
+        check(op, x, flat, *begin, units=8, atol=2e-5)
+        check(op, x[:1], flat, *begin, units=8, atol=2e-5)
+    for others in ({"p": 0.5}, {"use_sequence_length": True}):
+        op = ops.get("rnn").bind(**named, **others).in_mode(False)
+        check(
+            op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
+        )
+    found = forms.form_of(ops.get("rnn").bind(**named))
+    assert found is not None and found[0](x, flat[1:]) is NotImplemented  # the operator says what is wrong
+
+
 HERE = [
-    "convolution", "deconvolution", "pooling", "batch_norm",
+    "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
     "random_normal", "zeros", "ones", "full", "arange", "eye",
