@@ -230,16 +230,22 @@ def placed(values: dict[int, Any]) -> dict[int, Any]:
 
 def _scalar(number: Number, op: Operator, args: Args) -> Any:
     """Return a number in its dtype beside the other operand; the usual case takes a tenth of the rule's time."""
-    if len(args) == 2 and type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
-        other = args[1] if args[0] is number else args[0]
-        if isinstance(other, Handle):
-            dtype = (other.aval or other).dtype
+    if type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
+        if len(args) == 2:
+            others: Args = (args[1] if args[0] is number else args[0],)
+        else:
+            others = [a for a in args if type(a) not in _NO_ARRAYS]
+            if len(others) == 2 and isinstance(others[0], Handle) and (others[0].aval or others[0]).dtype == bool:
+                others = others[1:]  # a condition
+        if len(others) == 1 and isinstance(others[0], Handle):
+            dtype = (others[0].aval or others[0]).dtype
             if dtype in _USUAL:
                 return dtype.type(number)
     return growth.typed(number, args, op)
 
 
 _NUMBERS = frozenset([int, float])
+_NO_ARRAYS = frozenset([int, float, type(None)])
 _USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)])
 
 

@@ -425,6 +425,27 @@ def test_batch_norm() -> None:
         check(op, x, gamma, beta, mean, var * onp.float32([1, 0, 1]), units=8, atol=1e-6)
 
 
+def test_norms() -> None:
+    x = onp.random.default_rng(0).normal(size=(3, 4)).astype("f")
+    norm = ops.get("linalg_norm")
+    for attrs in ({}, {"keepdims": True}, {"axis": 0}, {"axis": (0, 1), "keepdims": True}, {"axis": -1}):
+        check(norm.bind(**attrs), x)
+        check(norm.bind(**attrs), x.astype("float64"))
+    check(norm.bind(), x.reshape(3, 2, 2))
+    for ord in ("fro", 1, onp.inf):
+        check(norm.bind(ord=ord), x, must=False)
+
+
+def test_bounds_beside_nan_and_zeros() -> None:
+    x = onp.array([-0.0, 0.0, onp.nan, 2, -2, onp.inf, -onp.inf], "f")
+    for low, high in ((0.0, 1.0), (-0.0, None), (None, 0.0), (onp.nan, None), (3.0, 1.0)):
+        bounds = [None if b is None else onp.float32(b) for b in (low, high)]
+        op = ops.get("clip").bind()
+        check(op, x, *bounds)
+        host, xla = forms.form_of(op)[0](x, *bounds), onp.asarray(run_alone(op, [x, *bounds]))  # type: ignore[index]
+        onp.testing.assert_array_equal(onp.signbit(host) & (host == 0), onp.signbit(xla) & (xla == 0))
+
+
 def test_gelu() -> None:
     for act_type in ("gelu", "gelu_erf"):
         op = ops.get("leaky_relu").bind(act_type=act_type).in_mode(False)
@@ -456,7 +477,7 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
 
 
 HERE = [
-    "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
+    "linalg_norm", "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
     "random_normal", "zeros", "ones", "full", "arange", "eye",
