@@ -344,6 +344,11 @@ for _name, _binary in _BINARY.items():
 
 @form("clip")
 def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    if (
+        a_min is not None and a_max is not None and a_min.dtype == a_max.dtype == x.dtype in _FLOATS
+        and not a_min.ndim and not a_max.ndim and a_min == a_min and a_max and a_max == a_max
+    ):  # fmt: skip
+        return x.clip(a_min, a_max)  # between numbers, the upper one not 0, beside which it turns -0
     for bound, beyond, keep in ((a_min, np.less, "maximum"), (a_max, np.greater, "minimum")):
         if bound is not None:
             if bound.dtype != x.dtype:
@@ -525,9 +530,9 @@ def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
 
 def _weights(x: Any, axis: int) -> tuple[Any, Any, Any]:
     x = x.astype(_DOUBLE)
-    x -= np.maximum.reduce(x, axis, None, None, True)
+    x -= np.maximum.reduce(x, axis=axis, keepdims=True)
     powers = np.exp(x)
-    return x, powers, np.add.reduce(powers, axis, None, None, True)
+    return x, powers, np.add.reduce(powers, axis=axis, keepdims=True)
 
 
 def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: Any) -> bool:

@@ -376,9 +376,10 @@ def test_convolutions_over_one_and_three_axes() -> None:
     for space in (1, 3):
         x = rng.normal(size=(2, 4, *[5] * space)).astype("f")
         for name in ("convolution", "deconvolution"):
-            for each in ({}, {"stride": (2,), "pad": (1,)}, {"dilate": (2,), "num_group": 2}):
-                w = rng.normal(size=(4, 4 // each.get("num_group", 1), *[2] * space)).astype("f")
-                check(ops.get(name).bind(kernel=(2,) * space, num_filter=4, **each), x, w, units=8, atol=1e-5)
+            for groups, each in ((1, {}), (1, {"stride": (2,), "pad": (1,)}), (2, {"dilate": (2,)})):
+                w = rng.normal(size=(4, 4 // groups, *[2] * space)).astype("f")
+                op = ops.get(name).bind(kernel=(2,) * space, num_filter=4, num_group=groups, **each)
+                check(op, x, w, units=8, atol=1e-5)
     x, w = rng.normal(size=(2, 3, 5, 4)).astype("f"), rng.normal(size=(3, 2, 3, 3)).astype("f")
     for each in ({"adj": (1, 0), "stride": (2, 2)}, {"target_shape": (10, 7), "stride": (2, 2)}):
         check(ops.get("deconvolution").bind(kernel=(3, 3), num_filter=2, pad=(1, 1), **each), x, w, units=8, atol=1e-5)
@@ -422,7 +423,7 @@ def test_batch_norm() -> None:
             check(op, x, gamma, beta, mean, var, units=8, atol=1e-6)
             check(op.op.bind(axis=axis, **each).in_mode(True), x, gamma, beta, mean, var, must=False)
         op = ops.get("batch_norm").bind(axis=axis, eps=0.0).in_mode(False)
-        check(op, x, gamma, beta, mean, var * onp.float32([1, 0, 1]), units=8, atol=1e-6)
+        check(op, x, gamma, beta, mean, var * onp.array([1, 0, 1], "f"), units=8, atol=1e-6)
 
 
 def test_norms() -> None:
@@ -437,8 +438,17 @@ def test_norms() -> None:
 
 
 def test_bounds_beside_nan_and_zeros() -> None:
-    x = onp.array([-0.0, 0.0, onp.nan, 2, -2, onp.inf, -onp.inf], "f")
-    for low, high in ((0.0, 1.0), (-0.0, None), (None, 0.0), (onp.nan, None), (3.0, 1.0)):
+    x = onp.array([-0.0, 0.0, onp.nan, 2, -2, onp.inf, -onp.inf] * 9, "f")
+    for low, high in (
+        (0.0, 1.0),
+        (-0.0, 2.0),
+        (-1.0, 0.0),
+        (0.0, onp.nan),
+        (-0.0, None),
+        (None, 0.0),
+        (onp.nan, None),
+        (3.0, 1.0),
+    ):
         bounds = [None if b is None else onp.float32(b) for b in (low, high)]
         op = ops.get("clip").bind()
         check(op, x, *bounds)
