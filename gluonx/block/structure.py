@@ -19,18 +19,6 @@ import numpy as np
 from gluonx.device import Device, current_device, device_of, place_device, resolve
 from gluonx.errors import DeviceError
 
-__all__ = [
-    "Shape",
-    "Structure",
-    "Text",
-    "as_shape",
-    "device_list",
-    "is_complete",
-    "merge",
-    "one_device",
-    "placement",
-]
-
 Shape = tuple[int, ...]
 
 

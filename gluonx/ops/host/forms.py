@@ -29,8 +29,6 @@ from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
 from gluonx.thresholds import threshold
 
-__all__ = ["arange", "converted", "cost_of", "filled", "form", "form_of", "full", "norm", "raised"]
-
 Form = Callable[..., Any]
 Work = Callable[..., int]
 

@@ -24,8 +24,6 @@ from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, packing
 from gluonx.thresholds import threshold
 
-__all__: list[str] = []
-
 Shape = tuple[int, ...]
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
