@@ -61,9 +61,10 @@ def form_of(op: Any) -> tuple[Form, Work | None] | None:
 
 def cost_of(op: Any) -> float:
     """Give the part of the time of a function such as ``exp`` that an operator takes for an element."""
-    if op.name == "activation":
-        return 1 / _LIGHT if op.attrs["act_type"] == "relu" else 1
-    return 1 / _LIGHT if isinstance(op, BoundOp) and op.name in _LIGHT_ONES else 1
+    if not isinstance(op, BoundOp):
+        return 1
+    light = op.name in _LIGHT_ONES or (op.name == "activation" and op.attrs["act_type"] == "relu")
+    return 1 / _LIGHT if light else 1
 
 
 _LIGHT = threshold("host.light")
@@ -464,7 +465,8 @@ def _moments(finish: Callable[[Any], Any]) -> Form:
         total = np.add.reduce(wide, axis=axis, keepdims=True)
         count = x.size // total.size
         wide = wide - total / count
-        variance = np.add.reduce(wide * wide, axis=axis, keepdims=keepdims) / max(count - ddof, 0)
+        free = count - ddof if count > ddof else math.nan  # degrees of freedom
+        variance = np.add.reduce(wide * wide, axis=axis, keepdims=keepdims) / free
         return np.array(finish(variance), x.dtype)
 
     return run
@@ -476,7 +478,8 @@ form("std")(_moments(np.sqrt))
 
 def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares, which is the norm where `ord` is None."""
-    if ord is not None or x.dtype not in _FLOATS:
+    several = isinstance(axis, tuple) and len(axis) > 2
+    if ord is not None or several or x.dtype not in _FLOATS or not x.ndim:
         return NotImplemented
     return np.array(np.sqrt(np.add.reduce(np.square(x, dtype=_DOUBLE), axis=axis, keepdims=keepdims)), x.dtype)
 

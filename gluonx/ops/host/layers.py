@@ -131,6 +131,8 @@ def _convolution(
         return NotImplemented
     space = x.ndim - 2
     stride, dilate, pad = (per_axis(v, space, d, "") for v, d in ((stride, 1), (dilate, 1), (pad, 0)))
+    if min(*stride, *dilate) < 1 or min(pad) < 0:
+        return NotImplemented
     sizes = zip(x.shape[2:], weight.shape[2:], stride, dilate, pad, strict=True)
     places = tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in sizes])
     if min(places) < 1:
@@ -162,6 +164,8 @@ def _deconvolution(
     reach = tuple([d * (k - 1) + 1 for d, k in zip(dilate, size, strict=True)])
     if target_shape is not None and any(target_shape):
         pad, adj = target_padding(given, layout, reach, stride, per_axis(target_shape, space, 0, ""))
+    if min(*stride, *dilate) < 1 or min(*pad, *adj) < 0:
+        return NotImplemented
     before = x.shape[2:]
     whole = [(n - 1) * s + r + a for n, s, r, a in zip(before, stride, reach, adj, strict=True)]
     if min(n - 2 * p for n, p in zip(whole, pad, strict=True)) < 1:
@@ -300,20 +304,24 @@ _STEP = threshold("host.call") * 2
 @form("rnn", _rnn_work)
 def _rnn(
     data: Any, flat: Any, state: Any = None, cell: Any = None, lengths: Any = None, *, mode: str, state_size: int,
-    num_layers: int, bidirectional: bool, state_outputs: bool, use_sequence_length: bool, projection_size: Any,
-    lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: Any,
+    num_layers: int, bidirectional: bool, state_outputs: bool, p: float, use_sequence_length: bool,
+    projection_size: Any, lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: Any,
 ) -> Any:  # fmt: skip
     given = [v for v in (data, flat, state, cell) if v is not None]
     if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
         return NotImplemented
-    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES or num_layers < 1:
+    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES:
+        return NotImplemented
+    if min(state_size, num_layers, data.size) < 1 or not 0 <= p <= 1:
+        return NotImplemented
+    if mode == "lstm" and (state is None) != (cell is None):
         return NotImplemented
     sides = "lr" if bidirectional else "l"
     pieces = packing(mode, data.shape[2], state_size, num_layers, bidirectional)
     begin = (num_layers * len(sides), data.shape[1], state_size)
     sizes = [math.prod(shape) for _, shape in pieces]
     states = [np.zeros(begin, _SINGLE) if s is None else s for s in (state, cell)[: 2 if mode == "lstm" else 1]]
-    if flat.shape != (sum(sizes),) or any(s.shape != begin for s in states) or (state is None) != (len(given) == 2):
+    if flat.shape != (sum(sizes),) or any(s.shape != begin for s in states):
         return NotImplemented
     parts = np.split(flat, np.cumsum(sizes)[:-1])
     piece = {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}

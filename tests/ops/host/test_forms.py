@@ -435,6 +435,12 @@ def test_norms() -> None:
     check(norm.bind(), x.reshape(3, 2, 2))
     for ord in ("fro", 1, onp.inf):
         check(norm.bind(ord=ord), x, must=False)
+    found = forms.form_of(norm.bind(axis=(0, 1, 2)))
+    assert found is not None and found[0](x.reshape(3, 2, 2)) is NotImplemented  # there is no such norm
+    for name in ("var", "std"):
+        check(ops.get(name).bind(), onp.float32(3).reshape(()))
+        for ddof in (1, 12, 13):
+            check(ops.get(name).bind(ddof=ddof), x)
 
 
 def test_bounds_beside_nan_and_zeros() -> None:
@@ -483,7 +489,22 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
             op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
         )
     found = forms.form_of(ops.get("rnn").bind(**named))
-    assert found is not None and found[0](x, flat[1:]) is NotImplemented  # the operator says what is wrong
+    assert found is not None  # of a bad call the operator says what is wrong
+    bad: list[tuple[Any, ...]] = [(x, flat[1:]), (x, flat, begin[0][:1], *begin[1:]), (x[0], flat), (x[:0], flat)]
+    for call in [*bad, *([(x, flat, begin[0])] if mode == "lstm" else [])]:
+        assert found[0](*call) is NotImplemented
+    wrong = forms.form_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
+    assert wrong is not None and wrong[0](x, flat) is NotImplemented
+
+
+@pytest.mark.parametrize("name", ["convolution", "deconvolution"])
+@pytest.mark.parametrize(
+    "attrs", [{"dilate": (0, 1)}, {"stride": (1, -1)}, {"pad": (-1, 0)}, {"num_group": 3}], ids=str
+)
+def test_a_bad_convolution_is_left_to_the_operator(name: str, attrs: dict[str, Any]) -> None:
+    found = forms.form_of(ops.get(name).bind(kernel=(2, 2), **attrs))
+    assert found is not None
+    assert found[0](onp.ones((1, 4, 5, 5), "f"), onp.ones((4, 4, 2, 2), "f")) is NotImplemented
 
 
 HERE = [
