@@ -126,6 +126,12 @@ THRESHOLDS = {
         "that NumPy computes in the time that one of its functions takes to begin",
         "benchmarks.first",
     ),
+    "host.light": Threshold(
+        8, "times", "that an operator which adds, compares or moves is faster than one such as exp", "benchmarks.first"
+    ),
+    "host.deep": Threshold(
+        128, "products", "of a matrix product that NumPy computes in the time of one exp", "benchmarks.first"
+    ),
     "host.kept": Threshold(
         1024, "kinds", "of inputs that are remembered of one operator", "tests/deferred/test_host.py"
     ),

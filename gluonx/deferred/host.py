@@ -50,7 +50,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
-from gluonx.ops.host import forms
+from gluonx.ops.host import forms, layers
 from gluonx.thresholds import threshold
 
 __all__ = [
@@ -67,6 +67,8 @@ __all__ = [
     "stays_on_host",
     "watchers",
 ]
+
+del layers  # imported for the forms that it enters
 
 REFUSED: Any = object()
 limits = {
@@ -95,11 +97,12 @@ def is_on() -> bool:
 class _Known:
     """What is known of an operator: its form in NumPy, and by the kinds of its inputs how it has run."""
 
-    __slots__ = ("draws", "form", "seen", "work")
+    __slots__ = ("cost", "draws", "form", "seen", "work")
 
     def __init__(self, op: Operator) -> None:
         found = forms.form_of(op)
         self.form, self.work = (None, None) if found is None else found
+        self.cost = forms.cost_of(op)
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
 
@@ -227,16 +230,22 @@ def placed(values: dict[int, Any]) -> dict[int, Any]:
 
 def _scalar(number: Number, op: Operator, args: Args) -> Any:
     """Return a number in its dtype beside the other operand; the usual case takes a tenth of the rule's time."""
-    if len(args) == 2 and type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
-        other = args[1] if args[0] is number else args[0]
-        if isinstance(other, Handle):
-            dtype = (other.aval or other).dtype
+    if type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
+        if len(args) == 2:
+            others: Args = (args[1] if args[0] is number else args[0],)
+        else:
+            others = [a for a in args if type(a) not in _NO_ARRAYS]
+            if len(others) == 2 and isinstance(others[0], Handle) and (others[0].aval or others[0]).dtype == bool:
+                others = others[1:]  # a condition
+        if len(others) == 1 and isinstance(others[0], Handle):
+            dtype = (others[0].aval or others[0]).dtype
             if dtype in _USUAL:
                 return dtype.type(number)
     return growth.typed(number, args, op)
 
 
 _NUMBERS = frozenset([int, float])
+_NO_ARRAYS = frozenset([int, float, type(None)])
 _USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16)])
 
 
@@ -316,7 +325,7 @@ def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
         if known.draws:
             if work > limits["allowed"]:
                 return REFUSED
-        elif work > limits["small"] and not _spend(known, _key(values), work, 1):
+        elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
         out = _quiet.copy().run(form, *values)
     except Exception:  # the usual way says what is wrong

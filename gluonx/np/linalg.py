@@ -20,6 +20,7 @@ from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.np.table import Row
 from gluonx.ops.elementwise import absolute
+from gluonx.ops.host import forms
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
@@ -184,6 +185,8 @@ for _name, _row in _ROWS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
     globals()[_name] = make(_name, _fn, _row, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
+
+forms.form("linalg_norm")(forms.norm)
 
 
 def eig(a: Any) -> tuple[Any, Any]:

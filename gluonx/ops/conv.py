@@ -181,7 +181,7 @@ def convolution(
     return _with_bias(name, y, bias, no_bias, layout)
 
 
-def _target_padding(
+def target_padding(
     x: Array, layout: str, reach: Shape, stride: Shape, target: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the padding and adjustment that make the output the target's size: as even on both sides as possible."""
@@ -288,7 +288,7 @@ def deconvolution(
     pad, adj = per_axis(pad, space, 0, name), per_axis(adj, space, 0, name)
     reach = tuple(d * (k - 1) + 1 for d, k in zip(dilate, found, strict=True))
     if target_shape is not None and any(target_shape):
-        pad, adj = _target_padding(x, layout, reach, stride, per_axis(target_shape, space, 0, name))
+        pad, adj = target_padding(x, layout, reach, stride, per_axis(target_shape, space, 0, name))
     x, weight = same_dtype(x, weight)
     geometry = Geometry(layout, stride, dilate, pad, num_group)
     native = functools.partial(_dilated, geometry=geometry, reach=reach, adj=adj)

@@ -57,7 +57,7 @@ def _count_same(n: int, size: int, stride: int, pad: int) -> tuple[int, int]:
     return count, max((count - 1) * stride + size - n, 0) // 2
 
 
-_CONVENTIONS = {
+CONVENTIONS = {
     "valid": lambda n, size, stride, pad: ((n + 2 * pad - size) // stride + 1, pad),
     "full": lambda n, size, stride, pad: (-((size - n - 2 * pad) // stride) + 1, pad),
     "same": _count_same,
@@ -73,7 +73,7 @@ def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:
     return lax.pad(x, jnp.asarray(value, x.dtype), config)
 
 
-def _lengths(n: int, size: int, stride: int, count: int, low: int, pad: int, include: bool) -> list[int]:
+def lengths(n: int, size: int, stride: int, count: int, low: int, pad: int, include: bool) -> list[int]:
     """Count the places that each window along an axis averages over: padding if `include`, never what lies beyond."""
     starts = [i * stride - low for i in range(count)]
     if include:
@@ -85,7 +85,7 @@ def _lowest(x: Array) -> float:
     return float(jnp.finfo(x.dtype).min) if jnp.issubdtype(x.dtype, jnp.floating) else int(jnp.iinfo(x.dtype).min)
 
 
-class _Windows(NamedTuple):
+class Windows(NamedTuple):
     """The windows of a pooling: layout, and one number of each kind for every spatial axis."""
 
     layout: str
@@ -105,9 +105,18 @@ class _Windows(NamedTuple):
         return list(zip(spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
 
 
-def _windows(
+def windows_of(
     x: Array, layout: str | None, kernel: Sizes, stride: Sizes, pad: Sizes, convention: str, whole: bool
-) -> _Windows:
+) -> Windows:
+    """Return the windows over `x`; with `whole` it is one, over everything.
+
+    Raises
+    ------
+    ShapeError
+        If the layout or a tuple of numbers does not fit the number of axes.
+    ValueError
+        If `kernel` is not given, or the layout is unknown.
+    """
     name = "pooling"
     layout = layout_of(layout, x.ndim, name)
     places = spatial_axes(layout)
@@ -116,7 +125,7 @@ def _windows(
     elif not kernel:
         raise ValueError("pooling: kernel, the size of the window, is needed unless global_pool is set.")
     sizes, steps, edges = (per_axis(v, len(places), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
-    return _Windows(layout, sizes, steps, edges, convention, whole)
+    return Windows(layout, sizes, steps, edges, convention, whole)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
@@ -154,9 +163,9 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
     return largest, tangent
 
 
-def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
+def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
     """Return the pooled array, and the number of windows and the padding in front of each spatial axis."""
-    counter = choose(_CONVENTIONS, windows.convention, "pooling", "pooling_convention")
+    counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     if windows.whole:
         axes = tuple(spatial_axes(windows.layout))
         found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
@@ -181,19 +190,19 @@ def _pool(x: Array, windows: _Windows, largest: bool) -> tuple[Array, list[tuple
     return x, plan[::-1]
 
 
-def _average(total: Array, x: Array, windows: _Windows, plan: list[tuple[int, int]], include: bool) -> Array:
+def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int]], include: bool) -> Array:
     """Return the sums divided by the number of places that each is taken over."""
     for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
         if windows.convention == "valid" and (include or edge == 0):
             total = total / size
         else:
-            lengths = _lengths(x.shape[axis], size, step, count, low, edge, include)
+            several = lengths(x.shape[axis], size, step, count, low, edge, include)
             shape = [count if i == axis else 1 for i in range(x.ndim)]
-            total = total / jnp.asarray(lengths, total.dtype).reshape(shape)
+            total = total / jnp.asarray(several, total.dtype).reshape(shape)
     return total
 
 
-def _power_mean(x: Array, windows: _Windows, power: int) -> Array:
+def _power_mean(x: Array, windows: Windows, power: int) -> Array:
     """Return the `power`-th root of the sum of that power, with gradient 0 at 0. Odd powers and roots keep the sign."""
     if power < 1:
         raise ValueError(f"pooling: p_value is a whole number from 1 on, but {power} came.")
@@ -257,7 +266,7 @@ def pooling(
              [10.5, 12.5]]]], dtype=float32)
     """
     choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
-    windows = _windows(x, layout, kernel, stride, pad, pooling_convention, global_pool)
+    windows = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
     if pool_type == "max":
         return _pool(x, windows, largest=True)[0]
     if pool_type == "lp":

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as onp
 import pytest
 
-from gluonx import Trainer, autograd, engine, nn, np, npx
+from gluonx import Trainer, autograd, engine, nn, np, npx, rnn
 from gluonx.deferred import host
 from gluonx.deferred.core import HostArray
 
@@ -57,6 +57,26 @@ def test_a_loop_over_new_shapes_compiles_nothing(compiled: list[str]) -> None:
     part = xs[:200]
     z = npx.softmax((part - part.mean()) / (part.std() + 1), axis=0)
     assert float((z * part).sum()) + 199 == pytest.approx(last, rel=1e-6)
+
+
+def test_the_first_call_of_a_net_compiles_and_traces_nothing(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "_interpreted", lambda op, values: pytest.fail(f"{op} is traced"))
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(64, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
+    net.add(nn.Conv2D(64, 3, groups=64), nn.Conv2DTranspose(8, 4, strides=2), nn.LeakyReLU(0.1), nn.AvgPool2D(2))
+    net.add(nn.GlobalAvgPool2D(), nn.Dropout(0.5), nn.Dense(10), nn.GELU())
+    net.initialize()
+    recurrent = rnn.LSTM(8, 2)
+    recurrent.initialize()
+    compiled.clear()
+    engine.reset_stats()
+    for size in (20, 33, 48):
+        assert is_on_host(net(np.array(onp.ones((2, 3, size, size), onp.float32))))
+        assert is_on_host(recurrent(np.array(onp.ones((size, 2, 5), onp.float32))))
+    assert compiled == []
+    assert engine.stats()["dispatches"] == 0
 
 
 def test_growing_sequences_compile_nothing(compiled: list[str]) -> None:

@@ -27,6 +27,7 @@ from gluonx.ops.host import elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
+from gluonx.thresholds import threshold
 
 Form = Callable[..., Any]
 Work = Callable[..., int]
@@ -56,6 +57,22 @@ def form_of(op: Any) -> tuple[Form, Work | None] | None:
     if isinstance(op, Lifted):
         return _lowered(op, form), None if work is None else functools.partial(work, **op.constant.attrs)
     return functools.partial(form, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
+
+
+def cost_of(op: Any) -> float:
+    """Give the part of the time of a function such as ``exp`` that an operator takes for an element."""
+    if not isinstance(op, BoundOp):
+        return 1
+    light = op.name in _LIGHT_ONES or (op.name == "activation" and op.attrs["act_type"] == "relu")
+    return 1 / _LIGHT if light else 1
+
+
+_LIGHT = threshold("host.light")
+_LIGHT_ONES = frozenset([
+    "add", "subtract", "multiply", "true_divide", "maximum", "minimum", "equal", "not_equal", "greater",
+    "greater_equal", "less", "less_equal", "negative", "absolute", "square", "relu", "where", "clip", "cast", "sum",
+    "mean", "max", "min", "concatenate", "stack",
+])  # fmt: skip
 
 
 def _lowered(op: Lifted, form: Form) -> Form:
@@ -137,10 +154,22 @@ def _in_double(compute: Callable[[Any], Any]) -> Form:
 
 
 def _relu(x: Any) -> Any:
-    return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _WIDER else NotImplemented
+    zero = _ZEROS.get(x.dtype)
+    if zero is None:
+        return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _HALVES else NotImplemented
+    return np.maximum(x, zero) + zero  # which makes 0 of -0
 
 
-_sigmoid = _in_double(lambda x: np.reciprocal(_ONE + np.exp(-x)))
+_ZEROS = {dtype: np.zeros((), dtype) for dtype in _FLOATS}
+
+
+def _sigmoid(x: Any) -> Any:
+    if x.dtype not in _WIDER:
+        return NotImplemented
+    out = np.exp(np.negative(x), dtype=_DOUBLE) if x.dtype in _FLOATS else np.asarray(np.exp(-x.astype(_DOUBLE)))
+    return np.reciprocal(out + _ONE).astype(x.dtype)
+
+
 _softrelu = _in_double(lambda x: np.logaddexp(x, 0))
 _tanh = _computed(np.tanh)
 _log_sigmoid = _in_double(lambda x: -np.logaddexp(-x, 0))
@@ -314,11 +343,21 @@ for _name, _binary in _BINARY.items():
 
 @form("clip")
 def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
-    for bound, keep in ((a_min, _FORMS["maximum"][0]), (a_max, _FORMS["minimum"][0])):
+    if (
+        a_min is not None and a_max is not None and a_min.dtype == a_max.dtype == x.dtype in _FLOATS
+        and not a_min.ndim and not a_max.ndim and a_min == a_min and a_max and a_max == a_max
+    ):  # fmt: skip
+        return x.clip(a_min, a_max)  # between numbers, the upper one not 0, beside which it turns -0
+    for bound, beyond, keep in ((a_min, np.less, "maximum"), (a_max, np.greater, "minimum")):
         if bound is not None:
-            if bound.dtype != x.dtype and (bound.ndim or bound.dtype.kind != x.dtype.kind):
-                return NotImplemented
-            x = keep(x, bound.astype(x.dtype))
+            if bound.dtype != x.dtype:
+                if bound.ndim or bound.dtype.kind != x.dtype.kind:
+                    return NotImplemented
+                bound = bound.astype(x.dtype)
+            if bound.ndim or x.dtype not in _FLOATS or bound != bound:
+                x = _FORMS[keep][0](x, bound)
+            else:
+                x = np.where(beyond(x, bound), bound, x)  # which leaves NaN, and either zero beside the other
     return x
 
 
@@ -332,9 +371,24 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 @form("leaky_relu")
 def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **rest: Any) -> Any:
+    if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
+        return _gelu(x)
     if act_type != "leaky" or x.dtype not in _FLOATS:
         return NotImplemented
     return np.where(x <= 0, x * x.dtype.type(slope), x)
+
+
+def _gelu(x: Any) -> Any:
+    from scipy import special  # seldom, and slow to import
+
+    wide = x.astype(_DOUBLE)
+    return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)
+
+
+@form("dropout", lambda *_, **__: 1)
+def _dropout(x: Any, *, mode: str, **_: Any) -> Any:
+    """Return the array itself: nothing is dropped where nothing is drawn."""
+    return x if mode == "training" else NotImplemented
 
 
 def _fits(x: Any, dtype: np.dtype) -> bool:
@@ -401,17 +455,33 @@ def _mean(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return np.array(total / (x.size // total.size if total.size else 1), own)
 
 
-def _moments(fn: Any) -> Form:
-    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool, **options: Any) -> Any:
-        if dtype is not None or x.dtype not in _WIDER:
+def _moments(finish: Callable[[Any], Any]) -> Form:
+    """Return what is computed of the variance; NumPy's own function takes twice the time of its steps."""
+
+    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
+        if dtype is not None or x.dtype not in _WIDER or not x.size:
             return NotImplemented
-        return np.array(fn(x.astype(_DOUBLE), axis=axis, keepdims=keepdims, **options), x.dtype)
+        wide = x.astype(_DOUBLE)
+        total = np.add.reduce(wide, axis=axis, keepdims=True)
+        count = x.size // total.size
+        wide = wide - total / count
+        free = count - ddof if count > ddof else math.nan  # degrees of freedom
+        variance = np.add.reduce(wide * wide, axis=axis, keepdims=keepdims) / free
+        return np.array(finish(variance), x.dtype)
 
     return run
 
 
-for _name, _moment in (("var", np.var), ("std", np.std)):
-    form(_name)(_moments(_moment))
+form("var")(_moments(_same))
+form("std")(_moments(np.sqrt))
+
+
+def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the root of the sum of squares, which is the norm where `ord` is None."""
+    several = isinstance(axis, tuple) and len(axis) > 2
+    if ord is not None or several or x.dtype not in _FLOATS or not x.ndim:
+        return NotImplemented
+    return np.array(np.sqrt(np.add.reduce(np.square(x, dtype=_DOUBLE), axis=axis, keepdims=keepdims)), x.dtype)
 
 
 def _extreme(fn: Any) -> Form:
@@ -456,14 +526,14 @@ form("argmin")(_place(np.ndarray.argmin))
 def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
     if dtype is not None or x.dtype not in _FLOATS:
         return NotImplemented
-    return np.cumsum(x, axis=axis, dtype=_DOUBLE).astype(x.dtype)
+    return x.cumsum(axis, _DOUBLE).astype(x.dtype)
 
 
 def _weights(x: Any, axis: int) -> tuple[Any, Any, Any]:
     x = x.astype(_DOUBLE)
-    shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-    powers = np.exp(shifted)
-    return shifted, powers, np.add.reduce(powers, axis=axis, keepdims=True)
+    x -= np.maximum.reduce(x, axis=axis, keepdims=True)
+    powers = np.exp(x)
+    return x, powers, np.add.reduce(powers, axis=axis, keepdims=True)
 
 
 def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: Any) -> bool:
@@ -477,7 +547,7 @@ def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, 
     if not _is_plain(x, length, temperature, use_length, dtype):
         return NotImplemented
     _, powers, total = _weights(x, axis)
-    return (powers / total).astype(x.dtype)
+    return np.divide(powers, total, out=powers).astype(x.dtype)
 
 
 @form("log_softmax")
@@ -487,7 +557,7 @@ def _log_softmax(
     if not _is_plain(x, length, temperature, use_length, dtype):
         return NotImplemented
     shifted, _, total = _weights(x, axis)
-    return (shifted - np.log(total)).astype(x.dtype)
+    return np.subtract(shifted, np.log(total), out=shifted).astype(x.dtype)
 
 
 @form("layer_norm", lambda x, *_, **__: 4 * x.size)
@@ -527,7 +597,7 @@ def _argsort(x: Any, *, axis: Any, descending: bool, dtype: Any) -> Any:
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
-_DEEP = 16  # products of a matrix product that take as long as one elementwise operation
+_DEEP = threshold("host.deep")
 
 
 def _product(fn: Any) -> Form:
@@ -558,7 +628,7 @@ def _batch_dot(x: Any, y: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     return _FORMS["matmul"][0](x, y)
 
 
-@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size, x.size * w.shape[0] // _DEEP))
+@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
 def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool) -> Any:
     bias = None if no_bias else bias
     if x.ndim < 2 or x.dtype != _SINGLE or weight.dtype != _SINGLE:

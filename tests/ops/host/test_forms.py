@@ -11,7 +11,8 @@ from ml_dtypes import bfloat16
 from gluonx import ops
 from gluonx.deferred.derived import run_alone
 from gluonx.np import handle, indexing
-from gluonx.ops.host import forms
+from gluonx.ops.host import forms, layers
+from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -216,6 +217,7 @@ MOVES: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("activation", {"act_type": "relu"}, (2, 3)),
     ("activation", {"act_type": "softrelu"}, (2, 3)),
     ("leaky_relu", {"act_type": "leaky", "slope": 0.1}, (2, 3)),
+    ("dropout", {"p": 0.5}, (2, 3)),
 ]
 
 
@@ -342,7 +344,171 @@ def test_order_and_layer_norm() -> None:
         check(ops.get("layer_norm").bind(axis=axis), x, g, b, units=16, atol=1e-6)
 
 
+@pytest.mark.parametrize("case", [
+    {}, {"pad": (1, 1)}, {"stride": (2, 2), "pad": (1, 0)}, {"dilate": (2, 1), "pad": (2, 2)}, {"stride": (1, 3)},
+    {"num_group": 2, "pad": (1, 1)}, {"num_group": 4, "stride": (2, 1)}, {"kernel": (1, 1)},
+    {"kernel": (1, 1), "stride": (2, 2), "num_group": 2}, {"layout": "NHWC", "pad": (1, 1), "num_group": 2},
+    {"no_bias": True}, {"kernel": (9, 3)}, {"num_filter": 5},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("name", ["convolution", "deconvolution"])
+def test_convolutions(name: str, case: dict[str, Any], batch: int) -> None:
+    kernel = case.get("kernel", (3, 2))
+    rng, groups, layout = onp.random.default_rng(0), case.get("num_group", 1), case.get("layout", "NCHW")
+    inputs, filters = 4, 8
+    outer, inner = (filters, inputs // groups) if name == "convolution" else (inputs, filters // groups)
+    data, weight = (batch, inputs, 7, 6), (outer, inner, *kernel)
+    if layout == "NHWC":
+        data, weight = (batch, 7, 6, inputs), (outer, *kernel, inner)
+    fits = kernel != (9, 3) or name == "deconvolution"
+    op = ops.get(name).bind(**{"kernel": kernel, "num_filter": filters, **case})
+    x, w, b = (rng.normal(size=shape).astype("f") for shape in (data, weight, (filters,)))
+    if case.get("num_filter") or not fits:  # a bad call is left to the operator
+        assert forms.form_of(op)[0](x, w, b) is NotImplemented  # type: ignore[index]
+        return
+    check(op, x, w, None if case.get("no_bias") else b, units=8, atol=1e-5)
+    check(op, *(v.astype("float64") for v in (x, w, b)), units=8, atol=1e-13)
+    check(op, *(v.astype("float16") for v in (x, w, b)), must=False)
+
+
+def test_convolutions_over_one_and_three_axes() -> None:
+    rng = onp.random.default_rng(0)
+    for space in (1, 3):
+        x = rng.normal(size=(2, 4, *[5] * space)).astype("f")
+        for name in ("convolution", "deconvolution"):
+            for groups, each in ((1, {}), (1, {"stride": (2,), "pad": (1,)}), (2, {"dilate": (2,)})):
+                w = rng.normal(size=(4, 4 // groups, *[2] * space)).astype("f")
+                op = ops.get(name).bind(kernel=(2,) * space, num_filter=4, num_group=groups, **each)
+                check(op, x, w, units=8, atol=1e-5)
+    x, w = rng.normal(size=(2, 3, 5, 4)).astype("f"), rng.normal(size=(3, 2, 3, 3)).astype("f")
+    for each in ({"adj": (1, 0), "stride": (2, 2)}, {"target_shape": (10, 7), "stride": (2, 2)}):
+        check(ops.get("deconvolution").bind(kernel=(3, 3), num_filter=2, pad=(1, 1), **each), x, w, units=8, atol=1e-5)
+
+
+def test_windows_too_many_to_unroll_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "_MOST", 1)
+    rng = onp.random.default_rng(0)
+    x, w = rng.normal(size=(3, 4, 5, 5)).astype("f"), rng.normal(size=(6, 2, 3, 3)).astype("f")
+    check(ops.get("convolution").bind(pad=(1, 1), num_group=2), x, w, units=8, atol=1e-5)
+
+
+@pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
+@pytest.mark.parametrize("convention", ["valid", "full", "same"])
+def test_pooling(pool_type: str, convention: str) -> None:
+    rng = onp.random.default_rng(0)
+    x = rng.normal(size=(2, 3, 7, 6)).astype("f")
+    for shape in ({}, {"stride": (2, 2)}, {"stride": (3, 2), "pad": (1, 0)}, {"pad": (1, 1), "stride": (2, 1)},
+                  {"kernel": (2, 2), "stride": (2, 2)}, {"layout": "NHWC", "kernel": (2, 2)}, {"global_pool": True},
+                  {"kernel": (1, 1), "stride": (2, 2)}):  # fmt: skip
+        attrs = {"kernel": (3, 2), "pool_type": pool_type, "pooling_convention": convention, **shape}
+        for include in (None, False):
+            check(ops.get("pooling").bind(**attrs, count_include_pad=include), x, units=8, atol=1e-6)
+    x[0, 0, 2, 3], x[1, 1] = onp.nan, -onp.inf
+    pooled = ops.get("pooling").bind(kernel=(3, 3), pad=(1, 1), pool_type=pool_type, pooling_convention=convention)
+    check(pooled, x, units=8, atol=1e-6)
+    check(ops.get("pooling").bind(kernel=2, pool_type=pool_type), x[0], units=8, atol=1e-6)
+    check(pooled, x.astype("float16"), must=False)
+    found = forms.form_of(ops.get("pooling").bind(kernel=(9, 9), pool_type=pool_type))
+    assert found is not None and found[0](x) is NotImplemented  # the operator says what is wrong
+
+
+def test_batch_norm() -> None:
+    rng = onp.random.default_rng(0)
+    for shape, axis in (((2, 3, 4, 5), 1), ((4, 3), -1), ((2, 5, 3), 2)):
+        x = rng.normal(size=shape).astype("f")
+        gamma, beta, mean = (rng.normal(size=3).astype("f") for _ in range(3))
+        var = onp.abs(rng.normal(size=3)).astype("f")
+        for each in ({}, {"fix_gamma": False, "eps": 1e-5}, {"use_global_stats": True}):
+            op = ops.get("batch_norm").bind(axis=axis, **each).in_mode(False)
+            check(op, x, gamma, beta, mean, var, units=8, atol=1e-6)
+            check(op.op.bind(axis=axis, **each).in_mode(True), x, gamma, beta, mean, var, must=False)
+        op = ops.get("batch_norm").bind(axis=axis, eps=0.0).in_mode(False)
+        check(op, x, gamma, beta, mean, var * onp.array([1, 0, 1], "f"), units=8, atol=1e-6)
+
+
+def test_norms() -> None:
+    x = onp.random.default_rng(0).normal(size=(3, 4)).astype("f")
+    norm = ops.get("linalg_norm")
+    for attrs in ({}, {"keepdims": True}, {"axis": 0}, {"axis": (0, 1), "keepdims": True}, {"axis": -1}):
+        check(norm.bind(**attrs), x)
+        check(norm.bind(**attrs), x.astype("float64"))
+    check(norm.bind(), x.reshape(3, 2, 2))
+    for ord in ("fro", 1, onp.inf):
+        check(norm.bind(ord=ord), x, must=False)
+    found = forms.form_of(norm.bind(axis=(0, 1, 2)))
+    assert found is not None and found[0](x.reshape(3, 2, 2)) is NotImplemented  # there is no such norm
+    for name in ("var", "std"):
+        check(ops.get(name).bind(), onp.float32(3).reshape(()))
+        for ddof in (1, 12, 13):
+            check(ops.get(name).bind(ddof=ddof), x)
+
+
+def test_bounds_beside_nan_and_zeros() -> None:
+    x = onp.array([-0.0, 0.0, onp.nan, 2, -2, onp.inf, -onp.inf] * 9, "f")
+    for low, high in (
+        (0.0, 1.0),
+        (-0.0, 2.0),
+        (-1.0, 0.0),
+        (0.0, onp.nan),
+        (-0.0, None),
+        (None, 0.0),
+        (onp.nan, None),
+        (3.0, 1.0),
+    ):
+        bounds = [None if b is None else onp.float32(b) for b in (low, high)]
+        op = ops.get("clip").bind()
+        check(op, x, *bounds)
+        host, xla = forms.form_of(op)[0](x, *bounds), onp.asarray(run_alone(op, [x, *bounds]))  # type: ignore[index]
+        onp.testing.assert_array_equal(onp.signbit(host) & (host == 0), onp.signbit(xla) & (xla == 0))
+
+
+def test_gelu() -> None:
+    for act_type in ("gelu", "gelu_erf"):
+        op = ops.get("leaky_relu").bind(act_type=act_type).in_mode(False)
+        check(op, onp.linspace(-5, 5, 101, dtype="f"), units=4, atol=3e-7)
+        check(op, onp.array([onp.nan, onp.inf, 0.0], "f"))
+        check(op, onp.ones(3), must=False)
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("both", [False, True], ids=["forwards", "both"])
+def test_recurrent_layers(mode: str, both: bool) -> None:
+    rng = onp.random.default_rng(0)
+    size = sum(onp.prod(shape) for _, shape in packing(mode, 3, 4, 2, both))
+    x, flat = rng.normal(size=(5, 2, 3)).astype("f"), rng.normal(size=size).astype("f")
+    begin = [rng.normal(size=(4 if both else 2, 2, 4)).astype("f") for _ in range(2 if mode == "lstm" else 1)]
+    named = {"mode": mode, "state_size": 4, "num_layers": 2, "bidirectional": both}
+    for outputs in (False, True):
+        op = ops.get("rnn").bind(**named, state_outputs=outputs)
+        check(op, x, flat, units=8, atol=2e-5)
+        check(op, x, flat, *begin, units=8, atol=2e-5)
+        check(op, x[:1], flat, *begin, units=8, atol=2e-5)
+    for others in ({"p": 0.5}, {"use_sequence_length": True}):
+        op = ops.get("rnn").bind(**named, **others).in_mode(False)
+        check(
+            op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
+        )
+    found = forms.form_of(ops.get("rnn").bind(**named))
+    assert found is not None  # of a bad call the operator says what is wrong
+    bad: list[tuple[Any, ...]] = [(x, flat[1:]), (x, flat, begin[0][:1], *begin[1:]), (x[0], flat), (x[:0], flat)]
+    for call in [*bad, *([(x, flat, begin[0])] if mode == "lstm" else [])]:
+        assert found[0](*call) is NotImplemented
+    wrong = forms.form_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
+    assert wrong is not None and wrong[0](x, flat) is NotImplemented
+
+
+@pytest.mark.parametrize("name", ["convolution", "deconvolution"])
+@pytest.mark.parametrize(
+    "attrs", [{"dilate": (0, 1)}, {"stride": (1, -1)}, {"pad": (-1, 0)}, {"num_group": 3}], ids=str
+)
+def test_a_bad_convolution_is_left_to_the_operator(name: str, attrs: dict[str, Any]) -> None:
+    found = forms.form_of(ops.get(name).bind(kernel=(2, 2), **attrs))
+    assert found is not None
+    assert found[0](onp.ones((1, 4, 5, 5), "f"), onp.ones((4, 4, 2, 2), "f")) is NotImplemented
+
+
 HERE = [
+    "linalg_norm", "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
     "random_normal", "zeros", "ones", "full", "arange", "eye",

@@ -1,0 +1,374 @@
+"""Forms in NumPy of what nets are made of: convolutions and their transposes, pooling, batch norm, recurrent layers.
+
+A net's first call meets some fifty shapes, and to trace an operator for each takes JAX 3 to 30 ms; these forms take
+no tracing. As in :mod:`~gluonx.ops.host.forms`, ``NotImplemented`` leaves a case to the operator's jaxpr, and so do
+errors.
+
+A convolution is one matrix product of the kernel with the image's unrolled windows ("im2col": Chellapilla et al.,
+2006), a deconvolution the product with the image, whose windows are then added up. All is laid out with channels first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from gluonx.ops.common import axis_of, choose, per_axis
+from gluonx.ops.conv import layout_of, target_padding
+from gluonx.ops.host.forms import form
+from gluonx.ops.host.moves import strided
+from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
+from gluonx.ops.rnn import GATES, packing
+from gluonx.thresholds import threshold
+
+Shape = tuple[int, ...]
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FLOATS = frozenset([_SINGLE, _DOUBLE])
+_MOST = 1 << 24  # elements of windows that are unrolled at once; of more, an image's at a time
+_TAPS = 64  # places of a kernel; of one with fewer that sees a single channel, each is a pass over the image
+_FEW = 64  # places of an image; where there are fewer, the images are joined in one product
+
+
+def _first(x: Any, layout: str) -> Any:
+    """Return an array with its channels on the second axis."""
+    return x if layout[1] == "C" else np.moveaxis(x, -1, 1)
+
+
+def _last(x: Any, layout: str) -> Any:
+    return x if layout[1] == "C" else np.ascontiguousarray(np.moveaxis(x, 1, -1))
+
+
+def _edged(x: Any, pad: Shape) -> Any:
+    """Return an image with zeros around it."""
+    if not any(pad):
+        return x
+    shape = (*x.shape[:2], *[n + 2 * p for n, p in zip(x.shape[2:], pad, strict=True)])
+    out = np.zeros(shape, x.dtype)
+    out[(..., *[slice(p, p + n) for n, p in zip(x.shape[2:], pad, strict=True)])] = x
+    return out
+
+
+def _by_taps(x: Any, weight: Any, places: Shape, stride: Shape, dilate: Shape) -> Any:
+    """Return the sums over windows where each channel has a filter of its own: a pass for each place of the kernel."""
+    out = np.zeros((*x.shape[:2], *places), x.dtype)
+    part = np.empty_like(out)
+    for place in itertools.product(*map(range, weight.shape[2:])):
+        steps = zip(place, dilate, places, stride, strict=True)
+        seen = x[(..., *[slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in steps])]
+        np.multiply(seen, weight[(slice(None), 0, *place)].reshape(-1, *[1] * len(places)), out=part)
+        out += part
+    return out
+
+
+def _correlated(x: Any, weight: Any, places: Shape, stride: Shape, dilate: Shape, groups: int) -> Any:
+    """Return the sums over windows of an image that has its padding, of shape (batch, filters, *places)."""
+    batch, inputs, filters, kernel = x.shape[0], x.shape[1], weight.shape[0], weight.shape[2:]
+    terms, count, each = weight[0].size, math.prod(places), filters // groups
+    if weight.shape[1] == each == 1 and terms <= _TAPS:
+        return _by_taps(x, weight, places, stride, dilate)
+    steps = x.strides[2:]
+    view = strided(
+        x,
+        (batch, inputs, *kernel, *places),
+        (
+            *x.strides[:2],
+            *[step * d for step, d in zip(steps, dilate, strict=True)],
+            *[step * s for step, s in zip(steps, stride, strict=True)],
+        ),
+    )
+    flat = weight.reshape(groups, each, terms)
+    out = np.empty((batch, filters, *places), x.dtype)
+    if batch > 1 and count < _FEW and view.size <= _MOST:
+        patches = np.moveaxis(view, 0, view.ndim - len(places) - 1).reshape(groups, terms, batch * count)
+        product = np.matmul(flat, patches).reshape(filters, batch, count)
+        out.reshape(batch, filters, count)[...] = product.swapaxes(0, 1)
+        return out
+    product = out.reshape(batch, groups, each, count)
+    if view.size <= _MOST:
+        np.matmul(flat, view.reshape(batch, groups, terms, count), out=product)
+    else:
+        for image, sums in zip(view, product, strict=True):
+            np.matmul(flat, image.reshape(groups, terms, count), out=sums)
+    return out
+
+
+def _fits(x: Any, weight: Any, kernel: Any, filters: Any, made: int, taken: int, groups: int) -> bool:
+    named = kernel is None or per_axis(kernel, x.ndim - 2, 1, "") == weight.shape[2:]
+    return named and taken == x.shape[1] and taken % groups == made % groups == 0 and filters in (None, made)
+
+
+def _with_bias(out: Any, bias: Any, no_bias: bool, layout: str) -> Any:
+    if bias is not None and not no_bias:
+        if bias.dtype != out.dtype or bias.shape != out.shape[1:2]:
+            return NotImplemented
+        out += bias.reshape(-1, *[1] * (out.ndim - 2))
+    return _last(out, layout)
+
+
+def _convolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, stride: Any = None, **__: Any) -> int:
+    """Return the work in elements: BLAS takes 50 products in the time of one, and XLA long to compile a convolution."""
+    inner = 1 if layout is None or layout[1] == "C" else -1
+    strides = per_axis(stride, x.ndim - 2, 1, "")
+    windows = x.size // math.prod(strides) * (weight[0].size // max(weight.shape[inner], 1))
+    groups = max(x.shape[inner] // max(weight.shape[inner], 1), 1)
+    return max(x.size // 16, windows // 32, windows * weight.shape[0] // groups // 2048, weight.size // 64)
+
+
+@form("convolution", _convolution_work)
+def _convolution(
+    x: Any, weight: Any, bias: Any = None, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: Any,
+    num_group: int, no_bias: bool, layout: Any,
+) -> Any:  # fmt: skip
+    if x.dtype not in _FLOATS or weight.dtype != x.dtype or weight.ndim != x.ndim or not x.size:
+        return NotImplemented
+    layout = layout_of(layout, x.ndim, "convolution")
+    x, weight = _first(x, layout), _first(weight, layout)
+    if not _fits(x, weight, kernel, num_filter, weight.shape[0], weight.shape[1] * num_group, num_group):
+        return NotImplemented
+    space = x.ndim - 2
+    stride, dilate, pad = (per_axis(v, space, d, "") for v, d in ((stride, 1), (dilate, 1), (pad, 0)))
+    if min(*stride, *dilate) < 1 or min(pad) < 0:
+        return NotImplemented
+    sizes = zip(x.shape[2:], weight.shape[2:], stride, dilate, pad, strict=True)
+    places = tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in sizes])
+    if min(places) < 1:
+        return NotImplemented
+    out = _correlated(_edged(x, pad), weight, places, stride, dilate, num_group)
+    return _with_bias(out, bias, no_bias, layout)
+
+
+def _deconvolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, num_group: int = 1, **__: Any) -> int:
+    inner = 1 if layout is None or layout[1] == "C" else -1
+    windows = x.size // max(x.shape[inner], 1) * weight[0].size * num_group
+    return max(x.size // 16, windows // 8, x.size * weight[0].size // 2048, weight.size // 64)
+
+
+@form("deconvolution", _deconvolution_work)
+def _deconvolution(
+    x: Any, weight: Any, bias: Any = None, *, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any,
+    target_shape: Any, num_filter: Any, num_group: int, no_bias: bool, layout: Any,
+) -> Any:  # fmt: skip
+    if x.dtype not in _FLOATS or weight.dtype != x.dtype or weight.ndim != x.ndim or not x.size:
+        return NotImplemented
+    layout = layout_of(layout, x.ndim, "deconvolution")
+    given, x, weight = x, _first(x, layout), _first(weight, layout)
+    (inputs, each, *size), space = weight.shape, x.ndim - 2
+    if not _fits(x, weight, kernel, num_filter, each * num_group, inputs, num_group):
+        return NotImplemented
+    stride, dilate = per_axis(stride, space, 1, ""), per_axis(dilate, space, 1, "")
+    pad, adj = per_axis(pad, space, 0, ""), per_axis(adj, space, 0, "")
+    reach = tuple([d * (k - 1) + 1 for d, k in zip(dilate, size, strict=True)])
+    if target_shape is not None and any(target_shape):
+        pad, adj = target_padding(given, layout, reach, stride, per_axis(target_shape, space, 0, ""))
+    if min(*stride, *dilate) < 1 or min(*pad, *adj) < 0:
+        return NotImplemented
+    before = x.shape[2:]
+    whole = [(n - 1) * s + r + a for n, s, r, a in zip(before, stride, reach, adj, strict=True)]
+    if min(n - 2 * p for n, p in zip(whole, pad, strict=True)) < 1:
+        return NotImplemented
+    flat = weight.reshape(num_group, inputs // num_group, each * math.prod(size))
+    image = x.reshape(x.shape[0], num_group, inputs // num_group, math.prod(before))
+    parts = np.matmul(flat.swapaxes(1, 2), image).reshape(x.shape[0], num_group * each, *size, *before)
+    out = np.zeros((x.shape[0], num_group * each, *whole), x.dtype)
+    for place in itertools.product(*map(range, size)):
+        seen = [
+            slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(place, dilate, before, stride, strict=True)
+        ]
+        out[(..., *seen)] += parts[(slice(None), slice(None), *place)]
+    if any(pad):
+        out = out[(..., *[slice(p, n - p) for n, p in zip(whole, pad, strict=True)])].copy()
+    return _with_bias(out, bias, no_bias, layout)
+
+
+# -- pooling ----------------------------------------------------------------------------------------------------------
+
+
+def _slid(x: Any, axis: int, size: int, stride: int, count: int, combine: Any) -> Any:
+    """Combine `size` neighbours along one axis, at `count` places `stride` apart."""
+    before: tuple[slice, ...] = (slice(None),) * axis
+    parts = [x[(*before, slice(start, start + (count - 1) * stride + 1, stride))] for start in range(size)]
+    if size == 1:
+        return parts[0].copy()
+    total = combine(parts[0], parts[1])
+    for part in parts[2:]:
+        combine(total, part, out=total)
+    return total
+
+
+def _spread(x: Any, axis: int, low: int, needed: int, value: float) -> Any:
+    """Return the axis with `low` places in front and as many behind as make `needed` places."""
+    n = x.shape[axis]
+    high = max(needed - n - low, 0)
+    if low == high == 0:
+        return x
+    out = np.full((*x.shape[:axis], low + n + high, *x.shape[axis + 1 :]), value, x.dtype)
+    out[(*(slice(None),) * axis, slice(low, low + n))] = x
+    return out
+
+
+def _plan(x: Any, windows: Windows) -> list[tuple[int, int, int, int, int, int]] | None:
+    """Return axis, size, stride, padding, number of windows and padding in front for each axis; None for a bad call."""
+    counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
+    found = []
+    for axis, size, step, edge in windows.axes():
+        n = x.shape[axis]
+        count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
+        if size < 1 or count < 1 or (n + 2 * edge < size and windows.convention != "same"):
+            return None
+        found.append((axis, size, step, edge, count, low))
+    return found
+
+
+@form("pooling", lambda x, **_: x.size // 2)
+def _pooling(
+    x: Any, *, kernel: Any, stride: Any, pad: Any, pool_type: str, pooling_convention: str, global_pool: bool,
+    p_value: Any, count_include_pad: Any, layout: Any,
+) -> Any:  # fmt: skip
+    if x.dtype not in _FLOATS or pool_type not in ("max", "avg", "sum") or not x.size:
+        return NotImplemented
+    windows = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
+    if windows.whole:
+        return _over_all(x, tuple([axis for axis, *_ in windows.axes()]), pool_type)
+    plan = _plan(x, windows)
+    if plan is None:
+        return NotImplemented
+    largest = pool_type == "max"
+    combine, filling = (np.maximum, float(np.finfo(x.dtype).min)) if largest else (np.add, 0.0)
+    out = x
+    for axis, size, step, _, count, low in plan[::-1]:
+        out = _spread(out, axis, low, (count - 1) * step + size, filling)
+        out = _slid(out, axis, size, step, count, combine)
+    if pool_type == "avg":
+        for axis, size, step, edge, count, low in plan:
+            if windows.convention == "valid" and (count_include_pad is not False or edge == 0):
+                out /= x.dtype.type(size)
+            else:
+                several = lengths(x.shape[axis], size, step, count, low, edge, count_include_pad is not False)
+                out /= np.array(several, x.dtype).reshape([count if i == axis else 1 for i in range(x.ndim)])
+    return out
+
+
+def _over_all(x: Any, axes: Shape, pool_type: str) -> Any:
+    if pool_type == "max":
+        return np.maximum.reduce(x, axis=axes, keepdims=True)
+    total = np.add.reduce(x, axis=axes, dtype=_DOUBLE, keepdims=True)
+    if pool_type == "avg":
+        total /= math.prod([x.shape[axis] for axis in axes])
+    return total.astype(x.dtype)
+
+
+# -- batch normalization ----------------------------------------------------------------------------------------------
+
+
+@form("batch_norm", lambda x, *_, **__: x.size // 2)
+def _batch_norm(
+    x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any, *, eps: float, momentum: float, fix_gamma: bool,
+    use_global_stats: bool, output_mean_var: bool, axis: int, training: Any,
+) -> Any:  # fmt: skip
+    """Return the result by the moving statistics."""
+    vectors = (gamma, beta, running_mean, running_var)
+    axis = axis_of(axis, x.ndim, "batch_norm")
+    if training or output_mean_var or any(v.dtype != _SINGLE for v in (x, *vectors)):
+        return NotImplemented
+    if any(v.shape != x.shape[axis : axis + 1] for v in vectors):
+        return NotImplemented
+    scale = _reciprocal_root(running_var + _SINGLE.type(eps))
+    if not fix_gamma:
+        scale *= gamma
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    out = x - running_mean.reshape(shape)
+    out *= scale.reshape(shape)
+    out += (beta - _SINGLE.type(0) * scale).reshape(shape)  # an infinite scale gives NaN
+    return out
+
+
+def _reciprocal_root(x: Any) -> Any:
+    return (1 / np.sqrt(x.astype(_DOUBLE))).astype(x.dtype)
+
+
+# -- recurrent layers -------------------------------------------------------------------------------------------------
+
+
+def _rnn_work(data: Any, flat: Any, *_: Any, num_layers: int, **__: Any) -> int:
+    """Return the work in elements; a step of each layer takes some ten calls of NumPy, as a program of XLA does."""
+    return max(data.shape[0] * num_layers * _STEP, data.shape[0] * data.shape[1] * flat.size // 128)
+
+
+_STEP = threshold("host.call") * 2
+
+
+@form("rnn", _rnn_work)
+def _rnn(
+    data: Any, flat: Any, state: Any = None, cell: Any = None, lengths: Any = None, *, mode: str, state_size: int,
+    num_layers: int, bidirectional: bool, state_outputs: bool, p: float, use_sequence_length: bool,
+    projection_size: Any, lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: Any,
+) -> Any:  # fmt: skip
+    given = [v for v in (data, flat, state, cell) if v is not None]
+    if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
+        return NotImplemented
+    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES:
+        return NotImplemented
+    if min(state_size, num_layers, data.size) < 1 or not 0 <= p <= 1:
+        return NotImplemented
+    if mode == "lstm" and (state is None) != (cell is None):
+        return NotImplemented
+    sides = "lr" if bidirectional else "l"
+    pieces = packing(mode, data.shape[2], state_size, num_layers, bidirectional)
+    begin = (num_layers * len(sides), data.shape[1], state_size)
+    sizes = [math.prod(shape) for _, shape in pieces]
+    states = [np.zeros(begin, _SINGLE) if s is None else s for s in (state, cell)[: 2 if mode == "lstm" else 1]]
+    if flat.shape != (sum(sizes),) or any(s.shape != begin for s in states):
+        return NotImplemented
+    parts = np.split(flat, np.cumsum(sizes)[:-1])
+    piece = {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}
+    last: list[list[Any]] = [[] for _ in states]
+    x = data
+    for layer in range(num_layers):
+        outs = []
+        for side in sides:
+            at = [s[layer * len(sides) + len(outs)] for s in states]
+            of = [piece[f"{side}{layer}_{what}"] for what in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")]
+            y, ends = _walked(x if side == "l" else x[::-1], of, at, mode)
+            for kept, end in zip(last, ends, strict=True):
+                kept.append(end)
+            outs.append(y if side == "l" else y[::-1])
+        x = np.concatenate(outs, 2) if bidirectional else outs[0]
+    return (x, *map(np.stack, last)) if state_outputs else x
+
+
+def _walked(x: Any, weights: list[Any], states: list[Any], mode: str) -> tuple[Any, list[Any]]:
+    """Return all states of one layer in one direction, and those at its end."""
+    wx, wh, bx, bh = weights
+    n, h, c = wh.shape[1], states[0], states[-1]
+    if mode == "gru":
+        inner = bh[2 * n :]
+        bh = np.concatenate([bh[: 2 * n], np.zeros(n, _SINGLE)])
+    given = np.matmul(x, wx.T) + (bx + bh)
+    out, turned = np.empty((*x.shape[:2], n), _SINGLE), wh.T
+    for t, z in enumerate(given):
+        product = np.matmul(h, turned)
+        if mode == "lstm":
+            gates = z + product
+            i, f, o = (_sigmoid(gates[:, at : at + n]) for at in (0, n, 3 * n))
+            c = f * c + i * _tanh(gates[:, 2 * n : 3 * n])
+            h = o * _tanh(c)
+        elif mode == "gru":
+            gates = _sigmoid(z[:, : 2 * n] + product[:, : 2 * n])
+            r, u = gates[:, :n], gates[:, n:]
+            h = (1 - u) * _tanh(z[:, 2 * n :] + r * (product[:, 2 * n :] + inner)) + u * h
+        else:
+            h = _tanh(z + product) if mode == "rnn_tanh" else np.maximum(z + product, _SINGLE.type(0))
+        out[t] = h
+    return out, [h, c] if mode == "lstm" else [h]
+
+
+def _tanh(x: Any) -> Any:
+    return np.tanh(x, dtype=_DOUBLE).astype(_SINGLE)
+
+
+def _sigmoid(x: Any) -> Any:
+    return (1 / (1 + np.exp(-x, dtype=_DOUBLE))).astype(_SINGLE)
