@@ -319,7 +319,8 @@ class _Planner:
 
     def make_integers(self) -> None:
         if (i := self.value(lambda s: len(s) >= 1, "i")) is not None:
-            self.add("integers", [i], self.shapes[i], name=self.draw("cast", "one_hot_sum", "compare"))
+            name = self.draw("cast", "one_hot_sum", "compare")
+            self.add("integers", [i], self.shapes[i], kind="i", name=name)
 
 
 def plan_of(
@@ -470,7 +471,7 @@ def net_class(ways: Any) -> Any:
             made = {
                 "log1p_abs": lambda: np.log1p(np.abs(x)),
                 "clip": lambda: np.clip(x, -0.5, 0.7),
-                "cumsum": lambda: np.cumsum(x, axis=-1),
+                "cumsum": lambda: np.cumsum(x, axis=x.ndim - 1),
                 "roll": lambda: np.roll(x, 1, axis=-1),
                 "exp": lambda: np.exp(np.tanh(x)),
                 "square": lambda: np.square(np.tanh(x)),
