@@ -120,7 +120,7 @@ def files() -> Any:
 
 @pytest.mark.filterwarnings("ignore")  # of numbers that are not finite any more
 @pytest.mark.parametrize("name", _READERS)
-@counts(few=20, many=2000)
+@counts(few=15, many=1000)
 def test_what_is_damaged_is_told(files: _Files, name: str, count: int) -> None:
     path = files.folder / name
     data = path.read_bytes()

@@ -42,6 +42,7 @@ SAMPLED = {
     "test_control_flow.py": 2,
     "test_core_ops.py": 3,
     "test_cpu_forms.py": 8,
+    "test_damaged.py": 3,
     "test_data_workers.py": 4,
     "test_distributions.py": 36,
     "test_divergences.py": 8,
