@@ -81,11 +81,14 @@ class Checkpoints:
         self.folder = Path(os.fspath(folder)).absolute()
         self.net, self.trainer, self.loader = net, trainer, loader
         self._ocp = ocp
-        self._manager = ocp.CheckpointManager(
-            self.folder,
-            item_handlers={"arrays": ocp.StandardCheckpointHandler(), "rest": ocp.JsonCheckpointHandler()},
-            options=ocp.CheckpointManagerOptions(max_to_keep=keep, cleanup_tmp_directories=True),
-        )
+        try:
+            self._manager = ocp.CheckpointManager(
+                self.folder,
+                item_handlers={"arrays": ocp.StandardCheckpointHandler(), "rest": ocp.JsonCheckpointHandler()},
+                options=ocp.CheckpointManagerOptions(max_to_keep=keep, cleanup_tmp_directories=True),
+            )
+        except (ValueError, TypeError, LookupError) as error:  # of what it reads in the checkpoints that are there
+            raise FormatError(f"{self.folder}: the checkpoints there cannot be read: {error}") from error
 
     def __enter__(self) -> Checkpoints:
         return self

@@ -256,10 +256,13 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
     described = _read_description(f"{prefix}-model.json")
     origin: dict[str, str] = {}
     problems = _compare(block, described, "", origin)
-    if problems:
+    before = block.collect_params(fused=False)
+    unknown = [
+        f"{name} is that of {first!r}, which is not there" for name, first in origin.items() if first not in before
+    ]
+    if problems := problems or unknown:
         told = ";\n  ".join(problems)
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
-    before = block.collect_params(fused=False)
     try:
         share(block, {name: before[first] for name, first in origin.items()})
         load_parameters(block, f"{prefix}-model.params", Options())

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -145,6 +146,22 @@ class Functional:
         params, state = self.params if params is None else params, self.state if state is None else state
         return _functional_of(self._forward, params, state)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes for a pickle; 64-bit arrays as NumPy's, since JAX's come back narrowed."""
+        return {
+            **vars(self),
+            "params": jax.tree.map(_portable, self.params),
+            "state": jax.tree.map(_portable, self.state),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with keeping_64_bits():
+            self.__dict__.update(jax.tree.map(lambda x: jnp.array(x) if isinstance(x, np.ndarray) else x, state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Functional:
+        """Return a copy, of which each array lies where this one's does."""
+        return _functional_of(*copy.deepcopy((self._forward, self.params, self.state), memo))
+
     def __repr__(self) -> str:
         return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
@@ -189,6 +206,10 @@ class Functional:
             with keeping_64_bits(handle.dtype in WIDE):
                 new = jnp.array(copied(value), handle.dtype, copy=True)
                 handle._assign(new_handle(new))  # type: ignore[attr-defined]
+
+
+def _portable(array: Any) -> Any:
+    return np.asarray(array) if isinstance(array, jax.Array) and array.dtype in WIDE else array
 
 
 def _functional_of(forward: PureForward, params: Any, state: Any) -> Functional:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gluonx import np as gnp
 from gluonx.block.block import HybridBlock
-from gluonx.block.checkpoint import without_kind
+from gluonx.block.checkpoint import Options, load_dict, without_kind
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import chosen, listed, unfailing
 from gluonx.compat import prefixes as naming
@@ -165,7 +165,7 @@ class SymbolBlock(HybridBlock):
         known = set(self.__dict__["_input_names"]) | set(self.__dict__["_labels"])
         # A file of all of a Module's arguments may hold values of the inputs, too.
         plain = {name: array for name, array in plain.items() if name not in known}
-        self.load_dict(plain, device, allow, ignore, True, "saved")
+        load_dict(self, plain, what, Options(device, allow, ignore, True, "saved"), of_numpy=True)
 
     @property
     def symbol(self) -> Symbol:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gluonx.data._codec import decode, encode
-from gluonx.data.recordio import IRHeader, frame, pack
+from gluonx.data.recordio import IRHeader, frame, numbered_lines, pack
 from gluonx.data.vision import functional
 from gluonx.files.atomic import atomic_write
 
@@ -132,17 +132,16 @@ def make_lists(
 
 def _items(path: str) -> Iterator[Item | str]:
     """Yield the lines of a list; of one that is none a message."""
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            fields = [field.strip() for field in line.strip().split("\t")]
-            if fields == [""]:
-                continue
-            try:
-                if len(fields) < 3:
-                    raise ValueError("it has fewer than three")
-                yield Item(int(fields[0]), [float(label) for label in fields[1:-1]], fields[-1])
-            except ValueError as error:
-                yield f"'{path}', line {number}: a number, labels and a path were expected: {error}"
+    for number, line in numbered_lines(path):
+        fields = [field.strip() for field in line.strip().split("\t")]
+        if fields == [""]:
+            continue
+        try:
+            if len(fields) < 3:
+                raise ValueError("it has fewer than three")
+            yield Item(int(fields[0]), [float(label) for label in fields[1:-1]], fields[-1])
+        except ValueError as error:
+            yield f"'{path}', line {number}: a number, labels and a path were expected: {error}"
 
 
 class _Packing(NamedTuple):

@@ -20,7 +20,7 @@ import numbers
 import os
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
@@ -81,12 +81,21 @@ def read_record(file: BinaryIO, name: str) -> bytes | None:
             at = file.tell() - 8
             why = f"found {head.hex()}" if magic != MAGIC else f"found piece {flag} of a record that was cut"
             raise FormatError(f"'{name}' is damaged, or no record file: a record should be at offset {at}, but {why}")
-        data = file.read(length + -length % 4)
+        data = _up_to(length + -length % 4, file)
         if len(data) < length:
             raise FormatError(f"'{name}' ends within the record at offset {start}: {_missing(length - len(data))}")
         pieces.append(data[:length])
         if flag in (_WHOLE, _LAST):
             return MAGIC.join(pieces)
+
+
+def _up_to(count: int, file: BinaryIO) -> bytes:
+    """Return the next bytes, with no memory for those that a damaged file only tells of."""
+    if count > 1 << 20:
+        here = file.tell()
+        count = min(count, max(file.seek(0, os.SEEK_END) - here, 0))
+        file.seek(here)
+    return file.read(count)
 
 
 def _missing(count: int) -> str:
@@ -375,19 +384,34 @@ def read_index(path: PathLike, key_type: Callable[[Any], Any] = int) -> list[tup
         Naming the file and the line, if a line is no such pair.
     """
     found = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            key, _, offset = line.rstrip("\n").partition("\t")
-            try:
-                found.append((key_type(key), int(offset)))
-            except ValueError as error:
-                told = f"'{path}', line {number}: an index has lines of a key, a tabulator and an offset"
-                raise FormatError(f"{told}, got {line[:80]!r}") from error
-            if found[-1][1] < 0:
-                raise FormatError(f"'{path}', line {number}: an offset cannot be negative, got {line[:80]!r}")
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        key, _, offset = line.rstrip("\n").partition("\t")
+        try:
+            found.append((key_type(key), int(offset)))
+        except ValueError as error:
+            told = f"'{path}', line {number}: an index has lines of a key, a tabulator and an offset"
+            raise FormatError(f"{told}, got {line[:80]!r}") from error
+        if not 0 <= found[-1][1] < 1 << 63:
+            wrong = "cannot be negative" if found[-1][1] < 0 else "is below 2**63"
+            raise FormatError(f"'{path}', line {number}: an offset {wrong}, got {line[:80]!r}")
     return found
+
+
+def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers, from 1.
+
+    Raises
+    ------
+    FormatError
+        Naming the file, if it is no text in UTF-8.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            yield from enumerate(file, 1)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"'{os.fspath(path)}' is no text in UTF-8: {error}") from error
 
 
 class IRHeader(NamedTuple):

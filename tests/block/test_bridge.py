@@ -514,3 +514,16 @@ def test_a_copy_of_a_functional_is_of_the_copied_net():
         onp.testing.assert_array_equal(out, wanted)
         zero, _ = twin.apply(jax.tree.map(jnp.zeros_like, pure.params), pure.state, None, X)
         assert not zero.any()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))], ids=["copy", "pickle"])
+def test_a_copy_of_a_functional_keeps_64_bits(copied):
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    net.cast("float64")
+    net.weight.set_data(np.array([[1 / 3, 2 / 3]], dtype="float64"))
+    net.bias.grad_req = "null"
+    twin = copied(gluonx.functional(net))
+    assert {a.dtype.name for a in (*twin.params.values(), *twin.state.values())} == {"float64"}
+    onp.testing.assert_array_equal(twin.params["weight"], [[1 / 3, 2 / 3]])
+    assert isinstance(twin.state["bias"], jax.Array)

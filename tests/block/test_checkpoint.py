@@ -257,6 +257,10 @@ def test_loading_another_structure(tmp_path):
     with pytest.raises(FormatError, match=r"has shape \(3, 3\), the block's parameter \(3, 4\)"):
         wide.load(tmp_path / "m")
     assert wide.collect_params() == before
+    described = (tmp_path / "m-model.json").read_text()
+    (tmp_path / "m-model.json").write_text(described.replace('"0.weight"', '"0.wight"'))
+    with pytest.raises(FormatError, match=r"(?s)m-model.json' .*1.weight is that of '0.wight', which is not there"):
+        net.load(tmp_path / "m")
     for text in ("{", "[]", '{"format": "gluonx-block-1"}', '{"format": "gluonx-block-1", "block": {"children": []}}'):
         (tmp_path / "m-model.json").write_text(text)
         with pytest.raises(FormatError, match=r"m-model\.json"):

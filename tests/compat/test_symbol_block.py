@@ -201,7 +201,7 @@ def test_inputs_that_are_not_there_and_calls_that_do_not_fit():
 
 def test_parameters_of_another_network():
     folder = HERE / "mxnet-2.0.0b1"
-    with pytest.raises(FormatError, match="it lacks 'a"):
+    with pytest.raises(FormatError, match=r"(?s)gru-0000.params.* it lacks 'a"):
         SymbolBlock.imports(folder / "mlp-symbol.json", ["data"], folder / "gru-0000.params")
     with pytest.raises(FormatError, match="JSON text"):
         SymbolBlock.imports(folder / "mlp-symbol.json", ["data"], folder / "gru-symbol.json")

@@ -130,6 +130,13 @@ def test_the_real_mxnet_loads_it_and_computes_the_same(tmp_path, group):
 # ------------------------------------------------------------------------------------------------------------ the files
 
 
+def test_cumsum_has_an_axis_that_mxnet_takes(tmp_path):
+    code = "np.cumsum(x, axis=-1) + np.cumsum(x, axis=-2) + np.cumsum(x)[0]"
+    symbol, _ = Code(code).export(tmp_path / "net", inputs=[gnp.ones((2, 3))], format="mxnet")
+    nodes = json.loads(pathlib.Path(symbol).read_text())["nodes"]
+    assert [n["attrs"]["axis"] for n in nodes if n["op"] == "_npi_cumsum"] == ["1", "0", "None"]
+
+
 def test_names_prefixes_and_the_form_of_the_files(tmp_path):
     net, _, _ = make("convnet")
     files = net.export(tmp_path / "net", epoch=12, format="mxnet")

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as onp
 import pytest
 
-__all__ = ["MANY", "counts", "replay", "sweep"]
+__all__ = ["MANY", "SEED", "counts", "replay", "sweep"]
 
 MANY = 10_000
-_SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
+SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
 
 
 def counts(few: int, many: int = MANY, parts: int = 1) -> pytest.MarkDecorator:
@@ -48,7 +48,7 @@ def sweep(check: Callable[[onp.random.RandomState], None], count: int | range) -
     failed: list[tuple[tuple[int, int], Exception]] = []
     chosen = range(count) if isinstance(count, int) else count
     for i in chosen:
-        seed = (_SEED, i)
+        seed = (SEED, i)
         try:
             replay(check, seed)
         except Exception as error:  # what a program raises is a difference like another

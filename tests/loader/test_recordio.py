@@ -211,12 +211,20 @@ def test_offsets_of_damage_are_told(tmp_path):
         ("0\t0\n1\tx\n", r"line 2: .* got '1\\tx\\n'"),
         ("x\t0\n", r"line 1"),
         ("0\t-8\n", r"line 1: an offset cannot be negative"),
+        (f"0\t{1 << 63}\n", r"line 1: an offset is below 2\*\*63"),
     ],
 )
 def test_bad_lines_of_an_index_are_named(tmp_path, text, message):
     path = indexed(tmp_path, [b"one"])
     (tmp_path / "bad.idx").write_text(text)
     with pytest.raises(FormatError, match=f"bad.idx', {message}"):
+        recordio.MXIndexedRecordIO(tmp_path / "bad.idx", path, "r")
+
+
+def test_an_index_that_is_no_text_is_named(tmp_path):
+    path = indexed(tmp_path, [b"one"])
+    (tmp_path / "bad.idx").write_bytes(b"0\t0\n\xff\xfe")
+    with pytest.raises(FormatError, match=r"bad.idx' is no text in UTF-8"):
         recordio.MXIndexedRecordIO(tmp_path / "bad.idx", path, "r")
 
 

@@ -65,7 +65,6 @@ topk _: axis k ret_typ is_ascend dtype
 integer_power _npi_power_scalar: scalar=float(exponent) is_int=whole(exponent)
 zeros _npi_zeros: shape=made_shape() dtype=made_dtype()
 ones _npi_ones: shape=made_shape() dtype=made_dtype()
-cumsum _npi_cumsum: axis? dtype
 batch_dot _: transpose_a transpose_b
 einsum _npi_einsum: subscripts
 broadcast_like _: lhs_axes rhs_axes
@@ -222,6 +221,13 @@ def _where(emit: Emit, step: Step) -> Any:
     if number(x):
         return emit.node("_npi_where_lscalar", chosen, emit.array(y), scalar=float(x))
     return emit.node("_npi_where", chosen, emit.array(x), emit.array(y))
+
+
+@rule("cumsum")
+def _cumsum(emit: Emit, step: Step) -> Any:
+    axis = step.op.attrs["axis"]  # MXNet refuses one below 0
+    axis = "None" if axis is None else axis % max(len(step.shapes[0].shape), 1)
+    return emit.node("_npi_cumsum", emit.array(step.args[0]), axis=axis, dtype=step.op.attrs["dtype"])
 
 
 @rule("clip")

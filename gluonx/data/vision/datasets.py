@@ -26,7 +26,7 @@ import numpy as np
 from gluonx._frames import warn
 from gluonx.data._host import OnHost, as_host, call_on_host, device_batch, device_sample, gather
 from gluonx.data.dataset import Dataset, RecordFileDataset
-from gluonx.data.recordio import unpack_of
+from gluonx.data.recordio import numbered_lines, unpack_of
 from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike, atomic_write
@@ -459,25 +459,22 @@ def read_image_list(path: PathLike, dtype: Any = np.float32) -> dict[int, tuple[
         If a line is not ``number TAB label TAB ... TAB file``, or has the number of another one.
     """
     entries: dict[int, tuple[np.ndarray, str]] = {}
-    with open(path, encoding="utf-8") as file:
-        for place, line in enumerate(file, 1):
-            fields = line.strip().split("\t")
-            if fields == [""]:
-                continue
-            try:
-                number, label = int(fields[0]), np.array([float(field) for field in fields[1:-1]], dtype)
-                if not len(label):
-                    raise ValueError("no label")
-            except ValueError as error:
-                raise FormatError(
-                    f"'{os.fspath(path)}', line {place}: 'number TAB label TAB ... TAB file' was expected, got "
-                    f"{line.strip()!r}"
-                ) from error
-            if number in entries:
-                raise FormatError(
-                    f"'{os.fspath(path)}', line {place}: there is an image with the number {number} above"
-                )
-            entries[number] = label, fields[-1]
+    for place, line in numbered_lines(path):
+        fields = line.strip().split("\t")
+        if fields == [""]:
+            continue
+        try:
+            number, label = int(fields[0]), np.array([float(field) for field in fields[1:-1]], dtype)
+            if not len(label):
+                raise ValueError("no label")
+        except ValueError as error:
+            raise FormatError(
+                f"'{os.fspath(path)}', line {place}: 'number TAB label TAB ... TAB file' was expected, got "
+                f"{line.strip()!r}"
+            ) from error
+        if number in entries:
+            raise FormatError(f"'{os.fspath(path)}', line {place}: there is an image with the number {number} above")
+        entries[number] = label, fields[-1]
     return entries
 
 
