@@ -141,12 +141,26 @@ def is_complete(shape: Shape | None) -> bool:
 
 
 def device_list(device: Any, path: str) -> list[Device]:
-    """Return the devices meant by what a user gave: one, a list of them, or None for the current one; each once."""
+    """Return the devices meant by what a user gave: one, a list of them, or None for the current one.
+
+    Raises
+    ------
+    DeviceError
+        If the list is empty or names a device twice: a loop over it would go on as if there were two, but of two
+        gradients on one device the second replaces the first.
+    """
     if not isinstance(device, (list, tuple)):
         return [one_device(device, path)]
     if not device:
         raise DeviceError(f"Parameter '{path}' needs a device, but an empty list of them was given.")
-    return list(dict.fromkeys(one_device(d, path) for d in device))
+    found = [one_device(d, path) for d in device]
+    twice = next((d for k, d in enumerate(found) if d in found[:k]), None)
+    if twice is not None:
+        raise DeviceError(
+            f"Parameter '{path}': the list {found} names {twice} twice, and a parameter has one replica on a device. "
+            "Name each device once; where a machine has one device, cpu(0), cpu(1) and so on are distinct names for it."
+        )
+    return found
 
 
 def one_device(device: Any, path: str) -> Device:
