@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonx.device import Device, current_device, device_of, place_device, resolve
 from gluonx.errors import DeviceError
+from gluonx.sharding import is_spread
 
 __all__ = [
     "Shape",
@@ -176,7 +177,15 @@ def one_device(device: Any, path: str) -> Device:
         return Device(device)  # not the caller's: that one may be in use as a context
     found = resolve(device)
     assert found is not None, "resolve() gives a device for everything but None"
-    return place_device(found) if isinstance(found, jax.sharding.Sharding) else device_of(found)
+    if not isinstance(found, jax.sharding.Sharding):
+        return device_of(found)
+    if is_spread(found):
+        raise DeviceError(
+            f"Parameter '{path}': a device or a list of them is asked for here, and {found} is a placement over "
+            f"{len(found.device_set)}. Assign it, parameter.sharding = ..., or put the net on a mesh: "
+            "parallel.use(mesh), net.initialize(), net.shard(...)."
+        )
+    return place_device(found)
 
 
 def placement(device: Device | None) -> Device | None:
