@@ -20,7 +20,7 @@ import numpy as np
 from gluonx._frames import shorten as _shorten
 from gluonx.errors import ArgumentError
 
-__all__ = ["Checked", "Size", "as_tuple", "named", "refuse", "unexpected"]
+__all__ = ["Checked", "Size", "as_tuple", "named", "refuse", "unexpected", "written"]
 
 Size = int | Sequence[int]
 
@@ -90,6 +90,24 @@ class Checked:
             if known is not None and not set(known).issuperset(kwargs):
                 refuse(cls.__name__, set(kwargs).difference(known), known, cls._also_takes)
         return super().__new__(cls)
+
+
+def written(namespace: dict[str, Any], but: Sequence[str] = ()) -> list[str]:
+    """Return the functions and classes that a module writes and that have no underscore: the most of its ``__all__``.
+
+    Parameters
+    ----------
+    namespace : dict
+        The module's ``globals()``, at its end.
+    but : sequence of str
+        Which of them are not for users.
+    """
+    own = [
+        name
+        for name, value in namespace.items()
+        if isinstance(value, (type, types.FunctionType)) and value.__module__ == namespace["__name__"]
+    ]
+    return [name for name in own if name[0] != "_" and name not in but]
 
 
 def named(namespace: dict[str, Any], names: Iterable[str], prefix: str) -> None:

@@ -65,7 +65,10 @@ THRESHOLDS = {
     "pieces.times": Threshold(
         24, "times", "that each kind of operator comes on average in such a trace", "benchmarks.early"
     ),
-    "pieces.runs": Threshold(2, "runs", "that are interpreted before it is compiled whole", "benchmarks.early"),
+    "pieces.runs": Threshold(
+        2, "runs", "that are interpreted before it is compiled whole, if it is not longer", "benchmarks.early"
+    ),
+    "pieces.each": Threshold(100, "operations", "of a longer one are a run more", "benchmarks.early"),
     "pieces.whole": Threshold(
         4000, "operations", "from here on it never is: XLA was stopped after five minutes", "benchmarks.early"
     ),
@@ -91,6 +94,13 @@ THRESHOLDS = {
     "traces.kinds": Threshold(
         64, "kinds", "of input of one block that are remembered; a warning tells of more", "benchmarks.shapes"
     ),
+    "chains.operations": Threshold(
+        32,
+        "operations",
+        "that XLA may compute again in each loop of a CPU that reads their result",
+        "benchmarks.early",
+    ),
+    "chains.draws": Threshold(24, "draws", "of one shape that a program for a CPU makes at once", "benchmarks.early"),
     "kept.program": Threshold(1_600_000, "bytes", "that a program of one operator takes", "benchmarks.shapes"),
     "kept.operation": Threshold(
         40_000, "bytes", "that each operation in a program adds, 10 to 50 kB", "benchmarks.shapes"
@@ -114,6 +124,9 @@ THRESHOLDS = {
     ),
     "host.kept": Threshold(
         1024, "kinds", "of inputs that are remembered of one operator", "tests/deferred/test_host.py"
+    ),
+    "host.inputs": Threshold(
+        8, "inputs", "of an operator whose pull-back NumPy may compute where it runs by itself", "benchmarks.early"
     ),
     "host.draws": Threshold(
         256, "elements", "touched for each one that is drawn by trying until it holds", "benchmarks.first"

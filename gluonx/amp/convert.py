@@ -11,8 +11,6 @@ from gluonx.amp.state import policy_for
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import casting
 
-__all__ = ["convert_hybrid_block"]
-
 _scoped_classes: dict[type, type] = {}
 
 

@@ -15,18 +15,6 @@ import numpy as np
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS, Op
 
-__all__ = [
-    "core_name",
-    "list_conditional_fp32_ops",
-    "list_fp32_ops",
-    "list_loss_output_functions",
-    "list_lp16_fp32_ops",
-    "list_lp16_ops",
-    "list_lp16_use_fp32_params",
-    "list_widest_type_cast",
-    "target_of",
-]
-
 LOSS_OUTPUTS = (
     "linear_regression_output", "logistic_regression_output", "mae_regression_output", "softmax_output"
 )  # fmt: skip

@@ -34,8 +34,6 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, moved_back
 from gluonx.trainer import Trainer
 
-__all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
-
 _NOT_ON = "AMP is not switched on: call amp.init() before amp.{name}()"
 _NO_SCALER = "this Trainer has no loss scale: call amp.init_trainer(trainer) once, after it was made"
 

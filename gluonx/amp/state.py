@@ -8,8 +8,6 @@ from typing import Any
 from gluonx.amp import lists
 from gluonx.deferred import casting
 
-__all__ = ["State", "init", "policy_for", "reset"]
-
 _policies: dict[Any, casting.Policy] = {}
 
 

@@ -25,8 +25,6 @@ import numpy as np
 
 from gluonx.deferred.core import Handle, Tracer
 
-__all__ = ["Captured", "captured"]
-
 Build = Callable[[Sequence[Any], dict[int, Any]], Any]
 
 _PLAIN = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})

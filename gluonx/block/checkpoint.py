@@ -26,17 +26,6 @@ from gluonx.deferred.core import set_variable
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
-__all__ = [
-    "Options",
-    "load_dict",
-    "load_model",
-    "load_parameters",
-    "save_model",
-    "save_parameters",
-    "share",
-    "without_kind",
-]
-
 _FORMAT = "gluonx-block-1"
 
 

@@ -16,8 +16,6 @@ from typing import Any, TypeVar, dataclass_transform
 
 from gluonx.block.block import Block
 
-__all__ = ["declared"]
-
 Class = TypeVar("Class", bound=type[Block])
 
 

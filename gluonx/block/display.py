@@ -21,7 +21,6 @@ from gluonx.np.display import spread
 if TYPE_CHECKING:
     from gluonx.block.block import Block
 
-__all__ = ["block_html", "block_part", "in_notebook", "parameter_html", "parameter_part"]
 
 _COLUMNS = ("parameter", "shape", "dtype", "numbers", "bytes", "", "values")
 _RIGHT = (3, 4)  # columns of numbers

@@ -20,7 +20,6 @@ from gluonx.files.places import Place, folder_written_elsewhere, is_path
 if TYPE_CHECKING:
     from gluonx.block.block import HybridBlock
 
-__all__ = ["export_block"]
 
 _NO_SIGNATURE = (
     "{name}.export needs to know what goes in. Call the hybridized net once, or give inputs=[...]: arrays of the "

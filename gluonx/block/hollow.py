@@ -27,7 +27,6 @@ from gluonx.host import to_jax
 if TYPE_CHECKING:
     from gluonx.block.block import Block
 
-__all__ = ["filled", "hollow", "put", "ready_params"]
 
 _NOT_READY = "; run the net once on real input, or call net.infer_shape(x), first"
 

@@ -19,8 +19,6 @@ from gluonx.deferred.core import Handle
 from gluonx.deferred.engine import as_handle
 from gluonx.errors import ArgumentError
 
-__all__ = ["Watched"]
-
 
 class Watched:
     """One call of `block` whose gradients its backward hooks see."""

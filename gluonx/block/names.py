@@ -13,8 +13,6 @@ from typing import Any
 
 from gluonx.extensions import BLOCK_KEYWORDS, BLOCK_MEMBERS
 
-__all__ = ["Names"]
-
 
 class Names:
     """Names by structure. Another way of naming derives from it and is put in ``Block._block_names``."""

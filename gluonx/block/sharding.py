@@ -18,8 +18,6 @@ from gluonx.block.fusion import blocks as fusion
 from gluonx.errors import DeviceError
 from gluonx.sharding import Layout, Spec, named, needed_mesh
 
-__all__ = ["Entries", "Report", "Rule", "Strategy", "shard"]
-
 Entries: TypeAlias = tuple[Any, ...]  # of a spec, one for each axis of the array
 Rule: TypeAlias = Callable[[tuple[int, ...], Entries], Entries]
 

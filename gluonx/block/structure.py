@@ -20,18 +20,6 @@ from gluonx.device import Device, current_device, device_of, place_device, resol
 from gluonx.errors import DeviceError
 from gluonx.sharding import is_spread
 
-__all__ = [
-    "Shape",
-    "Structure",
-    "Text",
-    "as_shape",
-    "device_list",
-    "is_complete",
-    "merge",
-    "one_device",
-    "placement",
-]
-
 Shape = tuple[int, ...]
 
 

@@ -26,7 +26,6 @@ from gluonx.dtype import keeping_64_bits
 if TYPE_CHECKING:
     from gluonx.block.block import Block
 
-__all__ = ["Summary", "show", "summarize"]
 
 _COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"
 _WIDTH = 106

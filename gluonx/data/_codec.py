@@ -15,8 +15,6 @@ import numpy as np
 
 from gluonx.errors import ArgumentError, FormatError
 
-__all__ = ["decode", "encode"]
-
 _MISSING = "images are decoded and encoded by OpenCV or Pillow, and neither is installed: pip install 'gluonx[vision]'"
 _CHANNELS = ((), (1,), (3,), (4,))
 # OpenCV's weights of red, green and blue in a gray, in parts of 2**15, and what is added to round: cvtColor's, and

@@ -26,26 +26,6 @@ from gluonx.dtype import on_device, operand_dtype
 from gluonx.np.handle import ndarray
 from gluonx.parallel.batches import Share
 
-__all__ = [
-    "OnHost",
-    "as_host",
-    "call_on_host",
-    "chain_on_host",
-    "device_batch",
-    "device_sample",
-    "gather",
-    "gatherer",
-    "host_array",
-    "host_form",
-    "host_item",
-    "host_tree",
-    "is_batchable",
-    "run_batchify",
-    "shapes_of",
-    "unmarked",
-    "whole_on_host",
-]
-
 
 @dataclass(slots=True)
 class OnHost:

@@ -26,8 +26,6 @@ import traceback
 from collections.abc import Callable
 from typing import ClassVar
 
-__all__ = ["STATUS", "available", "launch", "nursery_main", "release"]
-
 STATUS = struct.Struct("<ii")  # rank of a worker that ended, and its exit code (minus the signal that killed it)
 _MOST = 240  # descriptors that one message can carry
 _GRACE = (0.3, 0.7)  # seconds until workers that are still busy get SIGTERM, and then SIGKILL

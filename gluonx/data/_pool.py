@@ -29,8 +29,6 @@ from gluonx.data._wire import receive, send
 from gluonx.data._worker import Failure, Task, fetch_seeded
 from gluonx.errors import GluonxError
 
-__all__ = ["CLOSED", "RemoteTraceback", "WorkerPool", "process_pool", "thread_pool"]
-
 CLOSED = "this DataLoader was closed while it was iterated over"
 _START_SECONDS = 120.0
 _users = itertools.count()

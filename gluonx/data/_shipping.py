@@ -17,8 +17,6 @@ from gluonx.data._wire import Message
 from gluonx.data._worker import Setup
 from gluonx.extensions import worker_setup
 
-__all__ = ["CannotSendError", "Parcel", "pack"]
-
 
 class CannotSendError(Exception):
     """Raised when a dataset cannot be sent to worker processes (caught by the DataLoader); says why."""

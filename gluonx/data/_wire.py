@@ -26,8 +26,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Message", "check", "empty", "receive", "send", "send_batches"]
-
 _HEAD = struct.Struct("<QQQ")  # bytes of text, number of arrays, number of memory files
 _FILE = struct.Struct("<Q")  # bytes of a memory file
 _SPAN = struct.Struct("<qQQ")  # which file holds an array (-1 for the last), its offset there and its size

@@ -26,8 +26,6 @@ from gluonx.data.batchify import Stack
 from gluonx.data.dataset import Dataset
 from gluonx.ops import prng
 
-__all__ = ["Failure", "Setup", "Task", "fetch", "fetch_seeded", "worker_main"]
-
 
 class Setup(NamedTuple):
     """The settings that a worker process gets before anything else."""

@@ -13,8 +13,6 @@ from gluonx.data.batchify import bucket_of, bucket_sizes
 from gluonx.deferred.core import Handle, Tracer
 from gluonx.errors import ArgumentError, ShapeError
 
-__all__ = ["Bucketed"]
-
 
 def _padded(array: onp.ndarray, shape: Sequence[int], value: Any) -> onp.ndarray:
     full = onp.full(tuple(shape), value, array.dtype)

@@ -29,8 +29,6 @@ from gluonx.data.recordio import IRHeader, frame, pack
 from gluonx.data.vision import functional
 from gluonx.files.atomic import atomic_write
 
-__all__ = ["main", "make_lists", "make_records"]
-
 _EXTENSIONS = (".jpeg", ".jpg", ".png")
 _SWITCHES = ("--list", "--recursive", "--shuffle", "--pass-through", "--center-crop", "--pack-label")
 

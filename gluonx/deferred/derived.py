@@ -36,7 +36,9 @@ from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import native_only
+from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import replicated
+from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",
@@ -58,6 +60,7 @@ __all__ = [
 ]
 
 PLAIN, SPECIAL = "plain", "special"
+_MANY_INPUTS = threshold("host.inputs")
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.casting speaks of
 
 
@@ -68,12 +71,13 @@ class DerivedOp:
     closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
     elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as a backward that
-    comes at every step, XLA compiles in any case.
+    comes at every step, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
+    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`).
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "eager", "extra", "fn", "form", "gathers", "host", "interpreted", "kept",
-        "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "vjp", "wide", "work",
+        "__weakref__", "attrs", "cache", "composed", "eager", "extra", "fn", "form", "gathers", "host", "interpreted",
+        "kept", "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
 
@@ -93,6 +97,7 @@ class DerivedOp:
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
         self.form, self.work, self.interpreted = form, work, interpreted
+        self.composed = False
         self.attrs: dict[str, Any] = {}
         self.random = False
         self.extra = extra
@@ -198,7 +203,7 @@ class Pullback(DerivedOp):
 
     def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
         super().__init__(name, fn, wide=wide, interpreted=False)
-        self.homes = homes
+        self.homes, self.composed = homes, True
 
 
 class Together(DerivedOp):
@@ -343,11 +348,26 @@ def program_of(op: Operator) -> Any:
 def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
     run = _function(op, lambda: kept.add(nbytes, op, programs))
+    if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
+        run = _rewriting(run)
     run.__name__ = run.__qualname__ = op.name
     if programs and type(op) is Pullback and op.homes is not None:
         default = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         return jax.jit(run, out_shardings=tuple([home or default for home in op.homes]))
     return jax.jit(run)
+
+
+def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `fn` as XLA compiles it sooner for a CPU."""
+
+    def run(*args: jax.Array | None) -> Any:
+        from jax.extend.core import jaxpr_as_fun
+
+        closed, outs = jax.make_jaxpr(fn, return_shape=True)(*args)
+        compute = rewritten(closed) or jaxpr_as_fun(closed)
+        return jax.tree.unflatten(jax.tree.structure(outs), compute(*jax.tree.leaves(args)))
+
+    return run
 
 
 def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
@@ -437,6 +457,10 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
 
             return jax.vjp(forward, *[inputs[i] for i in diff])[1](cotangents)
 
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=False)
+        # XLA takes 30 ms for what goes back to each of many inputs, such as those of a stack of 300 steps.
+        composed = getattr(op, "composed", False)
+        many = n_inputs >= _MANY_INPUTS and not composed
+        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=many)
         found.nbytes = getattr(op, "nbytes", found.nbytes)
+        found.composed = composed
     return found

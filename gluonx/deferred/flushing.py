@@ -151,7 +151,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        pieces = repeats.runs_in_pieces(graph, final is not None)
+        pieces = repeats.runs_in_pieces(graph, final is not None or bool(tape_slots))
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
@@ -160,7 +160,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                traced = program.call.trace(*args, *_structs(program.spares))
+                traced = program.trace([*args, *_structs(program.spares)])
                 lowered = traced.lower()
         for agree in agreements:
             agree(lowered, args)

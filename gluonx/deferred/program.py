@@ -18,6 +18,7 @@ fresh memory costs a page fault for every 4 KiB.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from gluonx.deferred.core import Aval, Node, array_types
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
+from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
 
@@ -293,7 +295,7 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
         def pull_now(given: list[Any]) -> Any:
             mask = tuple([g is not None for g in given])
             pull = pullback_of(op, diff, len(inputs), mask)
-            return run_alone(pull, [*inputs, *[g for g in given if g is not None]])
+            return _alone(pull, [*inputs, *[g for g in given if g is not None]])
 
         return (out if type(out) is tuple else (out,)), pull_now
     run = strong(op)
@@ -319,7 +321,7 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
 
 
 def _alone(op: Operator, inputs: list[Any]) -> Any:
-    """Run an operator that nothing is differentiated through, on the host where that is quicker than to compile it."""
+    """Run an operator at once, on the host where that is quicker than to compile it."""
     if host.is_on():
         values = host.on_host(op, inputs)
         if values is not None:
@@ -424,7 +426,7 @@ class Program:
             assert program is not None, "who calls a program holds it"
             return program._trace(args)
 
-        gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
+        self.name = gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
         joined = frozenset(itertools.chain(*[join.leaves for join in joins]))
         self.single = [i for i in range(last.n_leaves) if i not in joined]  # leaves that are arguments of their own
         self.donated = [self.single.index(i) for i in donors if i not in joined]
@@ -442,7 +444,24 @@ class Program:
         self.on_fakes = options is not None  # whether it runs on several devices that are threads of one CPU
         if self.on_fakes:
             placed["compiler_options"] = options
-        self.call = jax.jit(gluonx_step, donate_argnums=given_away, keep_unused=bool(spares), **placed)
+        places = {a.sharding for n in path for a in n.outs}
+        self.on_cpu = not spread and all(_platform(place or default_place()) == "cpu" for place in places)
+        self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(spares), **placed)
+        self.call = self._compile(gluonx_step)
+
+    def trace(self, args: Sequence[Any]) -> Any:
+        """Return what JAX traces for these arguments, or their kinds; on one CPU, as that compiles sooner."""
+        found = self.call.trace(*args)
+        run = rewritten(found.jaxpr) if self.on_cpu else None
+        if run is None:
+            return found
+
+        def gluonx_step(*args: jax.Array) -> Any:
+            return tuple(run(*args))
+
+        gluonx_step.__name__ = gluonx_step.__qualname__ = self.name
+        self.call = self._compile(gluonx_step)
+        return self.call.trace(*args)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
         """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.
@@ -550,6 +569,10 @@ class Program:
 
         zeros = [jnp.zeros(a.shape, a.dtype) for a in avals]
         return tuple(jax.vjp(forward, *zeros)[1](tuple([g for g in given if g is not None])))
+
+
+def _platform(place: Any) -> str:
+    return next(iter(place.device_set)).platform
 
 
 def packable(aval: Aval) -> bool:

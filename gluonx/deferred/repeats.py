@@ -31,14 +31,15 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_pieces", "values_of"]
+__all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_pieces", "runs_of", "values_of"]
 
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
-# from `whole` nodes on: XLA takes minutes for such a program (an LSTM cell called 300 times was given up after five).
+# from `whole` nodes on: XLA takes minutes for such a program.
 limits = {
     "nodes": threshold("pieces.nodes"),
     "times": threshold("pieces.times"),
     "runs": threshold("pieces.runs"),
+    "each": threshold("pieces.each"),
     "whole": threshold("pieces.whole"),
 }
 # The same of one that trains, on a CPU, where its values take no more than so many bytes.
@@ -53,16 +54,29 @@ layers = {
 def runs_in_pieces(graph: Graph, steps: bool) -> bool:
     """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole.
 
-    ``steps`` tells that it ends in the step of a Trainer.
+    ``steps`` tells that it ends in the step of a Trainer, or that a backward through it will come.
     """
     node: Node = graph.cursor
-    early = node.visits <= limits["runs"]
+    early = node.visits <= runs_of(node.depth)
     if node.depth >= limits["nodes"] and (early or node.depth >= limits["whole"]):
         if is_repetitive(graph, limits["times"]):
             return True
     small = node.depth >= layers["nodes"] and node.nbytes <= layers["bytes"]
     trains = steps or node.has_backward
     return early and trains and small and host.is_on() and _is_here(graph) and is_repetitive(graph, layers["times"])
+
+
+def runs_of(operations: int) -> int:
+    """Return how often a repetitive trace is interpreted before it is compiled whole: the more, the longer that takes.
+
+    Both that and an interpreted run take a time for each operation, the first some hundred times that of the second.
+
+    Examples
+    --------
+    >>> runs_of(150), runs_of(3900)
+    (2, 39)
+    """
+    return max(limits["runs"], operations // limits["each"])
 
 
 def _is_here(graph: Graph) -> bool:

@@ -113,7 +113,7 @@ class Replay:
     def is_due(self, state: State) -> bool:
         """Return whether the next use is to be by calls, and count it."""
         uses = _uses.get(self._key, 0)
-        if uses >= repeats.limits["runs"] or not state.deferring or Replicas.on or not host.is_on():
+        if uses >= repeats.runs_of(len(self._calls or ())) or not state.deferring or Replicas.on or not host.is_on():
             return False
         if casting.policy_in_force() is not None:  # the calls are cast already
             return False

@@ -548,6 +548,7 @@ def _trace_once(
     text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     run = _runner(closed, kept, n, bool(found.n_random), len(structs))
     op = DerivedOp(name, run, extra=text, n_live=found.n_live)
+    op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
     traced = Traced(op, [handles[i] for i in kept], structs, outputs, found)

@@ -7,8 +7,6 @@ from typing import Any
 from gluonx import autograd
 from gluonx.utils import split_and_load
 
-__all__ = ["BatchProcessor"]
-
 
 class BatchProcessor:
     """Computes predictions and losses of a batch; subclasses say how, for nets with several inputs or losses.

@@ -24,8 +24,6 @@ from gluonx.estimator.estimator import Progress, get_random_state, set_random_st
 from gluonx.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
 from gluonx.files import atomic_write
 
-__all__ = ["CheckpointHandler"]
-
 _FORMAT = 1
 _PARTS = (".resume", ".params", ".states")  # in the order in which they are removed
 

@@ -41,8 +41,6 @@ from gluonx.metric.gathered import Gathered
 from gluonx.ops import prng
 from gluonx.trainer import Trainer
 
-__all__ = ["Estimator", "Progress", "get_random_state", "set_random_state"]
-
 _TRAINING, _VALIDATION = "training", "validation"
 
 

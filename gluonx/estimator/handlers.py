@@ -20,25 +20,6 @@ from typing import Any, ClassVar
 from gluonx._frames import warn
 from gluonx.metric import CompositeEvalMetric, EvalMetric, Loss
 
-__all__ = [
-    "BatchBegin",
-    "BatchEnd",
-    "EarlyStoppingHandler",
-    "EpochBegin",
-    "EpochEnd",
-    "EventHandler",
-    "GradientUpdateHandler",
-    "LoggingHandler",
-    "MetricHandler",
-    "StoppingHandler",
-    "TrainBegin",
-    "TrainEnd",
-    "ValidationHandler",
-    "better",
-    "metric_list",
-    "metric_texts",
-]
-
 
 class EventHandler:
     """The base of all events."""

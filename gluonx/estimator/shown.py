@@ -7,8 +7,6 @@ from typing import Any
 
 from gluonx.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
-__all__ = ["LiveCurves", "ProgressHandler"]
-
 
 def _optional(module: str, package: str, extra: str, who: str) -> Any:
     try:

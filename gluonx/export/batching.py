@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Batcher", "Overloaded"]
-
 
 class Overloaded(RuntimeError):
     """More samples wait than a batcher was told to keep."""

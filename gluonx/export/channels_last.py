@@ -16,8 +16,6 @@ from gluonx.deferred.derived import strong
 from gluonx.deferred.tracing import Trace
 from gluonx.host import to_jax
 
-__all__ = ["ChannelsLast"]
-
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 

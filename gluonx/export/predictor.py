@@ -18,8 +18,6 @@ from gluonx.errors import ShapeError
 from gluonx.export import serve
 from gluonx.export.stablehlo import Artifact, Signature
 
-__all__ = ["BUCKETS", "Predictor"]
-
 BUCKETS = (1, 2, 4, 8, 16, 32)
 """The batch sizes of a predictor that is not told any."""
 

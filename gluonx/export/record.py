@@ -23,8 +23,6 @@ from gluonx.deferred.where import block_path
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import GraphError, TracedValueError
 
-__all__ = ["Program", "Ref", "Step", "into", "number", "record_forward", "recorded", "running_node"]
-
 running_node: ContextVar[str] = ContextVar("gluonx_symbol_node", default="")
 """The name of the node of a symbol that runs; empty outside of graphs."""
 

@@ -40,8 +40,6 @@ from gluonx.export.batching import Batcher, Overloaded
 from gluonx.export.predictor import BUCKETS, Predictor
 from gluonx.export.stablehlo import Artifact, InputSpec, Signature, check_inputs, load_artifact
 
-__all__ = ["Runtime", "Served", "array_of"]
-
 # The protocol has no bfloat16: it travels as float32, which holds all of it.
 _CODES = {
     "bool": "BOOL",

@@ -12,8 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-__all__ = ["load"]
-
 WIDE = ("int64", "uint64", "float64", "complex128")
 
 

@@ -20,17 +20,6 @@ from gluonx.files.safetensors import read_header, read_safetensors, write_safete
 from gluonx.files.source import Source
 from gluonx.files.sparse import Stored
 
-__all__ = [
-    "Readable",
-    "arriving",
-    "load_arrays",
-    "load_metadata",
-    "load_ndarrays",
-    "opened",
-    "save_arrays",
-    "save_ndarrays",
-]
-
 Readable = Place | bytes | bytearray | memoryview
 
 # Other things that people hand to a loader by mistake: say what it is instead of "bad magic".

@@ -12,8 +12,6 @@ from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Source, write_data
 from gluonx.files.sparse import Stored, densify
 
-__all__ = ["MAGIC", "read_items", "read_list", "read_one", "write_list"]
-
 MAGIC = struct.pack("<QQ", 0x112, 0)
 _DTYPES = [
     np.dtype(d) for d in ("<f4", "<f8", "<f2", "u1", "<i4", "i1", "<i8", "?", "<i2", "<u2", "<u4", "<u8", BFLOAT16)

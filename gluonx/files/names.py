@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
-__all__ = ["recurrent_names"]
-
 _UNFUSED = re.compile(r"(?P<path>(?:.*\.)?)_unfused\.(?P<at>\d+)\.(?:(?P<side>[lr])_cell\.)?(?P<what>\w+)")
 
 

@@ -20,8 +20,6 @@ from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Fail, Source, byte_count, fill_array, write_data
 from gluonx.files.sparse import densify
 
-__all__ = ["Checks", "opened_zip", "read_npy", "read_npz", "write_npy", "write_npz"]
-
 _SMALL = 1 << 16  # bytes of a member for which a thread does not pay
 _MAX_HEADER = 64 << 10  # of one .npy; a real one has about a hundred bytes
 _SPARSE_PARTS = ("format.npy", "shape.npy", "data.npy", "indices.npy", "indptr.npy")

@@ -19,17 +19,6 @@ from typing import IO, Any, TypeGuard
 
 from gluonx.errors import FormatError
 
-__all__ = [
-    "PathLike",
-    "Place",
-    "at_hand",
-    "folder_elsewhere",
-    "folder_written_elsewhere",
-    "is_path",
-    "name_of",
-    "written_elsewhere",
-]
-
 PathLike = str | os.PathLike[str]
 Place = PathLike | IO[bytes]
 

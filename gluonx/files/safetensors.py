@@ -12,8 +12,6 @@ import numpy as np
 from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Source, byte_count, write_data
 
-__all__ = ["read_header", "read_safetensors", "write_safetensors"]
-
 _MAX_JSON = 100_000_000  # bytes of the header; the limit of the specification
 _DTYPES = {
     "BOOL": np.dtype("?"),

@@ -15,8 +15,6 @@ import numpy as np
 
 from gluonx.errors import FormatError
 
-__all__ = ["BFLOAT16", "Fail", "Source", "byte_count", "fill_array", "write_data"]
-
 Fail = Callable[[str], FormatError]  # makes the error that names the file, from the reason
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

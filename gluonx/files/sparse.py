@@ -9,8 +9,6 @@ import numpy as np
 from gluonx.errors import FormatError
 from gluonx.files.source import Source, byte_count
 
-__all__ = ["Stored", "densify"]
-
 
 class Stored(NamedTuple):
     """A sparse array as it is stored: ``'csr'`` (`index`: indptr, columns) or ``'row_sparse'`` (row numbers)."""

@@ -21,8 +21,6 @@ from gluonx.files.files import Readable, opened
 from gluonx.files.mxnet_list import read_one
 from gluonx.files.source import Source
 
-__all__ = ["TrainerStates", "is_pickle", "load_trainer_states"]
-
 _MAX_BYTES = 1 << 33
 _MAX_ITEMS = 1 << 16
 _CLASSES = {

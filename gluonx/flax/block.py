@@ -24,8 +24,6 @@ from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import ArgumentError
 from gluonx.ops import prng
 
-__all__ = ["FlaxBlock", "NeedsKey"]
-
 _MOST = 64  # kinds of calls of one block
 _UNHASHABLE = (
     "{name}: an argument of a module of Flax must be an array, a nested list, tuple or dict of arrays, or a hashable "

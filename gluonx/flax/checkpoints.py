@@ -22,8 +22,6 @@ from gluonx.block.hollow import ready_params
 from gluonx.errors import FormatError
 from gluonx.flax.names import flat, nested
 
-__all__ = ["load_checkpoint", "load_state", "save_checkpoint", "state_of"]
-
 _COLLECTIONS = {"params", "batch_stats", "frozen"}
 
 

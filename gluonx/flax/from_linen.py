@@ -27,8 +27,6 @@ from gluonx.flax.block import FlaxBlock, NeedsKey, parameter_for
 from gluonx.flax.names import flat
 from gluonx.ops import prng
 
-__all__ = ["LinenBlock", "from_linen"]
-
 _WAITING = "unknown_until_the_first_batch"
 _NO_MODULE = "from_linen takes a flax.linen.Module, such as nn.Dense(3); got a {kind}. {hint}"
 _UNKNOWN = (

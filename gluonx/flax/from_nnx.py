@@ -20,8 +20,6 @@ from gluonx.deferred.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
 from gluonx.flax.block import FlaxBlock, NeedsKey, parameter_for
 
-__all__ = ["NNXBlock", "from_nnx"]
-
 Path = tuple[Any, ...]
 
 _NO_MODULE = "from_nnx takes an nnx.Module, such as nnx.Linear(2, 3, rngs=nnx.Rngs(0)); got a {kind}. {hint}"

@@ -25,8 +25,6 @@ from flax import nnx
 from gluonx.block.parameter import Constant, Parameter
 from gluonx.errors import ArgumentError
 
-__all__ = ["COLLECTIONS", "Frozen", "flat", "kind_of", "nested", "steps"]
-
 
 class Frozen(nnx.Variable):
     """A parameter of Gluon that is not trained: a constant, or one with ``grad_req='null'``."""

@@ -18,8 +18,6 @@ from gluonx.errors import ArgumentError
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
 
-__all__ = ["GluonLinen", "to_linen"]
-
 
 class _Template:
     """The net without values, where each parameter is, and the values that the module begins with."""

@@ -20,8 +20,6 @@ from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.flax.from_nnx import NNXBlock
 from gluonx.flax.names import kind_of, steps
 
-__all__ = ["GluonModule", "to_nnx"]
-
 _NO_RNGS = (
     "{name} draws random numbers (dropout, say), and this module has no stream to draw from. Give it one, "
     "to_nnx(net, rngs=nnx.Rngs(0)), or give one to the call, module(x, rngs=...), or turn dropout off with "

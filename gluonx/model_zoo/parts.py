@@ -17,8 +17,6 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops import get
 
-__all__ = ["Classifier", "ImageDense", "ImageFlatten", "Parts", "chain"]
-
 Size = int | tuple[int, int]
 
 _FIRST = get("transpose").bind(axes=(0, 3, 1, 2))

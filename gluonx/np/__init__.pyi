@@ -273,7 +273,7 @@ def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: Any = False, *, out:
     """How many elements along an axis are not zero."""
 def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: Any = True, bias: Any = False, ddof: Any = None, fweights: ArrayLike | None = None, aweights: ArrayLike | None = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """The covariance matrix."""
-def cross(a: ArrayLike, b: ArrayLike, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None, *, out: Any = None) -> Any:
+def cross(a: ArrayLike, b: ArrayLike, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None, *, out: Any = None) -> ndarray:
     """The vector product."""
 csingle: _dtype[Any]
 def cumprod(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:

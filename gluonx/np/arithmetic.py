@@ -21,8 +21,6 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.ops.host import forms
 
-__all__ = ["OPERANDS", "Arithmetic", "comparable"]
-
 OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
 _POWERS: dict[int, DerivedOp] = kept.memo()
 

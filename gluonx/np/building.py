@@ -20,8 +20,6 @@ from gluonx.np.wrapping import Param, binary, operator, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import OPS, Op
 
-__all__ = ["document", "fill", "make"]
-
 
 def document(
     front: Callable[..., Any],
@@ -94,11 +92,13 @@ def make(
     Examples
     --------
     >>> from gluonx import np
-    >>> twice = make("twice", lambda x: 2 * x, Row("Twice the input."))
+    >>> def twice(x: jnp.ndarray):
+    ...     return 2 * x
+    >>> twice = make("twice", twice, Row("Twice the input."))
     >>> twice(np.array([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    params = read(fn, row)
+    params = read(name, fn, row)
     name_in_registry = register_as or name
     core = None if row.own else _core_operator(name_in_registry, params)
     covered = core is not None and _covers(core, params)

@@ -24,8 +24,6 @@ from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import DTYPES, SEQUENCE_TYPES, Param, as_leaf, as_static, store, write_out
 from gluonx.ops.registry import BoundOp, Op
 
-__all__ = ["general"]
-
 Front = Callable[..., Any]
 
 _MISSING: Any = inspect.Parameter.empty

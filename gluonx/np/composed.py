@@ -12,50 +12,20 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx.arguments import written
 from gluonx.deferred import DerivedOp, invoke, ranges
 from gluonx.deferred.core import Tracer, new_handle
-from gluonx.errors import BadIndexError
+from gluonx.errors import BadIndexError, ShapeError
 from gluonx.np import functions as F
 from gluonx.np.creation import asarray
 from gluonx.np.handle import ndarray
-from gluonx.np.hosted import as_indices, keep_others, nonzero
+from gluonx.np.hosted import as_indices, nonzero, on_host
 from gluonx.np.rules import histogram as _histogram_rule
 from gluonx.np.rules import histogram_edges as _edges_rule
 from gluonx.np.rules import whole
 from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get
-
-__all__ = [
-    "allclose",
-    "apply_along_axis",
-    "apply_over_axes",
-    "array_equal",
-    "array_equiv",
-    "block",
-    "c_",
-    "choose",
-    "delete",
-    "einsum",
-    "einsum_path",
-    "fill_diagonal",
-    "frompyfunc",
-    "histogram",
-    "histogram_bin_edges",
-    "insert",
-    "mgrid",
-    "ogrid",
-    "piecewise",
-    "place",
-    "pow",
-    "power",
-    "put",
-    "put_along_axis",
-    "r_",
-    "select",
-    "vectorize",
-    "where",
-]
 
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
@@ -327,11 +297,27 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
-    """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names."""
+    """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names.
+
+    Raises
+    ------
+    BadIndexError
+        If an index is out of range.
+    ShapeError
+        If a mask is not as long as the axis.
+    """
     arr = asarray(arr)
     if axis is None:
         arr, axis = F.ravel(arr), 0
-    return F.take(arr, keep_others("delete", obj, arr.shape[axis]), axis=axis)
+    size = arr.shape[axis]
+    mask = onp.asarray(on_host("delete", obj))
+    if mask.dtype == bool and mask.shape != (size,):
+        raise ShapeError(f"np.delete: a mask for axis {axis} has shape {(size,)}, but one of shape {mask.shape} came.")
+    gone = as_indices("delete", obj, size)
+    far = gone[(gone < -size) | (gone >= size)]
+    if far.size:
+        raise BadIndexError(f"np.delete: index {far.flat[0]} is out of bounds for axis {axis} with size {size}")
+    return F.take(arr, onp.delete(onp.arange(size), gone).astype(onp.int32), axis=axis)
 
 
 @core("insert")
@@ -489,3 +475,6 @@ r_ = _Ranges("r_")
 c_ = _Ranges("c_")
 mgrid = _Ranges("mgrid")
 ogrid = _Ranges("ogrid")
+
+
+__all__ = ["c_", "mgrid", "ogrid", "r_", *written(globals())]  # noqa: PLE0604

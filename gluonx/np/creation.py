@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
+from gluonx.arguments import written
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.host import host_array, stays_on_host
@@ -31,48 +32,6 @@ from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, core, write_out
 from gluonx.ops.host import forms
 from gluonx.ops.registry import get
-
-__all__ = [
-    "arange",
-    "array",
-    "asanyarray",
-    "asarray",
-    "ascontiguousarray",
-    "bartlett",
-    "blackman",
-    "diag_indices",
-    "diag_indices_from",
-    "empty",
-    "empty_like",
-    "eye",
-    "from_dlpack",
-    "frombuffer",
-    "fromfile",
-    "fromfunction",
-    "fromiter",
-    "fromstring",
-    "full",
-    "full_like",
-    "genfromtxt",
-    "geomspace",
-    "hamming",
-    "hanning",
-    "identity",
-    "indices",
-    "kaiser",
-    "linspace",
-    "logspace",
-    "mask_indices",
-    "ones",
-    "ones_like",
-    "tri",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "zeros",
-    "zeros_like",
-]
 
 Shape = int | Sequence[int]
 
@@ -566,3 +525,6 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: A
     """Call `function` on the coordinates of a grid, given as one array an axis."""
     grid = indices(shape, dtype=canonical(dtype))
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)
+
+
+__all__ = [*written(globals(), but=["placed"])]  # noqa: PLE0604

@@ -18,7 +18,6 @@ from gluonx.deferred.shapes import Gone, Unknown, Zeros
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
 
-__all__ = ["as_html", "as_part", "at_hand", "spread"]
 
 _MOST_BYTES = 1 << 20  # that are fetched from an accelerator
 

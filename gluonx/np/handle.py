@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 else:
     Methods = object
 
-__all__ = ["Detached", "View", "host_value", "is_readable", "ndarray"]
-
 
 def _leaf_written(array: Any) -> str:
     """Return what is wrong with a write to `array`, which has a gradient, while autograd is recording."""

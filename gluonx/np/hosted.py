@@ -329,8 +329,3 @@ def as_indices(name: str, obj: Any, length: int) -> onp.ndarray:
     if found.dtype == bool:
         return onp.flatnonzero(found)
     return found.astype(onp.int64)
-
-
-def keep_others(name: str, obj: Any, length: int) -> onp.ndarray:
-    """Return the indices on an axis of `length` that `obj` does not name."""
-    return onp.delete(onp.arange(length), as_indices(name, obj, length)).astype(onp.int32)

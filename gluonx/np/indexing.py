@@ -21,8 +21,6 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
 from gluonx.ops.host import forms
 
-__all__ = ["Region", "advanced", "basic", "mask_of", "mask_write_op", "region_read", "region_write", "spreads"]
-
 
 class Region:
     """A basic index on a shape.

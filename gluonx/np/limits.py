@@ -17,8 +17,6 @@ from gluonx.deferred.core import Handle, HostArray, Tracer
 from gluonx.deferred.vectors import Packed
 from gluonx.errors import ShapeError
 
-__all__ = ["LIMITS", "OLD_LIMITS", "check", "check_old", "check_probabilities"]
-
 _POSITIVE, _NOT_NEGATIVE, _PROBABILITY = ("be above 0", lambda v: v > 0), ("not be negative", lambda v: v >= 0), (
     "be between 0 and 1",
     lambda v: (v >= 0) & (v <= 1),

@@ -27,7 +27,7 @@ LinAlgError = onp.linalg.LinAlgError
 
 _ROWS = {
     "cholesky": Row("The triangular factor of a positive definite matrix.", amp="float32"),
-    "cond": Row("The condition number.", amp="float32", static=("p",)),
+    "cond": Row("The condition number.", amp="float32"),
     "cross": Row("The vector product of 3-vectors along an axis."),
     "det": Row("The determinant.", amp="float32"),
     "diagonal": Row("The diagonal of the last two axes."),
@@ -35,7 +35,9 @@ _ROWS = {
     "eigvalsh": Row("The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
     "inv": Row("The inverse.", amp="float32"),
     "lstsq": Row(
-        "The least-squares solution of a linear system: solution, residuals, rank, singular values.", amp="float32"
+        "The least-squares solution of a linear system: solution, residuals, rank, singular values.",
+        amp="float32",
+        wide=True,
     ),
     "matmul": Row("The matrix product.", amp="low"),
     "matrix_norm": Row("A norm of the matrices in two axes.", amp="float32"),
@@ -75,6 +77,10 @@ def cholesky(a: Array, upper: bool = False) -> Array:
     return jnp.linalg.cholesky(even + lax.stop_gradient(mirrored - even), upper=upper, symmetrize_input=False)
 
 
+def cond(x: Array, p: Any = None) -> Array:
+    return jnp.linalg.cond(x, p)
+
+
 def cross(a: Array, b: Array, axis: int = -1) -> Array:
     return jnp.linalg.cross(a, b, axis=axis)
 
@@ -104,14 +110,15 @@ def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
 
 
 def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
-    return tuple(jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond))
+    x, residuals, rank, sizes = jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond)
+    return x, residuals, rank.astype(jnp.int64), sizes
 
 
 def matrix_norm(x: Array, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False) -> Array:
     return norm(x, ord, axis, keepdims)
 
 
-def matrix_rank(M: Array, rtol: Any = None, hermitian: bool = False) -> Array:
+def matrix_rank(M: Array, rtol: Array | None = None, hermitian: bool = False) -> Array:
     return jnp.linalg.matrix_rank(_square(M), rtol).astype(jnp.int64)
 
 
@@ -132,7 +139,7 @@ def _sizes(x: Array, ord: Any) -> Array:
     return absolute(x) if ord in (1, -1, math.inf, -math.inf) else x
 
 
-def pinv(a: Array, rtol: Any = None, hermitian: bool = False) -> Array:
+def pinv(a: Array, rtol: Array | None = None, hermitian: bool = False) -> Array:
     return jnp.linalg.pinv(_square(a), rtol, hermitian)
 
 
@@ -168,8 +175,8 @@ def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = Fa
 _RULES: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        cholesky, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr, solve,
-        svd, trace, vecdot, vector_norm,
+        cholesky, cond, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr,
+        solve, svd, trace, vecdot, vector_norm,
     )
 }  # fmt: skip
 

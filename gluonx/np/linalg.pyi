@@ -10,7 +10,7 @@ from numpy.linalg import LinAlgError as LinAlgError
 
 def cholesky(a: ArrayLike, upper: Any = False, *, out: Any = None) -> ndarray:
     """The triangular factor of a positive definite matrix."""
-def cond(x: ArrayLike, p: Any = None, *, out: Any = None) -> Any:
+def cond(x: ArrayLike, p: Any = None, *, out: Any = None) -> ndarray:
     """The condition number."""
 def cross(a: ArrayLike, b: ArrayLike, axis: Any = -1, *, out: Any = None) -> ndarray:
     """The vector product of 3-vectors along an axis."""

@@ -16,8 +16,6 @@ from gluonx.np.handle import ndarray
 from gluonx.np.table import GENERAL
 from gluonx.ops.registry import OPS
 
-__all__ = ["NAMES", "array_function", "array_ufunc"]
-
 
 def _method(name: str, function: Any) -> Any:
     # The code of the function itself under another name: one that called it would take a tenth of a small sum's time.

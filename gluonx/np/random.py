@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as onp
 from jax import Array
 
-from gluonx.arguments import named
+from gluonx.arguments import named, written
 from gluonx.deferred import invoke
 from gluonx.dtype import WIDE, canonical, standard
 from gluonx.errors import ShapeError
@@ -24,44 +24,8 @@ from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
 from gluonx.np.wrapping import as_leaf, as_size, as_static, core, write_out
-from gluonx.ops.prng import seed
+from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
-
-__all__ = [
-    "bernoulli",
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "dirichlet",
-    "exponential",
-    "f",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "multinomial",
-    "multivariate_normal",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "random_sample",
-    "rayleigh",
-    "seed",
-    "shuffle",
-    "standard_normal",
-    "triangular",
-    "uniform",
-    "weibull",
-]
 
 Draw = Callable[..., Array]
 
@@ -429,4 +393,5 @@ def dirichlet(alpha: Any, size: Any = None) -> ndarray:
     return invoke(_dirichlet.bind(size=as_size(size)), (asarray(alpha),))
 
 
+__all__ = ["seed", *written(globals(), but=["sample"])]  # noqa: PLE0604
 named(globals(), __all__, "np.random")

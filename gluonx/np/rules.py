@@ -214,6 +214,10 @@ def matmul(a: Array, b: Array, out: None = None, *, precision: Any = None, prefe
     return jnp.matmul(a, b, precision=precision, preferred_element_type=preferred_element_type)
 
 
+def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+    return jnp.cross(a, b, axisa, axisb, axisc, axis)
+
+
 def vecmat(x1: Array, x2: Array) -> Array:
     return jnp.matmul(jnp.conj(x1)[..., None, :], x2)[..., 0, :]
 
@@ -348,6 +352,12 @@ def polyval(p: Array, x: Array) -> Array:
     return jnp.polyval(p, x)
 
 
+def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: int = -1) -> Array:
+    if y.ndim and not y.shape[axis]:  # jax.numpy's looks for a first point
+        return jnp.sum(y * 1.0, axis)
+    return jnp.trapezoid(y, x, dx, axis)
+
+
 def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> Any:
     return jnp.gradient(args[0], *args[1:], axis=axis, edge_order=edge_order)
 
@@ -385,15 +395,15 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
     "product": jnp.prod,
     "round_": jnp.round,
     "row_stack": vstack,
-    "trapz": jnp.trapezoid,
+    "trapz": trapezoid,
 }
 
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
-        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, digitize, dot,
+        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, cross, digitize, dot,
         gradient, in1d, isin, matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
         polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, std, take_along_axis,
-        trace, unravel_index, vander, var, vecmat, vstack, meshgrid,
+        trace, trapezoid, unravel_index, vander, var, vecmat, vstack, meshgrid,
     )},
     **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
     **{name: _running(name) for name in ("nancumprod", "nancumsum")},

@@ -4,9 +4,8 @@ Functions that are a core operator as it stands (``np.exp``) come from the opera
 
 Nothing is computed here. `gluonx.np.functions` turns every row into a function: the computation is the entry of the
 same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature tells the
-parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) if its name
-stands in `ARRAYS`, a *sequence of arrays* if it stands in `SEQUENCES`, and otherwise *static* (part of the program: a
-shape, an axis, a flag).
+parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) or a *sequence of
+arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
 """
 
 from __future__ import annotations
@@ -16,21 +15,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gluonx.ops.registry import OPS, Precision
-
-__all__ = ["ARRAYS", "BINARY", "DROPPED", "FFT", "GENERAL", "SEQUENCES", "SYNONYMS", "TAKEN", "UNARY", "Row"]
-
-ARRAYS = frozenset([
-    "A", "M", "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "array", "ary", "aweights", "b", "bins", "condition",
-    "discont", "element", "f", "fill_value", "filt", "fp", "fweights", "indices", "initial", "k_values", "left",
-    "m", "mean", "multi_index", "nan", "neginf", "p", "period", "posinf", "prepend", "append", "q", "right",
-    "rtol", "seq_of_zeros", "shift", "sorter", "start", "stop", "test_elements", "to_begin", "to_end", "u", "v",
-    "val", "values", "w", "weights", "where", "x", "x1", "x2", "xp", "y", "z", "a_min", "a_max", "atol",
-    "prototype", "dx", "constant_values", "end_values",
-])  # fmt: skip
-"""Parameter names that stand for arrays wherever they occur."""
-
-SEQUENCES = frozenset({"arrays", "seq", "tup", "keys"})
-"""Parameter names that stand for a sequence of arrays."""
 
 DROPPED = frozenset([
     "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
@@ -67,9 +51,8 @@ class Row(NamedTuple):
     own : bool
         Whether the core operator of this name means something else.
     params : dict of str to Any
-        Parameters and defaults, where a core operator computes and MXNet calls it otherwise than ``jax.numpy``.
-    static : tuple of str
-        Parameters that stand in `ARRAYS` and are static here.
+        Parameters and defaults, where a core operator computes and MXNet calls it otherwise than ``jax.numpy``. The
+        operator's arrays come first.
     also : dict of str to str
         Further names of parameters.
     shown : dict of str to str
@@ -85,7 +68,6 @@ class Row(NamedTuple):
     listed: bool = False
     own: bool = False
     params: Mapping[str, Any] = {}
-    static: tuple[str, ...] = ()
     also: Mapping[str, str] = {}
     shown: Mapping[str, str] = {}
     stands_for: str = ""
@@ -245,14 +227,19 @@ GENERAL: dict[str, Row] = {
     ),
     "resize": Row("Another shape, filled by repeating the elements."),
     "roll": Row("Elements moved round along an axis."),
-    "rollaxis": Row("One axis moved to another place.", static=("start",)),
+    "rollaxis": Row("One axis moved to another place."),
     "rot90": Row("A quarter turn in the plane of two axes."),
     "row_stack": Row(
         "Arrays joined along the first axis (an old name of `vstack`).",
         shown={"tup": "arrays"},
         stands_for="`numpy.vstack`",
     ),
-    "split": Row("Equal parts along an axis, or parts between indices.", listed=True, method=True),
+    "split": Row(
+        "Equal parts along an axis, or parts between indices.",
+        params={"ary": _NEEDED, "indices_or_sections": _NEEDED, "axis": 0},
+        listed=True,
+        method=True,
+    ),
     "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}, method=True),
     "stack": Row("Arrays joined along a new axis."),
     "swapaxes": Row("Two axes exchanged.", method=True),
@@ -266,7 +253,7 @@ GENERAL: dict[str, Row] = {
     # sorting and searching
     "argpartition": Row("The indices that put the kth smallest element in its place.", wide=True),
     "argsort": Row("The indices that sort along an axis.", method=True),
-    "digitize": Row("The number of the bin that each element falls into.", wide=True, static=("right",)),
+    "digitize": Row("The number of the bin that each element falls into.", wide=True),
     "isin": Row("Where elements occur in another array."),
     "in1d": Row(
         "Where elements of a flattened array occur in another (an old name of `isin`).", stands_for="`numpy.isin`"

@@ -16,6 +16,7 @@ look-up.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
@@ -31,23 +32,6 @@ from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS, BoundOp, Op, Record, register
-
-__all__ = [
-    "DTYPES",
-    "SEQUENCE_TYPES",
-    "SPELLINGS",
-    "Param",
-    "as_leaf",
-    "as_size",
-    "as_static",
-    "binary",
-    "core",
-    "operator",
-    "read",
-    "store",
-    "unary",
-    "write_out",
-]
 
 Front = Callable[..., Any]
 
@@ -74,28 +58,32 @@ class Param(NamedTuple):
     positional_only: bool = False
 
 
-def _role(name: str, static: Sequence[str]) -> str:
-    """Return the role of the parameter `name` in a function of which the parameters `static` are no arrays."""
-    if name == "out":
+_ARRAY = re.compile(r"\bArray")
+_SEQUENCE = re.compile(r"\bSequence\[[^]]*\bArray")
+
+
+def _role(function: str, p: inspect.Parameter) -> str:
+    """Return the role of a parameter by its annotation, ours or ``jax.numpy``'s."""
+    if p.name == "out":
         return "out"
-    if name in table.DROPPED:
+    if p.name in table.DROPPED:
         return "dropped"
-    if name in table.ARRAYS and name not in static:
-        return "array"
-    return "sequence" if name in table.SEQUENCES else "static"
+    if p.kind is p.VAR_POSITIONAL:
+        return "star"
+    if p.annotation is p.empty and p.default is p.empty:  # a later JAX may add one with a default
+        raise TypeError(f"np.{function}: an annotation must say whether the parameter '{p.name}' is an array.")
+    said = str(p.annotation)
+    return "sequence" if _SEQUENCE.search(said) else "array" if _ARRAY.search(said) else "static"
 
 
-def read(fn: Callable[..., Any], row: table.Row) -> tuple[Param, ...]:
+def read(name: str, fn: Callable[..., Any], row: table.Row) -> tuple[Param, ...]:
     """Return the parameters of `fn`, the function of this row, with their roles; ``**kwargs`` is left out."""
     if row.params:
-        return tuple([Param(p, _role(p, row.static), default) for p, default in row.params.items()])
-    rows: list[Param] = []
-    for p in inspect.signature(fn).parameters.values():
-        if p.kind is p.VAR_POSITIONAL:
-            rows.append(Param(p.name, "star"))
-        elif p.kind is not p.VAR_KEYWORD:
-            rows.append(Param(p.name, _role(p.name, row.static), p.default, p.kind is p.POSITIONAL_ONLY))
-    return tuple(rows)
+        arrays = len(OPS[name].inputs)
+        roles = ["array" if i < arrays else "out" if p == "out" else "static" for i, p in enumerate(row.params)]
+        return tuple([Param(p, role, default) for (p, default), role in zip(row.params.items(), roles, strict=True)])
+    rows = [p for p in inspect.signature(fn).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return tuple([Param(p.name, _role(name, p), p.default, p.kind is p.POSITIONAL_ONLY) for p in rows])
 
 
 def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], row: table.Row, *, level: int = 3) -> Op:

@@ -10,8 +10,6 @@ from gluonx import np
 from gluonx.errors import ShapeError
 from gluonx.np.hosted import on_host
 
-__all__ = ["contrib_calibrate_entropy"]
-
 _SMALL = 1e-4
 
 

@@ -11,7 +11,7 @@ import numpy as onp
 
 from gluonx import files as serialize
 from gluonx import np
-from gluonx.arguments import refuse
+from gluonx.arguments import refuse, written
 from gluonx.deferred import invoke
 from gluonx.deferred.core import current_state
 from gluonx.device import Device as Device
@@ -28,35 +28,6 @@ from gluonx.npx.signatures import IGNORED
 from gluonx.npx.synchronized import is_one_array, over_devices
 from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
-
-__all__ = [
-    "Device",
-    "batch_norm",
-    "batch_norm_with_relu",
-    "broadcast_greater",
-    "constraint_check",
-    "cpu",
-    "cpu_pinned",
-    "ctc_loss",
-    "current_context",
-    "current_device",
-    "from_dlpack",
-    "from_numpy",
-    "get_cuda_compute_capability",
-    "gpu",
-    "gpu_memory_info",
-    "load",
-    "nonzero",
-    "num_gpus",
-    "save",
-    "savez",
-    "seed",
-    "sync_batch_norm",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "tpu",
-    "waitall",
-]
 
 _NORM = ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis")
 
@@ -341,3 +312,18 @@ def waitall() -> None:
 def get_cuda_compute_capability(device: Any) -> int:
     """Return the compute capability of a GPU as a whole number: 90 for 9.0."""
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
+
+
+__all__ = [  # noqa: PLE0604
+    "Device",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "gpu",
+    "gpu_memory_info",
+    "num_gpus",
+    "seed",
+    "tpu",
+    *written(globals()),
+]

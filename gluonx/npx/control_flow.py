@@ -27,8 +27,6 @@ from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
 from gluonx.thresholds import threshold
 
-__all__ = ["chain", "cond", "foreach", "while_loop"]
-
 _WRITES = (
     "{name}: its function writes to an array from outside (a running average?), which a compiled loop cannot do. "
     "Make it a "

@@ -17,8 +17,6 @@ from gluonx.np.wrapping import Param
 from gluonx.npx.signatures import IGNORED
 from gluonx.ops.registry import OPS, Op
 
-__all__ = ["make_function", "parameters_of"]
-
 _NEEDED: Any = inspect.Parameter.empty
 
 

@@ -17,27 +17,9 @@ import jax
 
 from gluonx import _process
 from gluonx import dtype as _dtype
+from gluonx.arguments import written
 from gluonx.deferred.core import ever_ran
 from gluonx.errors import GluonxError
-
-__all__ = [
-    "is_np_array",
-    "is_np_default_dtype",
-    "is_np_shape",
-    "is_x64",
-    "np_array",
-    "np_default_dtype",
-    "np_shape",
-    "reset_np",
-    "set_np",
-    "set_np_default_dtype",
-    "set_np_shape",
-    "set_x64",
-    "use_np",
-    "use_np_array",
-    "use_np_default_dtype",
-    "use_np_shape",
-]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -205,3 +187,6 @@ def use_np_default_dtype(func: Decorated) -> Decorated:
             return func(*args, **kwargs)
 
     return wide  # type: ignore[return-value]
+
+
+__all__ = [*written(globals())]  # noqa: PLE0604

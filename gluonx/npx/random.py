@@ -45,7 +45,7 @@ def bernoulli(
     prob, logit : number or ndarray
         The probability of a one, or its logit: just one of the two.
     size : int or tuple of int, optional
-        The shape; that of the parameter by default.
+        The shape; that of the parameter by default, and for ().
 
     Raises
     ------
@@ -55,7 +55,8 @@ def bernoulli(
     if (prob is None) == (logit is None):
         raise ValueError(f"npx.random.bernoulli: give prob or logit, and not both; got prob={prob}, logit={logit}.")
     check("npx.random.bernoulli", LIMITS["bernoulli"], (prob,))
-    bound = get("random_bernoulli").bind(size=as_size(size), dtype=canonical(dtype))
+    # As in MXNet () is no size.
+    bound = get("random_bernoulli").bind(size=as_size(size) or None, dtype=canonical(dtype))
     leaves = (as_leaf(prob),) if logit is None else (None, as_leaf(logit))
     result = placed(invoke(bound, leaves), device, ctx)
     return result if out is None else write_out("npx.random.bernoulli", out, result)

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from gluonx.ops.registry import HINTS
 
-__all__ = ["IGNORED"]
-
 IGNORED = (HINTS - {"num_args"}) | {"ctx", "device", "key", "layout_", "name", "ndev"}
 """Parameters of MXNet that mean nothing on XLA."""

@@ -17,8 +17,6 @@ from gluonx.errors import DeviceError
 from gluonx.ops.normalization import batch_norm, batch_norm_over
 from gluonx.sharding import current_mesh
 
-__all__ = ["OnSeveral", "is_one_array", "over_devices"]
-
 _ON_A_MESH = (
     "Or lay the net out on a mesh, where nothing of that matters: parallel.use(parallel.mesh(data=-1)), "
     "net.initialize() without devices, and parallel.split(batch) in place of split_and_load."

@@ -1,7 +1,7 @@
 """The core operator set: pure functions on JAX arrays, one file a family, one registry.
 
 Every operator is an attribute of this package, by its name or alias: ``ops.softmax`` is ``ops.get("softmax")``. It is
-public by being registered; a module's ``__all__`` names what other modules import from it by name.
+public by being registered; what else of a module has no underscore other modules import from it by name.
 """
 
 from typing import Any as _Any

@@ -21,8 +21,6 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__: list[str] = []
-
 
 def _heads_of(name: str, what: str, x: Array, heads: int, parts: int) -> tuple[Array, ...]:
     """Return the parts of an interleaved projection, each (batch * heads, length, width of a head)."""

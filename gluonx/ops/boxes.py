@@ -18,8 +18,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__ = ["centers", "iou", "encoded", "decoded", "suppressed"]
-
 _FORMATS = {"corner": False, "center": True}
 
 

@@ -21,8 +21,6 @@ from gluonx.ops.common import wide
 from gluonx.ops.image import need_image
 from gluonx.ops.registry import SAME, register
 
-__all__ = ["EIGENVALUES", "EIGENVECTORS", "changed", "lit"]
-
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 # Of ImageNet's colours (Krizhevsky and others, 2012): the standard deviations of their principal components, and these.
 EIGENVALUES = np.array([55.46, 4.794, 1.148])

@@ -19,25 +19,6 @@ from jax import Array, lax
 from gluonx.dtype import WIDE, canonical, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError
 
-__all__ = [
-    "converted",
-    "aligned",
-    "axes_of",
-    "axis_of",
-    "channels",
-    "choose",
-    "filled",
-    "float_dtype",
-    "index_dtype",
-    "narrow",
-    "per_axis",
-    "places",
-    "same_dtype",
-    "size_of",
-    "vector_rule",
-    "wide",
-]
-
 Shape = tuple[int, ...]
 
 

@@ -21,8 +21,6 @@ from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
 from gluonx.ops.registry import Front, Shape, register
 
-__all__ = ["convolution", "layout_of"]
-
 _FIRST = ("NCW", "NCHW", "NCDHW")
 _LAST = ("NWC", "NHWC", "NDHWC")
 

@@ -23,8 +23,6 @@ from jax import Array
 
 from gluonx.ops.cpu.convolution import native_only
 
-__all__ = ["fits", "lstm"]
-
 
 @functools.cache
 def _is_there() -> bool:

@@ -16,8 +16,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
 from gluonx.ops.registry import Front, Shape, register
 
-__all__: list[str] = []
-
 
 class _Plan(NamedTuple):
     """The numbers of one deformable convolution, in both directions of space."""

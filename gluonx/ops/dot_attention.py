@@ -22,8 +22,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.cpu.reductions import softmax
 from gluonx.ops.registry import register
 
-__all__: list[str] = []
-
 
 def _drops(attrs: Mapping[str, Any]) -> bool:
     return attrs["p"] > 0 and attrs["training"] is not False

@@ -22,8 +22,6 @@ from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import FLAT, NONE, SAME, Front, Record, Shape, register
 
-__all__ = ["absolute", "maximum", "minimum"]
-
 
 def _mish(x: Array) -> Array:
     # tanh(log(1 + e)) is ((1 + e)**2 - 1) / ((1 + e)**2 + 1): one exponential, and exact at both ends.

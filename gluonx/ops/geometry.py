@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["Geometry", "known", "patches_size", "spatial_axes", "weight_layout", "windows"]
-
 
 class Geometry(NamedTuple):
     """A convolution but for its arrays; stride, dilation and padding have one number for each spatial axis."""

@@ -19,8 +19,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops import resample
 from gluonx.ops.registry import SAME, register
 
-__all__ = ["crop_size", "need_image", "sized"]
-
 
 def need_image(name: str, data: Any, batches: bool = False) -> None:
     """Check that `data` is an image, or a batch of them where `batches` allows it."""

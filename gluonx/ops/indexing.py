@@ -16,8 +16,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axis_of, choose
 from gluonx.ops.registry import SAME, Front, register
 
-__all__ = ["from_end"]
-
 
 def _whole(indices: Array) -> Array:
     return indices if jnp.issubdtype(indices.dtype, jnp.integer) else indices.astype(jnp.int32)

@@ -28,8 +28,6 @@ from gluonx.ops.conv import layout_of
 from gluonx.ops.geometry import Geometry, windows
 from gluonx.ops.registry import NONE, register
 
-__all__: list[str] = []
-
 _LIMIT = {False: 127.0, True: 255.0}
 _SHIFT = 128
 

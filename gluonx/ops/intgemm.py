@@ -14,8 +14,6 @@ from gluonx.ops.common import choose
 from gluonx.ops.nn import fully_connected
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__: list[str] = []
-
 _STEPS = 127.0
 
 

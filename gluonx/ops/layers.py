@@ -11,8 +11,6 @@ from jax import Array
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import SAME, register
 
-__all__: list[str] = []
-
 
 @register(level=1, moving=("beta",), channels_last="each", shape=SAME)
 def swish(x: Array, *, beta: float = 1.0) -> Array:

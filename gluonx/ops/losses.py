@@ -23,8 +23,6 @@ from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
 
-__all__: list[str] = []
-
 _TINY = 1e-12  # keeps logarithms and quotients finite, as in MXNet
 
 

@@ -16,8 +16,6 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import NONE, SAME, register
 
-__all__: list[str] = []
-
 
 def _add(state: Array, *totals: Array) -> Array:
     """Add to each running total; what the addition rounds away is kept in the second row."""

@@ -17,8 +17,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.boxes import centers, decoded, encoded, iou, suppressed
 from gluonx.ops.registry import NONE, register
 
-__all__: list[str] = []
-
 Numbers = float | Sequence[float]
 
 

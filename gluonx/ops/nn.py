@@ -27,8 +27,6 @@ from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import NONE, SAME, Front, Shape, register
 
-__all__ = ["embedding", "fully_connected"]
-
 
 def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
     data, weight, *bias = shapes
@@ -246,6 +244,8 @@ def _masked_log_softmax(x: Array, mask: Array, axis: int) -> Array:
 def _probabilities(
     x: Array, length: Array | None, temperature: Array | None, axis: int, dtype: Any, name: str, plain: Any, masked: Any
 ) -> Array:
+    if x.ndim == 0:  # the one element of a vector, as in MXNet
+        return _probabilities(x[None], length, temperature, axis, dtype, name, plain, masked)[0]
     axis = axis_of(axis, x.ndim, name)
     out = float_dtype(x) if dtype is None else canonical(dtype)
     scores = _tempered(wide(x), temperature)

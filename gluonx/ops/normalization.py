@@ -18,8 +18,6 @@ from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.materialized import materialized
 from gluonx.ops.registry import SAME, Front, register
 
-__all__ = ["batch_norm", "batch_norm_over"]
-
 
 class _Centered(NamedTuple):
     """Data without its mean. `rest` is what was not taken away: 0, but the gradient of the mean flows through it.

@@ -18,8 +18,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, filled
 from gluonx.ops.registry import SAME, Op, Shape, register
 
-__all__: list[str] = []
-
 _NORMALIZATIONS = {"null": "null", "batch": "batch", "valid": "valid"}
 
 

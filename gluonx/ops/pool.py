@@ -24,8 +24,6 @@ from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
 from gluonx.ops.registry import Front, Shape, register
 
-__all__ = ["pooling"]
-
 Sizes = Sequence[int] | int | None
 
 _LONGEST = 64  # a longer window is not unrolled into slices

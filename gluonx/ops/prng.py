@@ -23,19 +23,6 @@ import numpy as np
 from gluonx.errors import ArgumentError
 from gluonx.ops.cpu import threefry
 
-__all__ = [
-    "drawing_by",
-    "drawing_from",
-    "get_state",
-    "host_rng",
-    "next_index",
-    "next_stream",
-    "root",
-    "seed",
-    "set_state",
-    "wrap",
-]
-
 
 class _State:
     __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")

@@ -18,8 +18,6 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.registry import register
 
-__all__: list[str] = []
-
 
 def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
     """Return the boxes at the first place: ratios outside, scales inside, sides rounded as in Faster R-CNN."""

@@ -22,8 +22,6 @@ from gluonx.ops.pool import pooling
 from gluonx.ops.registry import NONE, SAME, register
 from gluonx.ops.tensor import reshape, transpose
 
-__all__: list[str] = []
-
 _LARGEST = float(2**31 - 1)
 _FINE = {"int8": 127.5, "uint8": 255.5}
 _WHOLE = {"int8": 127.0, "uint8": 255.0}

@@ -24,8 +24,6 @@ from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
 
-__all__: list[str] = []
-
 Size = int | Sequence[int] | None
 Number = Array | float
 

@@ -32,8 +32,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["Form", "form_of", "gru_loop", "lstm_loop", "simple_loop"]
-
 _FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and with so many times as many units
 
 

@@ -18,8 +18,6 @@ from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, r
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import NONE, REDUCED, SAME, Front, register
 
-__all__ = ["root"]
-
 Axis = int | Sequence[int] | None
 
 # -- products ------------------------------------------------------------------------------------------------------

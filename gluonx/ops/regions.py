@@ -16,8 +16,6 @@ from gluonx.ops.common import narrow, wide
 from gluonx.ops.registry import register
 from gluonx.ops.vision import hat
 
-__all__: list[str] = []
-
 
 @register(level=5, moving=("spatial_scale",))
 def rroi_align(

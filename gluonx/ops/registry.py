@@ -35,11 +35,6 @@ import numpy as np
 
 from gluonx.dtype import WIDE, keeping_64_bits
 
-__all__ = [
-    "BROADCAST", "FLAT", "HINTS", "NONE", "OPS", "REDUCED", "SAME", "STEADY", "BoundOp", "Factor", "Front",
-    "Lifted", "Moved", "Op", "Precision", "Record", "Shape", "get", "register",
-]  # fmt: skip
-
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
 Layout = Literal["", "each", "axis", "layout"]

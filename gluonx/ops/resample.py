@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["AREA", "CUBIC", "LANCZOS", "LINEAR", "NEAREST", "Taps", "resampled", "taps"]
-
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
 _ONE = 2048  # the unit of OpenCV's fixed-point weights
 

@@ -24,8 +24,6 @@ from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
 from gluonx.ops.recurrence import form_of, gru_loop, lstm_loop, simple_loop
 from gluonx.ops.registry import Shape, register
 
-__all__ = ["GATES", "input_size_of", "packing"]
-
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 """The modes, and how many gates each has."""
 

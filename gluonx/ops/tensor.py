@@ -19,8 +19,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axes_of, axis_of, converted, index_dtype
 from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, register
 
-__all__ = ["cut", "new_shape", "reshape", "stop_index"]
-
 Shape = tuple[int, ...]
 Axis = int | Sequence[int] | None
 

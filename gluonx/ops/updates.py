@@ -19,20 +19,6 @@ from jax import Array
 
 from gluonx.ops.registry import SAME, register
 
-__all__ = [
-    "adam_step",
-    "average",
-    "belief_step",
-    "bias_correction",
-    "centered_step",
-    "ftml_step",
-    "ftrl_solution",
-    "lamb_direction",
-    "moments",
-    "rms_step",
-]
-
-
 Number = Array | float
 States = tuple[Array, ...]
 Betas = tuple[Number, Number]

@@ -15,8 +15,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.registry import register
 
-__all__ = ["hat"]
-
 
 def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> tuple[int, int]:
     if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:

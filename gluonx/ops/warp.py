@@ -17,8 +17,6 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, narrow, per_axis, wide
 from gluonx.ops.registry import register
 
-__all__: list[str] = []
-
 
 def _need_images(name: str, x: Array) -> None:
     if x.ndim != 4:

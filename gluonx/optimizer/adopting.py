@@ -14,8 +14,6 @@ from gluonx import lr_scheduler
 from gluonx.errors import FormatError
 from gluonx.optimizer.optimizer import Optimizer
 
-__all__ = ["adopt"]
-
 _COMMON = ("wd", "clip_gradient", "multi_precision", "use_fused_step")
 _OPTIONAL = ("clip_gradient", "clip_weights", "lower_bound", "upper_bound")
 _OLDER = {

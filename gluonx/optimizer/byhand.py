@@ -22,8 +22,6 @@ from gluonx.deferred.growth import BAD_CALLS
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
 
-__all__ = ["ByHand"]
-
 
 class ByHand:
     """An update of weights by NumPy, each by itself.

@@ -26,8 +26,6 @@ from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
 from gluonx.thresholds import threshold
 
-__all__ = ["ClosedStep", "check_writes", "traced_closure"]
-
 _IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
 _NO_LOSS = (
     "the closure given to trainer.step must return the loss as one array, or a list of such for several devices, and "

@@ -30,8 +30,6 @@ from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
 from gluonx.optimizer.rules import FlatRule, unpack
 
-__all__ = ["CutRule", "UnitRule", "Units"]
-
 
 class Units:
     """The arrays that a step updates, and the pieces in each.

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-__all__ = ["RowGradient", "gathered", "paired", "put_back", "widened"]
-
 
 class RowGradient(NamedTuple):
     """The gradient of a table: row numbers, ascending, and a row for each."""

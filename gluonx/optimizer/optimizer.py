@@ -47,18 +47,6 @@ if TYPE_CHECKING:
 
     from gluonx.lr_scheduler import LRScheduler
 
-__all__ = [
-    "OptaxOptimizer",
-    "Optimizer",
-    "Updater",
-    "create",
-    "declared",
-    "from_optax",
-    "get_updater",
-    "make_state",
-    "register",
-    "run_rule",
-]
 
 Class = TypeVar("Class", bound="type[Optimizer]")
 

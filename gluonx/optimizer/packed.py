@@ -22,8 +22,6 @@ from .lazily import paired
 from .rules import FlatRule
 from .together import together
 
-__all__ = ["PackedRule", "kind_of"]
-
 LIMIT = threshold("small.elements")  # as of weights and gradients, so that a formula works on all three together
 
 

@@ -41,26 +41,6 @@ from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, wid
 if TYPE_CHECKING:
     import optax
 
-__all__ = [
-    "At",
-    "FlatRule",
-    "Hyper",
-    "Keyed",
-    "MasterState",
-    "StepNumbers",
-    "Valued",
-    "advanced",
-    "clipped",
-    "decayed",
-    "moved_back",
-    "pack",
-    "per_parameter",
-    "preprocess",
-    "unpack",
-    "wide",
-    "with_master_weights",
-    "zeros_like_weight",
-]
 
 Leaves = tuple[Any, ...]
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from gluonx.errors import FormatError
 
-__all__ = ["by_place", "described", "description", "simple_of"]
-
 _FORMAT = "gluonx-trainer-1"
 
 

@@ -16,8 +16,6 @@ from gluonx.deferred.core import aval_of, intern_aval, new_handle
 from gluonx.dtype import on_device
 from gluonx.optimizer.rules import StepNumbers, advanced
 
-__all__ = ["Advancing", "StepVector"]
-
 
 class StepVector:
     """A Trainer's step vector; ``handle`` is what goes into the operator and takes what comes out."""

@@ -22,8 +22,6 @@ from gluonx.optimizer.rules import FlatRule, unpack
 if TYPE_CHECKING:
     from gluonx.optimizer.packed import PackedRule
 
-__all__ = ["Stretches", "Together", "together"]
-
 
 class Stretches:
     """Weights end to end in a vector, as `At.layout` knows them.

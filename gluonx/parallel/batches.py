@@ -16,8 +16,6 @@ from gluonx.errors import DeviceError, ShapeError
 from gluonx.ops import prng
 from gluonx.parallel import roll
 
-__all__ = ["Share", "from_local", "gather", "same_epoch", "share_of"]
-
 
 class Share:
     """The rows of a global batch that lie on the devices of this process.

@@ -22,8 +22,6 @@ import traceback
 from collections.abc import Sequence
 from typing import IO, Any
 
-__all__ = ["main"]
-
 _GRACE = 5.0  # seconds for the others to say why they end
 
 

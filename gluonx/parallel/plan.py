@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from gluonx.errors import GluonxError
 from gluonx.parallel.planning import plan
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Plan and print; the status is 0 where it fits, 1 where it does not, and 2 where nothing can be planned."""

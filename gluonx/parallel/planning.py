@@ -32,8 +32,6 @@ from gluonx.parallel import hlo
 from gluonx.parallel.topologies import Chip, abstract_mesh, quietly
 from gluonx.trainer import Trainer
 
-__all__ = ["Absent", "Plan", "plan"]
-
 
 class Absent(jax.ShapeDtypeStruct):
     """An array that is not there: a shape, a dtype, and where it would lie. It has what the engine asks of one."""

@@ -25,8 +25,6 @@ from gluonx.deferred import flushing, where
 from gluonx.ops import prng
 from gluonx.parallel import roll
 
-__all__ = ["end", "initialize"]
-
 _MOST = 1024  # bytes of what process 0 tells the others
 _GRACE = 1.0  # seconds for a process to tell of its own error before it ends for another's
 

@@ -27,8 +27,6 @@ from typing import Any
 
 from gluonx.errors import DeviceError
 
-__all__ = ["Member", "Server", "agree", "digest", "join", "joined", "leave"]
-
 _SOON = 5.0  # seconds that a contradiction waits for those who have not spoken
 _LONGEST = 1 << 20  # bytes of one message
 

@@ -17,8 +17,6 @@ from jax.sharding import Mesh
 from gluonx import sharding
 from gluonx.errors import DeviceError
 
-__all__ = ["CHIPS", "Chip", "abstract_mesh", "quietly", "single"]
-
 
 @dataclass(frozen=True)
 class Chip:

@@ -54,13 +54,11 @@ class Normal(ExponentialFamily):
     has_grad = True
     support = C.Real()
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
+    _sampler = ("normal", "loc", "scale")
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("normal", (self.loc, self.scale), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return -0.5 * np.square((value - self.loc) / self.scale) - np.log(self.scale) - _HALF_LOG_2PI
@@ -112,6 +110,7 @@ class Uniform(Distribution):
 
     has_grad = True
     arg_constraints: ClassVar = {"low": C.Real(), "high": C.Real()}
+    _sampler = ("uniform", "low", "high")
 
     def __init__(self, low: Any = 0.0, high: Any = 1.0, validate_args: bool | None = None) -> None:
         self.low, self.high = as_parameters(low, high)
@@ -123,9 +122,6 @@ class Uniform(Distribution):
     def support(self) -> Any:
         """Return the interval."""
         return C.Interval(self.low, self.high)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("uniform", (self.low, self.high), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return 0 * value - np.log(self.high - self.low)
@@ -165,13 +161,11 @@ class Laplace(Distribution):
     has_grad = True
     support = C.Real()
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
+    _sampler = ("laplace", "loc", "scale")
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("laplace", (self.loc, self.scale), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return -np.abs(value - self.loc) / self.scale - np.log(2 * self.scale)
@@ -268,13 +262,11 @@ class Gumbel(Distribution):
     has_grad = True
     support = C.Real()
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
+    _sampler = ("gumbel", "loc", "scale")
 
     def __init__(self, loc: Any, scale: Any = 1, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("gumbel", (self.loc, self.scale), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         z = (value - self.loc) / self.scale
@@ -319,6 +311,7 @@ class Exponential(ExponentialFamily):
     has_grad = True
     support = C.NonNegative()
     arg_constraints: ClassVar = {"scale": C.Positive()}
+    _sampler = ("exponential", "scale")
 
     def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
@@ -328,9 +321,6 @@ class Exponential(ExponentialFamily):
     def rate(self) -> Any:
         """``1 / scale``."""
         return 1 / self.scale
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("exponential", (self.scale,), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return -value / self.scale - np.log(self.scale)
@@ -382,13 +372,11 @@ class Gamma(ExponentialFamily):
     has_grad = True
     support = C.NonNegative()
     arg_constraints: ClassVar = {"shape": C.Positive(), "scale": C.Positive()}
+    _sampler = ("gamma", "shape", "scale")
 
     def __init__(self, shape: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.shape, self.scale = as_parameters(shape, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("gamma", (self.shape, self.scale), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         x = value / self.scale
@@ -467,13 +455,11 @@ class Beta(ExponentialFamily):
     has_grad = True
     support = C.UnitInterval()
     arg_constraints: ClassVar = {"alpha": C.Positive(), "beta": C.Positive()}
+    _sampler = ("beta", "alpha", "beta")
 
     def __init__(self, alpha: Any, beta: Any, validate_args: bool | None = None) -> None:
         self.alpha, self.beta = as_parameters(alpha, beta)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("beta", (self.alpha, self.beta), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         a, b = self.alpha, self.beta
@@ -592,13 +578,11 @@ class FisherSnedecor(Distribution):
     has_grad = True
     support = C.NonNegative()
     arg_constraints: ClassVar = {"df1": C.Positive(), "df2": C.Positive()}
+    _sampler = ("f", "df1", "df2")
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = as_parameters(df1, df2)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("f", (self.df1, self.df2), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2

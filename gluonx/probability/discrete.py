@@ -105,13 +105,11 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     has_enumerate_support = True
     support = C.Boolean()
     arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
+    _sampler = ("bernoulli", "prob")
 
     def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("bernoulli", (self.prob,), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return self._log_success(value) + self._log_failure(1 - value)
@@ -216,6 +214,7 @@ class Binomial(ProbOrLogit):
     """
 
     arg_constraints: ClassVar = {"n": C.NonNegativeInteger(), "prob": C.Interval(0, 1), "logit": C.Real()}
+    _sampler = ("binomial", "n", "prob")
 
     def __init__(self, n: Any = 1, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         (self.n,) = as_parameters(n)
@@ -228,9 +227,6 @@ class Binomial(ProbOrLogit):
     def support(self) -> Any:
         """0, 1, ..., n."""
         return C.IntegerInterval(0, self.n)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("binomial", (self.n, self.prob), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         # In the dtype of the value: logarithms of one precision cancel.
@@ -273,14 +269,12 @@ class NegativeBinomial(ProbOrLogit):
 
     support = C.NonNegativeInteger()
     arg_constraints: ClassVar = {"n": C.GreaterThanEq(0), "prob": C.Interval(0, 1), "logit": C.Real()}
+    _sampler = ("negative_binomial", "n", "_failure")
 
     def __init__(self, n: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         (self.n,) = as_parameters(n)
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("negative_binomial", (self.n, self._failure), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         ways = log_gamma(value + self.n) - log_gamma(value + 1) - log_gamma(self.n + 0 * value)
@@ -318,13 +312,11 @@ class Poisson(ExponentialFamily):
 
     support = C.NonNegativeInteger()
     arg_constraints: ClassVar = {"rate": C.Positive()}
+    _sampler = ("poisson", "rate")
 
     def __init__(self, rate: Any = 1.0, validate_args: bool | None = None) -> None:
         (self.rate,) = as_parameters(rate)
         super().__init__(event_dim=0, validate_args=validate_args)
-
-    def _draw(self, size: tuple[int, ...]) -> Any:
-        return draw("poisson", (self.rate,), size, self._dtype)
 
     def _log_prob(self, value: Any) -> Any:
         return xlogy(value, self.rate) - self.rate - log_gamma(value + 1)

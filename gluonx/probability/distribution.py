@@ -7,9 +7,9 @@ made. Derived parameters (the logits of given probabilities) are computed each t
 kept would carry no gradient into a later recording.
 
 A subclass sets its parameters, then calls ``super().__init__``, and defines some of the formulas ``_log_prob``,
-``_cdf``, ``_icdf``, ``_draw`` (of the full shape). What surrounds a formula is written here, once: checks of arguments,
-densities of zero outside the support, sizes, broadcasting. A class written for MXNet, which defines ``log_prob`` and
-``sample`` itself, works too.
+``_cdf``, ``_icdf``, ``_draw`` (of the full shape; ``_sampler`` where `np.random` draws from it). What surrounds a
+formula is written here, once: checks of arguments, densities of zero outside the support, sizes, broadcasting. A class
+written for MXNet, which defines ``log_prob`` and ``sample`` itself, works too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as onp
 
 from gluonx import autograd, np
+from gluonx.np.random import sample as draw
 from gluonx.probability.constraint import Constraint, is_dependent
 from gluonx.probability.utils import sum_right_most, where
 
@@ -94,6 +95,7 @@ class Distribution:
     support: Any = None
     arg_constraints: ClassVar = {}
     _event_ranks: ClassVar[dict[str, int]] = {}  # axes of a parameter that belong to one draw, where there are any
+    _sampler: tuple[str, ...] = ()  # of `np.random`: its name, and the attributes that are its parameters
     _validate_args: bool = False
 
     @staticmethod
@@ -222,7 +224,10 @@ class Distribution:
 
     def _draw(self, size: tuple[int, ...]) -> Any:
         """Draws of the shape `size` followed by the event shape; `size` has the batch shape in it."""
-        raise self._missing("sample")
+        if not self._sampler:
+            raise self._missing("sample")
+        name, *parameters = self._sampler
+        return draw(name, tuple([getattr(self, p) for p in parameters]), size, self._dtype)
 
     def log_prob(self, value: Any) -> Any:
         """Return the logarithm of the density, or of the probability, at `value`; -inf outside the support.

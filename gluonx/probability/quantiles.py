@@ -21,8 +21,6 @@ from jax.scipy import special
 
 from gluonx.probability.utils import beta_slopes, in_floats, on_arrays
 
-__all__ = ["betaincinv", "binomial_quantile", "gammaincinv", "negative_binomial_quantile", "poisson_quantile"]
-
 _BITS = {jnp.dtype("float32"): jnp.int32, jnp.dtype("float64"): jnp.int64}
 
 

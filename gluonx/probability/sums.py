@@ -21,8 +21,6 @@ from jax.scipy import special
 
 from gluonx.probability.utils import in_floats, on_arrays
 
-__all__ = ["binomial_entropy", "negative_binomial_entropy", "poisson_entropy"]
-
 _BLOCK = 128  # counts that are summed at once
 _MOST = 1 << 22  # counts that are summed at all
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)

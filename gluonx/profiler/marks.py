@@ -15,8 +15,6 @@ from gluonx.deferred import where
 from gluonx.profiler.session import PROFILE
 from gluonx.profiler.trace import MARK
 
-__all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task", "scope"]
-
 _SCOPES = ("global", "process", "thread", "task", "marker")
 
 

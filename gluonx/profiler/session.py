@@ -20,22 +20,6 @@ from gluonx.dtype import keeping_64_bits
 from gluonx.files.atomic import atomic_write
 from gluonx.profiler.trace import MARK, Origin, Rows, aggregate, origins_of, placed, read
 
-__all__ = [
-    "PROFILE",
-    "Profile",
-    "dump",
-    "dump_profile",
-    "dumps",
-    "pause",
-    "profiler_set_config",
-    "profiler_set_state",
-    "resume",
-    "set_config",
-    "set_state",
-    "start",
-    "stop",
-]
-
 _SETTINGS: dict[str, Any] = {
     "filename": "profile.json",
     "profile_memory": False,

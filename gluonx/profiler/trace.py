@@ -18,8 +18,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["MARK", "Origin", "Rows", "aggregate", "origins_of", "placed", "read"]
-
 MARK = "gluonx-mark"
 _INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = ")
 _METADATA = re.compile(r'metadata=\{[^}]*op_name="([^"]*)"')

@@ -26,8 +26,6 @@ from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.tracing import infer
 from gluonx.errors import GluonxError, ShapeError
 
-__all__ = ["HybridRecurrentCell", "RecurrentCell", "joined", "listed", "masked"]
-
 _MODIFIED = (
     "This {cls} was given to a modifier (ResidualCell, ZoneoutCell, ...) and cannot be called alone any more. Call the "
     "modifier, which has begin_state and unroll as well."

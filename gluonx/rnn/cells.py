@@ -12,8 +12,6 @@ from gluonx.deferred import invoke
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 
-__all__ = ["GRUCell", "LSTMCell", "LSTMPCell", "RNNCell", "activated", "gru_step", "lstm_step"]
-
 
 def activated(activation: Any, x: Any) -> Any:
     """Return an activation, given by its name or as a block, of an array."""

@@ -257,3 +257,19 @@ def test_reductions_without_an_identity(name):
 )
 def test_reductions_with_an_identity(name, empty):
     assert onp.array_equal(getattr(np, name)(np.zeros((0,))).asnumpy(), empty, equal_nan=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_what_cannot_be_deleted(axis):
+    x, named = np.ones((2, 3)), 0 if axis is None else axis
+    size = x.size if axis is None else x.shape[axis]
+    with pytest.raises(IndexError, match=f"index 7 is out of bounds for axis {named} with size {size}"):
+        np.delete(x, [0, 7], axis)
+    with pytest.raises(ValueError, match=rf"a mask for axis {named} has shape \({size},\), but one of shape \(1,\)"):
+        np.delete(x, [True], axis)
+
+
+def test_integrals_without_points():
+    assert np.trapezoid(np.array([])).item() == np.trapz(np.array([])).item() == 0
+    assert np.trapezoid(np.zeros((0, 3)), axis=0).tolist() == [0, 0, 0]
+    assert np.trapezoid(np.zeros((2, 0), dtype="int32")).dtype == "float32"

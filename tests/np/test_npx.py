@@ -264,3 +264,17 @@ def test_gradients_flow_through():
     want = -onp.exp(x.asnumpy()) / onp.exp(x.asnumpy()).sum()
     want[0, 2] += 1
     onp.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_a_number_has_the_softmax_of_one_element(name):
+    fn = getattr(npx, name)
+    x = np.array(3.0)
+    x.attach_grad()
+    with autograd.record():
+        y = fn(x, axis=0)
+    y.backward()
+    assert (y.shape, y.item(), x.grad.item()) == ((), float(name != "log_softmax"), 0)
+    assert fn(x).item() == y.item()
+    with pytest.raises(ValueError, match=f"{name}: axis 1 does not exist"):
+        fn(x, axis=1)

@@ -345,6 +345,7 @@ def test_a_probability_is_between_0_and_1(prob):
         with pytest.raises(ValueError, match="prob must be between 0 and 1"):
             gluonx.npx.random.bernoulli(prob=value)
     assert gluonx.npx.random.bernoulli(logit=-7.0).shape == ()
+    assert gluonx.npx.random.bernoulli(logit=np.zeros(2), size=()).shape == (2,)  # no size, as in MXNet
 
 
 def test_bounds_that_mxnet_takes_are_taken():

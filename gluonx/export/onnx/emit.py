@@ -27,8 +27,6 @@ from gluonx.export.onnx.graph import Graph, Value, common_dtype, is_static
 from gluonx.export.record import Program, Ref, Step, into, number
 from gluonx.ops.registry import OPS
 
-__all__ = ["RULES", "Emit", "Rule", "graph_of", "rule", "supported"]
-
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
 """The rule of each core operator, by its name. Operators that the engine makes itself are called ``derived ...``."""

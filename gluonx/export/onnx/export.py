@@ -18,8 +18,6 @@ from gluonx.export.onnx.write import need_onnx, write
 from gluonx.export.record import Program, record_forward
 from gluonx.export.stablehlo import InputSpec
 
-__all__ = ["export_onnx", "program_of"]
-
 _OPEN = (
     "a symbolic dimension stands for every size at once: the forward cannot branch on it, and where it divides it, "
     "declare a multiple such as '2*h'; dynamic_batch=False, or a fixed size, always works"

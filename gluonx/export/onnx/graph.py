@@ -22,8 +22,6 @@ import numpy as np
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import GraphError, ShapeError
 
-__all__ = ["Graph", "Node", "Value", "common_dtype", "is_float", "is_static", "same_size"]
-
 Shape = tuple[Any, ...]
 _SMALL = 64  # constants of up to so many elements are shared between their users
 _INT64 = np.dtype(np.int64)

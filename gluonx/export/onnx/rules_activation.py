@@ -13,8 +13,6 @@ from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.onnx.rules_elementwise import scaled, where
 from gluonx.export.record import Step
 
-__all__ = ["masked"]
-
 _BOOL = np.dtype(bool)
 
 

@@ -18,8 +18,6 @@ from gluonx.export.onnx.emit import RULES, Emit, Rule, rule
 from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.record import Step, number
 
-__all__ = ["boolean", "floor_mod", "scaled", "where", "wider"]
-
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _WIDER = {"int8": _INT32, "int16": _INT32, "uint8": _INT32, "uint16": _INT32, "bool": _INT32, "uint32": _INT64}

@@ -18,8 +18,6 @@ from gluonx.export.onnx.graph import Value, is_static
 from gluonx.export.onnx.rules_elementwise import floor_mod, where, wider
 from gluonx.export.record import Step, number
 
-__all__: list[str] = []
-
 _INT64 = np.dtype(np.int64)
 _END = np.iinfo(np.int64).max
 _BOOL = np.dtype(bool)

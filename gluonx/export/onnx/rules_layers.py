@@ -14,8 +14,6 @@ from gluonx.export.onnx.emit import Emit, rule
 from gluonx.export.onnx.graph import Value, is_static
 from gluonx.export.record import Step
 
-__all__ = ["channels_first", "channels_last", "convolved", "has_channels_last", "per_axis"]
-
 
 def per_axis(value: Any, count: int, default: int) -> list[int]:
     """One number for each spatial axis."""

@@ -13,8 +13,6 @@ from gluonx.export.onnx.graph import Value
 from gluonx.export.onnx.rules_reduce import reduced
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 
 def _along(emit: Emit, vector: Value, after: int) -> Value:
     """Return a vector with so many axes of length 1 behind."""

@@ -20,8 +20,6 @@ from gluonx.export.onnx.rules_elementwise import scaled
 from gluonx.export.onnx.rules_layers import channels_first, channels_last, per_axis
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 _GLOBAL = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool", "sum": "ReduceSum", "lp": "GlobalLpPool"}
 _KINDS = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "LpPool"}
 

@@ -15,8 +15,6 @@ from gluonx.export.onnx.rules_activation import masked
 from gluonx.export.onnx.rules_elementwise import scaled, wider
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -15,8 +15,6 @@ from gluonx.export.onnx.graph import Value
 from gluonx.export.onnx.rules_layers import channels_first, convolved, has_channels_last
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 _FLOAT = np.dtype(np.float32)
 _SELECTING = frozenset(["Flatten", "MaxPool", "Reshape", "Squeeze", "Transpose", "Unsqueeze"])
 

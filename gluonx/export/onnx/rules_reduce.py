@@ -13,8 +13,6 @@ from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.onnx.rules_elementwise import boolean, where, wider
 from gluonx.export.record import Step
 
-__all__ = ["axes_of", "reduced"]
-
 _BOOL = np.dtype(bool)
 
 

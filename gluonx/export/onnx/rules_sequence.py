@@ -18,8 +18,6 @@ from gluonx.export.onnx.rules_shape import flipped
 from gluonx.export.record import Ref, Step
 from gluonx.ops.rnn import packing
 
-__all__: list[str] = []
-
 _BOOL = np.dtype(bool)
 # gluonx has the gates i, f, g, o and r, z, n; ONNX i, o, f, g and z, r, n.
 _KINDS = {

@@ -13,8 +13,6 @@ from gluonx.export.onnx.graph import Value, is_static
 from gluonx.export.onnx.rules_elementwise import wider
 from gluonx.export.record import Step, number
 
-__all__ = ["flipped"]
-
 _END = np.iinfo(np.int64)
 _FILLED = 1 << 12  # an array of one number is written out up to so many elements
 

@@ -14,8 +14,6 @@ from gluonx.export.onnx.graph import Value, is_static
 from gluonx.export.onnx.rules_elementwise import scaled, where
 from gluonx.export.record import Step
 
-__all__: list[str] = []
-
 
 def _float(emit: Emit, step: Step) -> Value:
     return emit.value(step.args[0], step.outs[0].dtype)

@@ -19,8 +19,6 @@ from gluonx.errors import GluonxError, GraphError
 from gluonx.export.onnx.graph import Graph, Node, Value, is_static
 from gluonx.files import atomic_write
 
-__all__ = ["OPSET", "need_onnx", "write"]
-
 OPSET = 20
 _IR_VERSION = 9  # the first that has this opset
 _LIMIT = (1 << 31) - (1 << 22)  # what protobuf can hold, less room for the nodes

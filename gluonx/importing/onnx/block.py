@@ -20,8 +20,6 @@ from gluonx.importing.onnx.read import Input, Model, read_model
 from gluonx.importing.onnx.rules import RULES, Call, Node, element_type, handle
 from gluonx.np.handle import ndarray
 
-__all__ = ["OnnxBlock", "import_model"]
-
 _STATISTICS = {"BatchNormalization": (3, 4)}
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 _LARGEST_WEIGHT = 1e4  # no trained weight is as large; -65504 and -1e9 are in masks

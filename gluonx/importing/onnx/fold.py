@@ -21,8 +21,6 @@ from gluonx.errors import GraphError
 from gluonx.export.onnx.write import need_onnx
 from gluonx.importing.onnx.rules import Node, integer
 
-__all__ = ["LARGEST", "fold", "shape_array"]
-
 LARGEST = 1 << 20  # elements: what is larger is computed as an array of the program
 _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
     "ConstantOfShape": lambda given: math.prod(map(int, given[0])),

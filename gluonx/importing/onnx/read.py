@@ -24,8 +24,6 @@ from gluonx.export.onnx.write import need_onnx
 from gluonx.files.places import is_path
 from gluonx.importing.onnx.rules import RULES, Node, element_type, supported
 
-__all__ = ["NEWEST", "OLDEST", "Input", "Model", "read_model", "read_proto"]
-
 OLDEST, NEWEST = 6, 28  # the opsets whose operators the rules know
 _MOST_NODES = 1_000_000  # after functions are written out
 _MOST_EXPANSIONS = 8  # operators that ONNX defines by operators that it defines by others, and so on

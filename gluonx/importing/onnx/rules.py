@@ -19,8 +19,6 @@ from gluonx import np as gnp
 from gluonx.errors import GraphError
 from gluonx.np.handle import host_value, ndarray
 
-__all__ = ["RULES", "Call", "Node", "Rule", "element_type", "one_of", "rule", "supported", "type_in"]
-
 _TOPICS = ["elementwise", "shape", "index", "reduce", "layers", "pool", "recurrent", "resize", "quantized", "vision"]
 _TYPES: Mapping[int, Any] = {
     1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,

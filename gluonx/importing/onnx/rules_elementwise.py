@@ -14,8 +14,6 @@ from gluonx import np as gnp
 from gluonx import npx
 from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 
-__all__: list[str] = []
-
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
     "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,

@@ -13,8 +13,6 @@ from gluonx.errors import GraphError
 from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.np.handle import host_value
 
-__all__: list[str] = []
-
 
 def _positive(indices: Any, size: Any) -> Any:
     """Return indices with those that count from the end as those from the start."""

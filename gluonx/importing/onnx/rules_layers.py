@@ -14,9 +14,6 @@ from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.importing.onnx.rules_shape import padded
 
-__all__ = ["auto_pad_check", "convolved", "margins"]
-
-
 auto_pad_check = one_of("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 

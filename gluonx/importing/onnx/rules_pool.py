@@ -21,8 +21,6 @@ from gluonx.importing.onnx.rules import Call, rule
 from gluonx.importing.onnx.rules_layers import auto_pad_check, margins
 from gluonx.importing.onnx.rules_shape import padded
 
-__all__: list[str] = []
-
 
 class _Windows(NamedTuple):
     """Of each spatial axis."""

@@ -16,8 +16,6 @@ from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 from gluonx.importing.onnx.rules_elementwise import cast
 from gluonx.importing.onnx.rules_layers import auto_pad_check, convolved
 
-__all__: list[str] = []
-
 _UINT8 = np.dtype(np.uint8)
 
 

@@ -15,8 +15,6 @@ from gluonx import npx
 from gluonx.errors import ShapeError
 from gluonx.importing.onnx.rules import Call, Node, rule
 
-__all__: list[str] = []
-
 # ONNX has the gates i, o, f, g and z, r, n; gluonx i, f, g, o and r, z, n.
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 _USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}

@@ -10,8 +10,6 @@ from gluonx import npx
 from gluonx.importing.onnx.rules import Call, rule
 from gluonx.importing.onnx.rules_shape import axes_of
 
-__all__: list[str] = []
-
 
 def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
     """Return the extremes of no elements: the ends of the type."""

@@ -16,8 +16,6 @@ from gluonx import np as gnp
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.rules import Call, Node, rule
 
-__all__: list[str] = []
-
 _COORDINATES = (
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
     "tf_half_pixel_for_nn",

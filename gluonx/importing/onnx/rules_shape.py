@@ -14,8 +14,6 @@ from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.fold import LARGEST, shape_array
 from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 
-__all__ = ["axes_of", "padded"]
-
 _MOST = 1 << 28  # elements of an array that the file asks for by a few numbers
 
 

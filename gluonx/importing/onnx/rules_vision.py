@@ -13,8 +13,6 @@ from gluonx.errors import GraphError
 from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 from gluonx.importing.onnx.rules_shape import padded
 
-__all__: list[str] = []
-
 
 @rule("RoiAlign", check=one_of("mode", "avg"))
 def _roi_align(call: Call) -> Any:

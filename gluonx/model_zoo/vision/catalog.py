@@ -11,8 +11,6 @@ from gluonx.model_zoo.vision import densenet, mobilenet, resnet, squeezenet, vgg
 from gluonx.model_zoo.vision.alexnet import alexnet
 from gluonx.model_zoo.vision.inception import inception_v3
 
-__all__ = ["get_model"]
-
 
 def _spelled(function: str) -> str:
     """Return the name of a model whose function is `function`: ``mobilenet_v2_0_25`` makes mobilenetv2_0.25."""

@@ -13,10 +13,8 @@ from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
 
 __all__ = [
-    "LinearBottleneck",
     "MobileNet",
     "MobileNetV2",
-    "RELU6",
     "get_mobilenet",
     "get_mobilenet_v2",
     "mobilenet0_25",

@@ -8,7 +8,7 @@ kernels.
 
 What is elementwise XLA computes again in each loop that reads it, and ``optimization_barrier`` is gone before it
 decides so. In a recurrence that draws a mask at each step, the loop of the n-th step then held n draws, and a program
-of 36 steps compiled for six minutes. Arrays of fewer than `_LARGE` elements are therefore drawn in a loop of their own.
+of 36 steps compiled for six minutes. Arrays of fewer than `LARGE` elements are therefore drawn in a loop of their own.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from jax import Array, lax
 
 from gluonx.dtype import keeping_64_bits
 
-__all__ = ["implementation", "native"]
+__all__ = ["LARGE", "implementation", "native"]
 
 _NATIVE = "threefry2x32"
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
-_LARGE = 1 << 18  # elements: from here on, writing the bits down and reading them takes longer than to draw again
+LARGE = 1 << 18  # elements: from here on, writing the bits down and reading them takes longer than to draw again
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -91,7 +91,7 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
     with keeping_64_bits(width == 64):  # JAX asks when it lowers, where x64 may be off again
         if not all(isinstance(n, int) for n in shape) or not 0 < math.prod(shape) < 1 << 32:
             return own(key)
-        return lax.platform_dependent(key, cpu=apart if math.prod(shape) < _LARGE else unrolled, default=own)
+        return lax.platform_dependent(key, cpu=apart if math.prod(shape) < LARGE else unrolled, default=own)
 
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:

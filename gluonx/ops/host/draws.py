@@ -17,8 +17,6 @@ import numpy as np
 from gluonx.ops.host.elementwise import inverse_error
 from gluonx.ops.host.rules import Call, rule
 
-__all__ = ["cipher"]
-
 Fn = Callable[..., Any]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

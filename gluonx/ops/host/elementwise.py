@@ -16,8 +16,6 @@ import numpy as np
 
 from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, is_inexact, rule, widened
 
-__all__ = ["BROADCASTING", "cast", "elementwise_names", "inverse_error", "raised"]
-
 Fn = Callable[..., Any]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -13,8 +13,6 @@ import numpy as np
 
 from gluonx.ops.host.rules import WIDER, Call, rule
 
-__all__: list[str] = []
-
 Fn = Callable[..., Any]
 
 

@@ -28,8 +28,6 @@ from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
 
-__all__ = ["arange", "converted", "filled", "form", "form_of", "full", "raised"]
-
 Form = Callable[..., Any]
 Work = Callable[..., int]
 

@@ -14,8 +14,6 @@ from jax import lax
 
 from gluonx.ops.host.rules import LOW, WIDER, Call, is_inexact, rule
 
-__all__ = ["padded", "strided"]
-
 Fn = Callable[..., Any]
 
 _SMALL = 1 << 14  # elements; larger arrays are broadcast as views

@@ -15,8 +15,6 @@ import numpy as np
 from gluonx.ops.host.moves import padded, strided
 from gluonx.ops.host.rules import LOW, Call, rule
 
-__all__: list[str] = []
-
 Fn = Callable[..., Any]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -15,8 +15,6 @@ import numpy as np
 from gluonx.ops.host.elementwise import elementwise_names
 from gluonx.ops.host.rules import LOW, WIDER, Call, is_inexact, rule
 
-__all__ = ["MONOIDS", "identity", "monoid", "worker_of"]
-
 Fn = Callable[..., Any]
 
 _F32 = np.dtype(np.float32)

@@ -17,8 +17,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["LOW", "RULES", "WIDER", "Call", "Spec", "Unsupported", "is_inexact", "rule", "widened"]
-
 
 class Unsupported(Exception):
     """A primitive, or a form of one, that NumPy has no form of here; the message names it."""

@@ -17,8 +17,6 @@ from gluonx.ops.host.moves import padded, strided
 from gluonx.ops.host.reductions import MONOIDS, identity, monoid, worker_of
 from gluonx.ops.host.rules import LOW, WIDER, Call, rule
 
-__all__: list[str] = []
-
 Fn = Callable[..., Any]
 
 _FEW = 64  # elements of a window

@@ -1,0 +1,219 @@
+"""Programs as they are changed for a CPU: the same numbers, chains that do not grow, draws of one shape at once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import autograd, engine, gluon, np, npx
+from gluonx.gluon import nn
+from gluonx.ops import prng
+from gluonx.ops.cpu import rewriting
+from gluonx.ops.cpu.rewriting import rewritten
+
+on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="what is done for CPUs")
+R = onp.random.RandomState(5)
+X = R.normal(size=(4, 6)).astype("float32")
+W = R.normal(size=(6, 6)).astype("float32") / 3
+
+
+def flat(fn, *args):
+    """Return a function, and the same rewritten, each from the leaves of `args` to a list."""
+    closed = jax.make_jaxpr(fn)(*args)
+    run = rewritten(closed)
+    return jax.jit(lambda *leaves: jax.tree.leaves(fn(*jax.tree.unflatten(jax.tree.structure(args), leaves)))), run
+
+
+def states(x, w, steps):
+    """The states of a recurrence that never ends in a matrix product, and outputs that do."""
+    outs, state = [], x
+    for _ in range(steps):
+        state = jax.nn.sigmoid(state @ w) * state + jnp.tanh(x)
+        outs.append(jnp.tanh(state) @ w)
+    return outs
+
+
+@on_cpu
+def test_a_recurrence_grows_with_its_length():
+    def instructions(steps, change):
+        def loss(x, w):
+            return sum([(out**2).sum() for out in states(x, w, steps)])
+
+        usual, run = flat(jax.grad(loss, argnums=(0, 1)), X, W)
+        assert run is not None
+        return jax.jit(run if change else usual).lower(X, W).compile().as_text().count(" = ")
+
+    assert instructions(32, False) > 3 * instructions(16, False)  # as XLA has it
+    assert instructions(32, True) < 2.5 * instructions(16, True)
+
+
+def test_what_has_no_long_chain_stays_as_it_is():
+    assert flat(lambda x, w: states(x, w, 2), X, W)[1] is None
+    assert flat(lambda x: x, X)[1] is None
+    assert flat(lambda: 1.0)[1] is None
+
+
+@on_cpu
+def test_equal_draws_are_made_by_one_loop_and_are_the_same_bits():
+    def masks(count):
+        def fn(root, index, x):
+            outs = []
+            for i in range(count):
+                key = prng.wrap(root, index + i)
+                x = jnp.where(jax.random.bernoulli(key, 0.5, (4, 6)), x, -x) @ W
+                outs.append(x)
+            return outs, jax.random.normal(prng.wrap(root, index + count), (3,))
+
+        return fn
+
+    root, index = onp.array([0, 9], onp.uint32), onp.int32(4)
+    assert flat(masks(5), root, index, X)[1] is None
+    usual, run = flat(masks(30), root, index, X)
+    for a, b in zip(usual(root, index, X), run(root, index, X), strict=True):
+        assert onp.array_equal(a, b)
+    loops = [jax.jit(fn).lower(root, index, X).compile().as_text().count(" while(") for fn in (usual, run)]
+    assert loops == [31, 2]  # the normal ones have a shape of their own
+
+
+def test_a_draw_whose_key_is_computed_late_stays_where_it_is():
+    def fn(root, x):
+        for _ in range(30):
+            words = root + lax_sum(x)
+            x = jnp.where(jax.random.bernoulli(prng.wrap(words, onp.int32(1)), 0.5, (4, 6)), x, -x) @ W
+        return x
+
+    def lax_sum(x):
+        return (x.sum() * 1000).astype(onp.uint32)
+
+    root = onp.array([0, 9], onp.uint32)
+    _, run = flat(fn, root, X)
+    if run is not None:
+        assert onp.array_equal(run(root, X)[0], fn(root, X))
+
+
+def drawn_program(seed):
+    """Return a random program of small functions, functions that call functions, branches, loops and constants."""
+    draw = onp.random.RandomState(seed)
+
+    @jax.custom_jvp
+    def own(x):
+        return x * 0.5
+
+    own.defjvp(lambda p, t: (own(*p), t[0] * 0.5))
+    constant = draw.normal(size=(4, 6)).astype("float32")
+
+    def inner(x, y):
+        return x * 0.9 + y * constant, x
+
+    shared = jax.jit(inner)
+    nested = jax.jit(lambda x: own(shared(x, x)[0]) + shared(x, own(x))[1])
+    looped = jax.jit(lambda x: jax.lax.fori_loop(0, 2, lambda i, v: v * 0.9 + 0.1, x))
+    kinds = [
+        lambda v: v[-1] * 0.9 + v[-2] * 0.1,
+        lambda v: shared(v[-1], v[0])[0],
+        lambda v: nested(v[-1]),
+        lambda v: looped(v[-1]),
+        lambda v: v[-1] @ W,
+        lambda v: jax.lax.cond(v[-1].sum() > 0, lambda a: a * 0.5, lambda a: a + 0.1, v[-1]),
+        lambda v: jnp.split(v[-1], 2, axis=1)[0].repeat(2, axis=1),
+        lambda v: jnp.concatenate([v[-1][:2], v[-2][2:]]),
+        lambda v: own(jnp.tanh(v[-1])),
+    ]
+    way = draw.randint(len(kinds), size=40)
+
+    def program(x):
+        values = [x, x * 0.5]
+        for kind in way:
+            values.append(kinds[kind](values))
+        return [*values[::3], x, 2.0, constant]
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("gradient", [False, True])
+def test_random_programs_compute_the_same(seed, gradient, monkeypatch):
+    monkeypatch.setattr(rewriting, "_LONGEST", 2)
+    program = drawn_program(seed)
+    if gradient:
+        fn = jax.value_and_grad(lambda x: sum([jnp.sum(jnp.tanh(out)) for out in program(x)]))
+    else:
+        fn = program
+    usual, run = flat(fn, X)
+    assert run is not None
+    for a, b in zip(usual(X), run(X), strict=True):
+        assert jnp.shape(a) == jnp.shape(b)
+        onp.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+
+
+def test_64_bits_and_half_precision_stay(monkeypatch):
+    monkeypatch.setattr(rewriting, "_LONGEST", 2)
+
+    def fn(x, h):
+        for _ in range(6):
+            x = x * 0.5 + jnp.tanh(x)
+            h = h * onp.float16(0.5) + jnp.tanh(h)
+        return x @ x.T, x, h @ h.T, h, (x * 3).astype(jnp.int64)
+
+    with jax.enable_x64(True):
+        args = X.astype("float64"), X.astype("float16")
+        usual, run = flat(fn, *args)
+        for a, b in zip(usual(*args), jax.jit(run)(*args), strict=True):
+            assert a.dtype == b.dtype
+            onp.testing.assert_allclose(a, b, rtol=1e-14 if a.dtype == "float64" else 2e-3)
+
+
+class ByHand(nn.HybridBlock):
+    """A recurrent net as books write it: a Python loop over the steps, with a mask at each."""
+
+    def __init__(self, units, steps):
+        super().__init__()
+        self.units, self.steps = units, steps
+        self.of_input, self.of_state = nn.Dense(4 * units), nn.Dense(4 * units)
+        self.drop = nn.Dropout(0.3)
+
+    def forward(self, x):
+        state = cell = np.zeros((len(x), self.units))
+        outs = []
+        for t in range(self.steps):
+            i, f, g, o = np.split(self.of_input(x[:, t]) + self.of_state(state), 4, axis=1)
+            cell = npx.sigmoid(f) * cell + npx.sigmoid(i) * np.tanh(g)
+            state = self.drop(npx.sigmoid(o) * np.tanh(cell))
+            outs.append(state)
+        return np.stack(outs, axis=1)
+
+
+def losses_of(mode, steps, reads):
+    gluonx.random.seed(11)
+    net = ByHand(5, steps)
+    net.initialize()
+    if mode == "hybridized":
+        net.hybridize()
+    x = np.array(onp.random.RandomState(2).normal(size=(3, steps, 4)).astype("float32"))
+    trainer = gluon.Trainer(net.collect_params(), "adam")
+    found = []
+    with engine.mode("naive" if mode == "naive" else "deferred"):
+        for _ in range(4):
+            with autograd.record():
+                loss = (net(x) ** 2).sum()
+                if reads:
+                    found.append(loss.item())
+            loss.backward()
+            trainer.step(3)
+            found.append(loss.item())
+    return onp.array(found), engine.stats()["programs_compiled"]
+
+
+@pytest.mark.parametrize("reads", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_loop_by_hand_trains_alike_in_every_mode(reads):
+    naive, *others = [losses_of(mode, 26, reads)[0] for mode in ("naive", "deferred", "hybridized")]
+    for other in others:
+        onp.testing.assert_allclose(other, naive, rtol=2e-5)
+
+
+def test_a_long_loop_whose_loss_is_read_within_record_first_runs_operator_by_operator():
+    engine.clear()
+    before = engine.stats()["programs_compiled"]
+    _, after = losses_of("deferred", 30, True)
+    assert after - before <= 1  # the update; never the 600 operations of the loop
