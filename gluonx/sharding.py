@@ -170,9 +170,9 @@ def check_automatic(mesh: Mesh) -> None:
 def _check_entered() -> None:
     """Raise DeviceError where ``jax.set_mesh`` has JAX type every operation by its sharding."""
     entered = jax.sharding.get_abstract_mesh()
-    if any(kind != AxisType.Auto for kind in entered.axis_types):
+    if AxisType.Explicit in entered.axis_types:
         raise DeviceError(
-            f"use(): jax.set_mesh holds a mesh {dict(entered.shape)} here whose axes are not of the type Auto, so JAX "
+            f"use(): jax.set_mesh holds a mesh {dict(entered.shape)} here with axes of the type Explicit, so JAX "
             "types every operation by its sharding; gluonx leaves that to XLA. Leave jax.set_mesh out, for "
             "parallel.use(parallel.mesh(data=-1)) says all that gluonx needs, or give it the same mesh."
         )
