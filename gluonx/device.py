@@ -218,7 +218,7 @@ def is_folded(sharding: Any) -> bool:
 def place_device(sharding: Any) -> Device:
     """Return the gluonx name of where an array of this sharding lies; of the first device, where there are several."""
     found = _folded.get(sharding) if _folded else None
-    return device_of(next(iter(sharding.device_set))) if found is None else Device(found)
+    return device_of(min(sharding.device_set, key=lambda device: device.id)) if found is None else Device(found)
 
 
 def current_device() -> Device:

@@ -101,6 +101,7 @@ class Use:
         self.batch: tuple[str, ...] = ()
         if mesh is not None:
             check_automatic(mesh)
+            _check_entered()
             self.batch = _batch_of[mesh] = _batch_axes(mesh, batch)
         # The parts of a batch that have statistics of their own.
         self.parts = 1 if mesh is None or statistics == "global" else math.prod(mesh.shape[name] for name in self.batch)
@@ -164,6 +165,17 @@ def check_automatic(mesh: Mesh) -> None:
         axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
         told = _EXPLICIT.format(mesh=dict(mesh.shape), kind=kinds[0].name, axes=axes, n=len(mesh.axis_names))
         raise DeviceError(told)
+
+
+def _check_entered() -> None:
+    """Raise DeviceError where ``jax.set_mesh`` has JAX type every operation by its sharding."""
+    entered = jax.sharding.get_abstract_mesh()
+    if AxisType.Explicit in entered.axis_types:
+        raise DeviceError(
+            f"use(): jax.set_mesh holds a mesh {dict(entered.shape)} here with axes of the type Explicit, so JAX "
+            "types every operation by its sharding; gluonx leaves that to XLA. Leave jax.set_mesh out, for "
+            "parallel.use(parallel.mesh(data=-1)) says all that gluonx needs, or give it the same mesh."
+        )
 
 
 def multi_device_options(devices: Iterable[Any]) -> dict[str, Any] | None:

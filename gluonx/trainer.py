@@ -59,7 +59,7 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
 from gluonx.optimizer.statefile import by_place, described, description, simple_of
 from gluonx.optimizer.stepvector import Advancing, StepVector
-from gluonx.sharding import replicated
+from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
 __all__ = ["Trainer"]
@@ -686,7 +686,7 @@ class Trainer(Checked):
         fresh = fresh or (True,) * len(weights)
         packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
         homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
-        if self._rule is None or self._rule.rule is not rule:
+        if self._rule is None or self._rule.rule is not rule or self._rule.groups != packed.groups:
             self._state = self._state_handles(packed, leaves, homes)
             self._keys = keys
             self._copies = []
@@ -776,6 +776,9 @@ class Trainer(Checked):
 
     def _state_handles(self, packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
         """Return the arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+        on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
+        # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
+        leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
         states = packed.pack(leaves)
         return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
@@ -1255,11 +1258,16 @@ def _place_of(handle: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _bring(states: list[Any], weights: list[Any]) -> None:
-    """Put states onto the devices of their weights, which may have been moved to others since."""
+    """Put states where their weights are, which may have been moved to other devices or laid out anew since."""
     for state, weight in zip(states, weights, strict=True):
-        target = aval_of(weight._read())
-        if not target.spread and aval_of(state._read()).sharding != target.sharding:
-            state.value, state.aval = on_device(state.asnumpy(), target.sharding), None
+        target, array = aval_of(weight._read()), state._read()
+        place = _place_of(weight, state.shape) if target.spread else target.sharding
+        if aval_of(array).sharding != place:
+            state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
+
+
+def _lies_on_mesh(array: Any) -> bool:
+    return is_spread(getattr(array, "sharding", None))
 
 
 _MIXED = object()

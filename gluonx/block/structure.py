@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonx.device import Device, current_device, device_of, place_device, resolve
 from gluonx.errors import DeviceError
+from gluonx.sharding import is_spread
 
 Shape = tuple[int, ...]
 
@@ -129,12 +130,26 @@ def is_complete(shape: Shape | None) -> bool:
 
 
 def device_list(device: Any, path: str) -> list[Device]:
-    """Return the devices meant by what a user gave: one, a list of them, or None for the current one; each once."""
+    """Return the devices meant by what a user gave: one, a list of them, or None for the current one.
+
+    Raises
+    ------
+    DeviceError
+        If the list is empty or names a device twice: a loop over it would go on as if there were two, but of two
+        gradients on one device the second replaces the first.
+    """
     if not isinstance(device, (list, tuple)):
         return [one_device(device, path)]
     if not device:
         raise DeviceError(f"Parameter '{path}' needs a device, but an empty list of them was given.")
-    return list(dict.fromkeys(one_device(d, path) for d in device))
+    found = [one_device(d, path) for d in device]
+    twice = next((d for k, d in enumerate(found) if d in found[:k]), None)
+    if twice is not None:
+        raise DeviceError(
+            f"Parameter '{path}': the list {found} names {twice} twice, and a parameter has one replica on a device. "
+            "Name each device once; where a machine has one device, cpu(0), cpu(1) and so on are distinct names for it."
+        )
+    return found
 
 
 def one_device(device: Any, path: str) -> Device:
@@ -150,7 +165,15 @@ def one_device(device: Any, path: str) -> Device:
         return Device(device)  # not the caller's: that one may be in use as a context
     found = resolve(device)
     assert found is not None, "resolve() gives a device for everything but None"
-    return place_device(found) if isinstance(found, jax.sharding.Sharding) else device_of(found)
+    if not isinstance(found, jax.sharding.Sharding):
+        return device_of(found)
+    if is_spread(found):
+        raise DeviceError(
+            f"Parameter '{path}': a device or a list of them is asked for here, and {found} is a placement over "
+            f"{len(found.device_set)}. Assign it, parameter.sharding = ..., or put the net on a mesh: "
+            "parallel.use(mesh), net.initialize(), net.shard(...)."
+        )
+    return place_device(found)
 
 
 def placement(device: Device | None) -> Device | None:

@@ -427,7 +427,8 @@ class Node:
     ``parts`` are places: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the n-th
     scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
     holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch, and
-    ``spans`` whether values of it lie on several devices, one by one (:mod:`gluonx.deferred.lanes`).
+    ``spans`` whether it is of several devices: their values lie on them one by one, or an operator looks at those of
+    all (:mod:`gluonx.deferred.lanes`).
     """
 
     __slots__ = (
@@ -489,7 +490,7 @@ class Node:
             self.n_leaves, self.n_floats, self.n_ints = parent.n_leaves, parent.n_floats, parent.n_ints
             self.has_backward = parent.has_backward
             self.wide = parent.wide or any(a.wide for a in outs)
-            self.spans = parent.spans or _spans(parent, outs)
+            self.spans = parent.spans or getattr(op, "spans", False) or _spans(parent, outs)
 
     def __repr__(self) -> str:
         return f"{self.op} -> {', '.join(map(repr, self.outs))}"

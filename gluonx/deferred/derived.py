@@ -209,12 +209,13 @@ class Pullback(DerivedOp):
 class Together(DerivedOp):
     """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
 
-    ``across(axis, *arrays)`` computes it along the axis of a mesh of these devices. Only a program of all of them has
-    that axis (:mod:`gluonx.deferred.lanes`); whatever else would run the operator raises DeviceError with the text
+    ``across(axis, *arrays)`` computes it along a named axis of these devices. Only a program of all of them has that
+    axis (:mod:`gluonx.deferred.lanes`); whatever else would run the operator raises DeviceError with the text
     ``alone``. ``like`` is an operator that gives the same shapes.
     """
 
     __slots__ = ("across", "alone", "count", "like", "parts")
+    spans = True  # see Node
 
     def __init__(self, name: str, across: Callable[..., Any], count: int, like: Operator, alone: str) -> None:
         super().__init__(name, self._alone, n_live=like.n_live, interpreted=False)
@@ -231,7 +232,7 @@ class Together(DerivedOp):
         if found is None:
 
             def run(*args: jax.Array) -> Any:
-                if _length(axis) != self.count:  # some share a device, have no part, or do something else
+                if _length(axis) != self.count:  # some have no part, or do something else
                     raise DeviceError(self.alone)
                 return self.across(axis, *args)
 

@@ -218,7 +218,7 @@ def _lanes_of(
     if lanes.alike(found, graph) and not tape_slots:
         finals = range(node.size - len(node.outs), node.size) if final is not None else ()
         counters.programs_compiled += 1
-        program = lanes.Program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
+        program = lanes.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
         kept.add(program.nbytes, programs=1)
         return program
     return [] if any(type(n.op) is Joint for n in graph.path()) else found

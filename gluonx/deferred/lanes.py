@@ -13,22 +13,25 @@ operators, the sum of gradients and a Trainer's update, and in the middle of a f
   backward: a segment of the tape belongs to one device.
 - What cannot be parted (a value of one device that another took, without a copy) runs operator by operator.
 
-Devices that share one of JAX's (see `gluonx.device`) need none of this: their work is one ordinary program.
+Devices that share one of JAX's (see `gluonx.device`) need none of this: their work is one ordinary program, and a lane
+is a device of JAX. But where a forward has `Together` operators, each of them is a lane; where some of these share a
+device, all are computed on the first one, under ``jax.vmap`` in place of ``jax.shard_map``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from gluonx.deferred import kept
 from gluonx.deferred.contracts import Leaf, Operator, Place, ScalarPlace
-from gluonx.deferred.core import ROOT, Node, aval_of, counters, intern_aval
+from gluonx.deferred.core import ROOT, Aval, Node, aval_of, counters, intern_aval
 from gluonx.deferred.derived import Joint, Together
 from gluonx.deferred.holders import held_arguments
 from gluonx.deferred.program import GradInfo, Plan
@@ -41,7 +44,7 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["Lane", "Program", "alike", "fall_apart", "parted"]
+__all__ = ["Lane", "Program", "alike", "fall_apart", "parted", "program"]
 
 _AXIS = "lane"
 _UNDER_WAY = threshold("fake_devices.under_way")
@@ -54,12 +57,12 @@ class _Crossed(Exception):
 class Lane:
     """The part of a graph on one device, as a path of its own in the trie.
 
-    ``slots`` maps the graph's slots to the lane's; ``leaves``, ``floats`` and ``ints`` say which of the graph's leaves
-    and scalars the lane's are, in its order.
+    ``device`` is that of JAX. ``slots`` maps the graph's slots to the lane's; ``leaves``, ``floats`` and ``ints`` say
+    which of the graph's leaves and scalars the lane's are, in its order.
     """
 
-    def __init__(self, device: Any) -> None:
-        self.device = device
+    def __init__(self, home: Any) -> None:
+        self.device = _device_of(home)
         self.nodes: list[Node] = []
         self.depths: dict[int, int] = {}
         self.slots: dict[int, int] = {}
@@ -133,6 +136,21 @@ class Lane:
         return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
 
 
+def _device_of(home: Any) -> Any:
+    """Return the device of JAX that a home is: that itself, the sharding of a folded one, or None for the default."""
+    if home is None:
+        return jax.local_devices()[0]
+    return next(iter(home.device_set)) if isinstance(home, Sharding) else home
+
+
+def _home_on_jax(aval: Aval) -> Any:
+    return aval.home
+
+
+def _home_by_name(aval: Aval) -> Any:
+    return aval.sharding if is_folded(aval.sharding) else aval.home
+
+
 def _grad_kind(grad: GradInfo | None) -> Any:
     return None if grad is None else (grad.heads, grad.head_grads, grad.targets, grad.region, grad.retain)
 
@@ -150,14 +168,15 @@ def parted(graph: Graph) -> list[Lane] | None:
     """Return the lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
     path = graph.path()
     starts = [n.size - len(n.outs) for n in path]
-    homes = _homes(graph, path, starts)
+    home_of = _home_by_name if any(type(n.op) is Together for n in path) else _home_on_jax
+    homes = _homes(graph, path, home_of)
     lanes: dict[Any, Lane] = {}
     try:
         for node, start, home in zip(path, starts, homes, strict=True):
             if node.grad is not None and not node.outs:
                 continue  # the end of a backward computes nothing
             if type(node.op) is not Joint:
-                lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
+                lane = lanes.get(home) or lanes.setdefault(home, Lane(home))
                 op = node.op.part(_AXIS) if type(node.op) is Together else node.op
                 lane.add(node, start, op, node.parts, range(len(node.outs)), graph)
                 continue
@@ -166,9 +185,9 @@ def parted(graph: Graph) -> list[Lane] | None:
             each = len(node.outs) // op.lanes
             of_home: dict[Any, list[int]] = {}
             for k in range(op.lanes):
-                of_home.setdefault(node.outs[k * each].home, []).append(k)
+                of_home.setdefault(home_of(node.outs[k * each]), []).append(k)
             for home, numbers in of_home.items():
-                lane = lanes.get(home) or lanes.setdefault(home, Lane(home or jax.local_devices()[0]))
+                lane = lanes.get(home) or lanes.setdefault(home, Lane(home))
                 parts = [node.parts[i] for k in numbers for i in op.lane(k, n)] + common
                 outs = [k * each + i for k in numbers for i in range(each)]
                 lane.add(node, start, op.part(len(numbers), _AXIS), parts, outs, graph)
@@ -177,13 +196,13 @@ def parted(graph: Graph) -> list[Lane] | None:
     return list(lanes.values()) if len(lanes) > 1 else None
 
 
-def _homes(graph: Graph, path: list[Node], starts: list[int]) -> list[Any]:
+def _homes(graph: Graph, path: list[Node], home_of: Callable[[Aval], Any]) -> list[Any]:
     """Return the device of each node. What lies on the default one, and only another takes, goes with that."""
     owners = graph.owners
     homes: list[Any] = []
     for node in path:
         if node.outs:
-            homes.append(node.outs[0].home)
+            homes.append(home_of(node.outs[0]))
         else:
             homes.append(homes[owners[node.parts[0]][0].depth - 1] if node.parts else None)
     takers: list[set[Any]] = [set() for _ in path]
@@ -200,7 +219,7 @@ def _homes(graph: Graph, path: list[Node], starts: list[int]) -> list[Any]:
             for k in range(op.lanes):
                 for j in op.lane(k, n):
                     if isinstance(part := node.parts[j], int) and part >= 0:
-                        takers[owners[part][0].depth - 1].add(node.outs[k * each].home)
+                        takers[owners[part][0].depth - 1].add(home_of(node.outs[k * each]))
     return homes
 
 
@@ -216,7 +235,7 @@ def _leaf_kinds(lane: Lane, graph: Graph) -> list[Any]:
 
 
 class Program:
-    """One program for lanes that read alike; ``wanted`` are slots of the whole graph."""
+    """One program for lanes that read alike, each on a device of its own; ``wanted`` are slots of the whole graph."""
 
     def __init__(self, graph: Graph, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> None:
         self.lanes = lanes
@@ -230,11 +249,17 @@ class Program:
         self.slots = sorted({slot for _, slot in self.where.values()})
         self.plan = Plan(lanes[0].nodes, self.slots)
         self.donors = donors
+        self.columns = [[lane.leaves[j] for lane in lanes] for j in range(last.n_leaves)]
+        self.common = [len(set(column)) == 1 for column in self.columns]
+        self.runs = 0
+        self.nbytes = kept.PROGRAM + kept.OPERATION * len(lanes[0].nodes)
+        self._prepare(graph)
+
+    def _prepare(self, graph: Graph) -> None:
+        """Make the function that `__call__` runs."""
+        lanes, last, columns = self.lanes, self.node, self.columns
         self.mesh = Mesh(np.array([lane.device for lane in lanes]), (_AXIS,), axis_types=(AxisType.Auto,))
-        given = set(donors)
-        columns = [[lane.leaves[j] for lane in lanes] for j in range(last.n_leaves)]
-        self.columns = columns
-        self.common = [len(set(column)) == 1 for column in columns]
+        given = set(self.donors)
         donated = [
             j for j, column in enumerate(columns) if given.issuperset(column) and len(set(column)) == len(column)
         ]
@@ -259,8 +284,6 @@ class Program:
         options = multi_device_options(lane.device for lane in lanes)
         self.on_fakes = options is not None
         self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated), compiler_options=options)
-        self.runs = 0
-        self.nbytes = kept.PROGRAM + kept.OPERATION * len(lanes[0].nodes)
 
     def _run(self, *args: jax.Array) -> tuple[Any, ...]:
         n, rest = self.node.n_leaves, list(args[self.node.n_leaves :])
@@ -273,17 +296,14 @@ class Program:
         """Values by slot of the whole graph."""
         arrays = list(map(resolved, graph.leaves))
         for i in held_arguments(arrays, graph.leaves, self.donors, range(len(arrays))):
-            arrays[i] = graph.leaves[i] = jax.numpy.copy(arrays[i])
+            arrays[i] = graph.leaves[i] = jnp.copy(arrays[i])
             counters.copies += 1
         args = [
             on_device(arrays[column[0]], place) if common else self._together([arrays[i] for i in column], place)
             for column, common, place in zip(self.columns, self.common, self.places, strict=True)
         ]
         del arrays
-        for numbers, of_graph, dtype in (("floats", graph.floats, np.float64), ("ints", graph.ints, np.int64)):
-            if getattr(self.node, f"n_{numbers}"):
-                table = np.array([[of_graph[i] for i in getattr(lane, numbers)] for lane in self.lanes], dtype)
-                args.append(on_device(_fitting(table), self.scalars))
+        args += [on_device(table, self.scalars) for table in self._tables(graph)]
         counters.dispatches += 1
         outs = self.call(*args)
         self.runs += 1
@@ -296,6 +316,15 @@ class Program:
             values[slot] = jax.device_put(values[slot], place)
         return values
 
+    def _tables(self, graph: Graph) -> list[np.ndarray]:
+        """Return the scalars of the lanes, a row each: floats and integers, where there are any."""
+        found: list[np.ndarray] = []
+        for numbers, of_graph, dtype in (("floats", graph.floats, np.float64), ("ints", graph.ints, np.int64)):
+            if getattr(self.node, f"n_{numbers}"):
+                table = np.array([[of_graph[i] for i in getattr(lane, numbers)] for lane in self.lanes], dtype)
+                found.append(_fitting(table))
+        return found
+
     def _together(self, arrays: list[Any], place: NamedSharding) -> Any:
         """Return the arrays of the lanes as shards of one."""
         arrays = [
@@ -306,6 +335,46 @@ class Program:
         if shape:
             shape = (shape[0] * len(arrays), *shape[1:])
         return jax.make_array_from_single_device_arrays(shape, place, arrays)
+
+
+class SharedProgram(Program):
+    """One program for lanes that read alike, of which some share a device: on the first lane's, under ``jax.vmap``.
+
+    The arrays of the lanes are stacked, which copies, so nothing is donated.
+    """
+
+    def _prepare(self, graph: Graph) -> None:
+        count, slots = len(self.lanes), self.where.values()
+        axes = [None if common else 0 for common in self.common]
+
+        def gluonx_lanes(columns: list[list[jax.Array]], tables: list[jax.Array]) -> list[jax.Array]:
+            leaves = [c[0] if common else jnp.stack(c) for c, common in zip(columns, self.common, strict=True)]
+            rows = [table[:, None] for table in tables]
+            run = jax.vmap(self._run, (*axes, *[0] * len(rows)), axis_name=_AXIS, axis_size=count)
+            outs = dict(zip(self.slots, run(*leaves, *rows), strict=True))
+            return [outs[own][k] for k, own in slots]
+
+        self.call = jax.jit(gluonx_lanes)
+
+    def __call__(self, graph: Graph) -> dict[int, Any]:
+        """Values by slot of the whole graph."""
+        here = self.lanes[0].device
+        known = {i: on_device(resolved(graph.leaves[i]), here) for i in {i for column in self.columns for i in column}}
+        columns = [
+            [known[i] for i in column[: 1 if common else None]]
+            for column, common in zip(self.columns, self.common, strict=True)
+        ]
+        counters.dispatches += 1
+        outs = self.call(columns, self._tables(graph))
+        self.runs += 1
+        values = zip(self.where.items(), outs, strict=True)
+        return {s: on_device(out, self.folded.get(s, self.lanes[k].device)) for (s, (k, _)), out in values}
+
+
+def program(graph: Graph, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> Program:
+    """Return the program of lanes that read alike."""
+    kind = Program if len({lane.device for lane in lanes}) == len(lanes) else SharedProgram
+    return kind(graph, lanes, wanted, donors)
 
 
 def _fitting(table: np.ndarray) -> np.ndarray:

@@ -44,6 +44,8 @@ def moved(handle: Handle, place: Home) -> Any:
     """
     array = settle(handle, "a copy to another device")
     copy = new_handle(on_device(array, place))
+    for value in (array, copy.value):
+        aval_of(value)  # raises for a mesh of axes that JAX types operations by
     source = source_of(handle)
     if source is not None and current_state().recording:
         home = array.sharding

@@ -23,9 +23,8 @@ _ON_A_MESH = (
 )
 _NOT_TOGETHER = (
     "{who} on {count} devices takes the statistics of the parts of a batch that all of them have, so their "
-    "work is one program. Within autograd.record() call the net on all {count} parts, of one size each; call backward "
-    "for all of them, and trainer.step(), before a loss or an output is read; and let no two of the devices share one "
-    "of JAX (jax.local_devices()). " + _ON_A_MESH
+    "work is one program. Within autograd.record() call the net on all {count} parts, of one size each, and call "
+    "backward for all of them, and trainer.step(), before a loss or an output is read. " + _ON_A_MESH
 )
 _IN_TRACE = (
     "{who} takes the statistics of the parts of a batch that {count} devices have, which a function of one "

@@ -499,8 +499,12 @@ def test_wrong_device():
 
 def test_a_list_of_one_device_and_devices_that_do_not_exist():
     param = Parameter("w", shape=(2,), init="ones")
-    param.initialize(device=[cpu(0), cpu(0)])
+    with pytest.raises(DeviceError, match=r"\[cpu\(0\), cpu\(1\), cpu\(0\)\] names cpu\(0\) twice"):
+        param.initialize(device=[cpu(0), cpu(1), cpu(0)])
+    param.initialize(device=[cpu(0)])
     assert param.list_device() == [cpu(0)]
+    with pytest.raises(DeviceError, match="twice"):
+        param.reset_device([cpu(0), cpu(0)])
     with pytest.raises(DeviceError, match="gpu\\(99\\)"):
         param.initialize(ctx=gpu(99), force_reinit=True)
     with pytest.raises(DeviceError):

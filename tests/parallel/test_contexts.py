@@ -313,7 +313,18 @@ def pictures(steps, size=12):
     return [(draw.randn(size, 2, 5, 5).astype("float32") + shift, draw.randint(0, 3, size)) for _ in range(steps)]
 
 
-@pytest.mark.parametrize("devices", [[cpu(0), cpu(1)], pytest.param(MORE[0], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize(
+    "devices",
+    [
+        [cpu(0), cpu(1)],
+        [cpu(0), cpu(8)],
+        [cpu(9), cpu(0), cpu(1)],
+        pytest.param(MORE[0], marks=pytest.mark.slow),
+        pytest.param([cpu(8), cpu(16)], marks=pytest.mark.slow),
+        pytest.param([cpu(0), cpu(8), cpu(1), cpu(9)], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_synchronized_statistics_are_those_of_the_whole_batch(devices, hybrid):
     nets, found = [], []
@@ -344,13 +355,13 @@ def test_a_net_that_leaves_its_devices_is_hybridized_again():
     assert stats["unhybridized"] == {} and stats["traces"] > 0
 
 
-REFUSED = ["read", "at once", "uneven", "one", "folded", "naive"]
+REFUSED = ["read", "at once", "uneven", "one", "naive"]
 
 
 @pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("devices", [[cpu(0), cpu(1)], [cpu(0), cpu(8)]], ids=str)
 @pytest.mark.parametrize("how", REFUSED)
-def test_synchronized_statistics_that_cannot_be_had_are_refused_with_the_way(how, hybrid):
-    devices = [cpu(0), cpu(8)] if how == "folded" else [cpu(0), cpu(1)]
+def test_synchronized_statistics_that_cannot_be_had_are_refused_with_the_way(how, devices, hybrid):
     net = images(devices, hybrid)
     net(np.ones((1, 2, 5, 5)))
     before = {name: [a.asnumpy() for a in p.list_data()] for name, p in net.collect_params().items()}

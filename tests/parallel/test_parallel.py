@@ -317,6 +317,52 @@ def test_a_net_joins_a_mesh_after_it_was_initialized():
     assert len(net[0].weight.data()._read().devices()) == 1 and net[0].weight.sharding is None
 
 
+WAYS = {"mesh": ["one", "fsdp", "one"], "layouts": ["fsdp", "tensor", "one", "list"], "list": ["list", "one", "fsdp"]}
+
+
+def moving(way, optimizer, width):
+    """Losses of a net that goes from place to place with its Trainer, two steps in each."""
+    gluonx.random.seed(11)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(width, activation="tanh", in_units=12), nn.Dense(8, in_units=width))
+    net.initialize(gluonx.init.Xavier())
+    net.hybridize()
+    trainer, losses = Trainer(net.collect_params(), optimizer, {"learning_rate": 0.01}), []
+    rules = {"fsdp": [parallel.fsdp(min_size=8)], "tensor": [parallel.tensor()]}
+    data = onp.random.default_rng(5).standard_normal((16, 12)).astype("float32")
+    label = onp.arange(16) % 8
+    for place in way:
+        with parallel.use(on(4, data=2, model=2) if place in rules else None):
+            devices = [gluonx.cpu(0), gluonx.cpu(1)] if place == "list" else [gluonx.cpu(0)]
+            if place in rules:
+                net.shard(*rules[place])
+                x, y = [parallel.split(data)], [parallel.split(label)]
+            else:
+                net.reset_ctx(devices)
+                x, y = gluon.utils.split_and_load(data, devices), gluon.utils.split_and_load(label, devices)
+            for _ in range(2):
+                with autograd.record():
+                    found = [gluon.loss.SoftmaxCrossEntropyLoss()(net(a), b) for a, b in zip(x, y, strict=True)]
+                autograd.backward(found)
+                trainer.step(16)
+                losses.append(sum(value.sum().item() for value in found))
+            if place in rules:
+                assert engine.stats()["copies"] == 0
+                weights = {(p.shape, p.sharding) for p in net.collect_params().values()}
+                states = {(s.shape, s._read().sharding) for s in trainer._state}
+                assert states == weights, "a state lies as its weight does"
+    return losses
+
+
+@pytest.mark.parametrize("width", [16, pytest.param(520, marks=pytest.mark.slow)])  # small states travel together
+@pytest.mark.parametrize("optimizer", ["adam", pytest.param("nag", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_trainer_goes_along_from_place_to_place(way, optimizer, width):
+    engine.reset_stats()
+    losses = moving(WAYS[way], optimizer, width)
+    onp.testing.assert_allclose(losses, moving(["one"] * len(WAYS[way]), optimizer, width), rtol=1e-5)
+
+
 def test_constrain_is_nothing_without_a_mesh_and_passes_gradients_on_one():
     x = np.ones((8, 4))
     assert parallel.constrain(x, "data") is x

@@ -85,6 +85,24 @@ def test_explicit_axes_are_refused_with_the_right_call():
     x = jax.device_put(jax.numpy.ones((4, 2)), jax.NamedSharding(explicit, jax.P("data")))
     with pytest.raises(DeviceError, match="Explicit"), autograd.record():
         dense()(gluonx.np.array(x))
+    with pytest.raises(DeviceError, match="Explicit"):
+        dense().weight.set_data(np.array(jax.device_put(jax.numpy.ones((6, 4)), x.sharding)))
+    with pytest.raises(DeviceError, match="Explicit"):
+        np.ones((4, 2)).to_device(x.sharding)
+    with jax.set_mesh(explicit), pytest.raises(DeviceError, match=r"Leave jax\.set_mesh out"):
+        parallel.use(on(2, data=2))
+    with jax.set_mesh(on(2, data=2)), parallel.use(on(2, data=2)):  # of the type Auto
+        dense()(parallel.split(np.ones((4, 4))))
+
+
+def test_a_parameter_is_not_put_over_several_devices_as_if_they_were_one():
+    place = jax.NamedSharding(on(2, data=2), jax.P())
+    net = dense()
+    for put in (net.reset_ctx, lambda place: net.initialize(ctx=place, force_reinit=True)):
+        with pytest.raises(DeviceError, match=r"'Dense.*placement over 2\. Assign it, parameter\.sharding"):
+            put(place)
+    net.weight.sharding = place
+    assert net.weight.data()._read().sharding == place and net.weight.data().ctx == gluonx.cpu(0)
 
 
 def test_rules():
