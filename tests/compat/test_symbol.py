@@ -575,6 +575,8 @@ def test_methods_take_what_mxnets_take():
         x.gradient(["x"])
     with pytest.raises(TypeError):
         x.squeeze(1, True, 2)
+
+
 def test_broadcasting_tells_no_operand_its_shape():
     # as in MXNet 1.9.1; sockeye compares words of unknown shape with 0, and sums over time
     x, y = sym.var("x"), sym.var("y", shape=(2, 3))
