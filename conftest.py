@@ -78,6 +78,14 @@ def _one_device():
 
 
 @pytest.fixture(autouse=True)
+def _no_line_churns():
+    """No line of a helper has compiled too many programs because other tests came by."""
+    yield
+    if "gluonx.deferred.flushing" in sys.modules:
+        sys.modules["gluonx.deferred.flushing"]._sites.clear()
+
+
+@pytest.fixture(autouse=True)
 def _seeded():
     """Every test starts from the run's seed, alone or among others."""
     import numpy

@@ -56,6 +56,10 @@ THRESHOLDS = {
         "so many compiled at one line that never came again are a loop that never repeats",
         "benchmarks.shapes",
     ),
+    "churn.sooner": Threshold(
+        4, "parts", "of that number are enough where all values together are small", "benchmarks.shapes"
+    ),
+    "churn.bytes": Threshold(4 << 20, "bytes", "of values that are small in this sense", "benchmarks.shapes"),
     "pieces.nodes": Threshold(
         400,
         "operations",

@@ -55,6 +55,7 @@ LOST = (
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
 limits_of_churn = {"programs": threshold("churn.programs")}
+_SOONER, _BY_HOST = threshold("churn.sooner"), threshold("churn.bytes")
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
@@ -324,11 +325,15 @@ class _Site:
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
-    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again."""
+    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again.
+
+    Few are too many where NumPy takes a tenth of the time that XLA takes to compile it.
+    """
     if not node.has_backward and not trains:
         return node.visits == 1
-    churns = site.waiting >= limits_of_churn["programs"]
-    if churns and not site.warned:
+    small = node.nbytes <= _BY_HOST and host.is_on()
+    churns = site.waiting >= limits_of_churn["programs"] // (_SOONER if small else 1)
+    if site.waiting >= limits_of_churn["programs"] and not site.warned:
         site.warned = True
         where.warn(
             f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
@@ -610,7 +615,7 @@ def _run_interpreted(
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     # Sums of gradients want to know of 64 bits; operators see to themselves.
     with keeping_64_bits(node.wide), telling_of_devices(graph):
-        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
+        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False, new=not pieces)
     values = host.placed(values)
     counters.dispatches += len(plan.needed)
     if chained:

@@ -39,6 +39,7 @@ from gluonx.deferred.core import (
     Aval,
     Handle,
     HostArray,
+    Pending,
     Placeholder,
     Tracer,
     array_types,
@@ -173,8 +174,8 @@ def attempt(op: Operator, args: Args) -> Any:
     return _kept(out, values, foreign)
 
 
-def run(op: Operator, values: list[Any]) -> Any:
-    """Run `op` on NumPy arrays, typed scalars and None.
+def run(op: Operator, values: list[Any], pullback: bool = False) -> Any:
+    """Run `op` on NumPy arrays, typed scalars and None; a `pullback` too, which comes at every step elsewhere.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def run(op: Operator, values: list[Any]) -> Any:
     if known.form is not None:
         out = _by_form(known, known.form, values)
     if out is REFUSED:
-        out = _by_jaxpr(op, known, values)
+        out = _by_jaxpr(op, known, values, pullback)
         if out is REFUSED:
             return REFUSED
     counters.host += 1
@@ -273,8 +274,10 @@ def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | 
 
 
 def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.ndarray | None:
-    """Return the memory of a handle's array; None where it is pending, or `_near` says so."""
+    """Return the memory of a handle's array; None where it is still to be computed, or `_near` says so."""
     value = handle.value
+    if type(value) is Pending and value.value is not None:  # computed, and not asked for yet
+        value = value.value
     if type(value) not in array_types:
         if isinstance(value, Placeholder):
             growth.fill(handle, op, args)
@@ -358,11 +361,11 @@ def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
     known.seen[key] = what
 
 
-def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
+def _by_jaxpr(op: Operator, known: _Known, values: list[Any], pullback: bool) -> Any:
     key = ("jaxpr", *_key(values))
     entry = known.seen.get(key)
     if entry is None:
-        entry = _interpreted(op, values) if _may_be_interpreted(op) else _COMPILE
+        entry = _interpreted(op, values) if _may_be_interpreted(op, pullback) else _COMPILE
         _remember(known, key, entry)
     program, single = entry
     if program is None:
@@ -382,12 +385,12 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
 _COMPILE: Any = (None, False)
 
 
-def _may_be_interpreted(op: Operator) -> bool:
+def _may_be_interpreted(op: Operator, pullback: bool) -> bool:
     """Return whether a jaxpr gives the operator's own results.
 
     XLA orders the floats in quantized operators otherwise, and a step of rounding is a whole number there.
     """
-    return getattr(op, "interpreted", True) and not op.name.startswith("quantized_")
+    return (pullback or getattr(op, "interpreted", True)) and not op.name.startswith("quantized_")
 
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:

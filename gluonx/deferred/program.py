@@ -145,11 +145,13 @@ class Plan:
         ints: Numbers,
         *,
         compiled: bool = True,
+        new: bool = False,
         cut: bool = False,
         taps: Mapping[int, jax.Array] | None = None,
     ) -> dict[int, Any]:
         """Values by slot. With ``compiled=False``, op by op through the operators' own programs.
 
+        Of what is ``new``, and may never come again, the forward and its pull-backs run on the host where they can.
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
         ``taps`` are added to the values of the slots that they name.
         """
@@ -177,13 +179,13 @@ class Plan:
             start = self.starts[node.depth - 1]
             used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
             if node.grad is not None:
-                outs = self._gradients(node, fetch, pulls, compiled)
+                outs = self._gradients(node, fetch, pulls, compiled, new)
             else:
                 inputs = [fetch(p) for p in node.parts]
                 if cut:
                     inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
                 passed = tuple([slot in self.passed for slot in range(start, start + len(node.outs))])
-                outs, pull = _apply(node, inputs, passed, compiled)
+                outs, pull = _apply(node, inputs, passed, compiled, new)
                 if pull is not None:
                     pulls[node.depth] = pull
             for i, out in enumerate(outs):
@@ -204,7 +206,7 @@ class Plan:
         return used
 
     def _gradients(
-        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool
+        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool, new: bool
     ) -> tuple[Any, ...]:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
@@ -214,12 +216,12 @@ class Plan:
 
         for head, given in zip(info.heads, info.head_grads, strict=True):
             aval = self.aval(head)
-            add(
-                head,
-                jnp.ones(aval.shape, aval.dtype, device=_home(aval, compiled))
-                if given is None
-                else jnp.broadcast_to(fetch(given), aval.shape).astype(aval.dtype),
-            )
+            if given is not None:
+                add(head, jnp.broadcast_to(fetch(given), aval.shape).astype(aval.dtype))
+            elif new and aval.sharding is None:
+                add(head, np.ones(aval.shape, aval.dtype))
+            else:
+                add(head, jnp.ones(aval.shape, aval.dtype, device=_home(aval, compiled)))
         for depth in sorted(info.region, reverse=True):
             inner = self.path[depth - 1]
             start = self.starts[depth - 1]
@@ -275,7 +277,9 @@ def _constant(value: jax.Array | None) -> Any:
     return value if value is None else jax.lax.stop_gradient(value)
 
 
-def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool) -> tuple[tuple[Any, ...], Any]:
+def _apply(
+    node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool, new: bool
+) -> tuple[tuple[Any, ...], Any]:
     """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple).
 
     ``passed`` says of each output whether one comes to it. The others are not differentiated: zeros in the place of
@@ -290,12 +294,12 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
             out = _alone(op, inputs)
         return (out if type(out) is tuple else (out,)), None
     if not compiled:
-        out = run_alone(op, inputs)
+        out = _alone(op, inputs) if new else run_alone(op, inputs)
 
         def pull_now(given: list[Any]) -> Any:
             mask = tuple([g is not None for g in given])
             pull = pullback_of(op, diff, len(inputs), mask)
-            return _alone(pull, [*inputs, *[g for g in given if g is not None]])
+            return _alone(pull, [*inputs, *[g for g in given if g is not None]], new)
 
         return (out if type(out) is tuple else (out,)), pull_now
     run = strong(op)
@@ -320,12 +324,12 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
     return results, pull
 
 
-def _alone(op: Operator, inputs: list[Any]) -> Any:
-    """Run an operator at once, on the host where that is quicker than to compile it."""
+def _alone(op: Operator, inputs: list[Any], new: bool = False) -> Any:
+    """Run an operator at once, on the host where that is quicker than to compile it; a `new` pull-back too."""
     if host.is_on():
         values = host.on_host(op, inputs)
         if values is not None:
-            out = host.run(op, values)
+            out = host.run(op, values, new)
             if out is not host.REFUSED:
                 return out
     return run_alone(op, inputs)
