@@ -22,7 +22,6 @@ from weakref import WeakKeyDictionary, ref
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
 
 from gluonx import files as serialize
 from gluonx._frames import door
@@ -707,9 +706,10 @@ class Trainer(Checked):
             if len(lanes) > 1:
                 self._scaler.replicate(lanes)
                 copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, lanes[1:], strict=True)]
+            else:
+                place = self._vector.place
+                self._scaler.lay_out(replicated(weights[0]._placed()) if place is _MIXED else place)
             state = [*state, *self._scaler.arrays]
-            if isinstance(self._vector.place, NamedSharding):
-                self._scaler.lay_out(self._vector.place)
         return _Plan(
             tx,
             op,

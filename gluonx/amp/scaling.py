@@ -19,11 +19,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding
 
 from gluonx import autograd
 from gluonx.amp.state import State
 from gluonx.deferred import kept
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.core import aval_of, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.rows import RowVariable
@@ -32,6 +33,7 @@ from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, moved_back
+from gluonx.sharding import replicated
 from gluonx.trainer import Trainer
 
 _NOT_ON = "AMP is not switched on: call amp.init() before amp.{name}()"
@@ -82,19 +84,26 @@ class LossScaler:
             self.arrays = self.replicas[devices[0]]
 
     def lay_out(self, place: Any) -> None:
-        """Keep the numbers on a mesh.
+        """Keep the numbers where the weights are: on a mesh, or on one device, the default one if None.
 
         By way of the host: JAX would share the first device's buffer with the array that was there, which the scaled
         loss of the first step takes, while the update is to have it for its own.
         """
+        self.replicas = {}
         for array in self.arrays:
             value = array._read()
-            if value.sharding != place:
+            if aval_of(value).sharding != place:
                 array.value, array.aval = on_device(np.array(value), place), None
 
     def beside(self, array: Any) -> Any:
-        """Return the scale on the device of an array."""
-        return self.replicas.get(array.device, self.arrays)[0] if self.replicas else self.arrays[0]
+        """Return the scale on the device of an array, or on its mesh."""
+        if self.replicas:
+            return self.replicas.get(array.device, self.arrays)[0]
+        scale, place = self.arrays[0], array._placed()
+        if _devices_of(scale._placed()) == _devices_of(place) or not scale._read().committed:
+            return scale
+        # The net has been moved since the last step, and the next one will bring the numbers along.
+        return new_handle(on_device(np.array(scale._read()), replicated(place)))
 
     def _put(self, number: int, value: Any) -> None:
         for device, arrays in self.replicas.items() or [(None, self.arrays)]:
@@ -155,6 +164,13 @@ class LossScaler:
             optimizer._index_update_count = counts
             optimizer.num_update = max([*counts.values(), optimizer.begin_num_update])
             self._put(3, np.int32(0))
+
+
+def _devices_of(place: Any) -> Any:
+    """Return the devices of a sharding in their order; None for the default device."""
+    if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
+        return tuple(place.mesh.devices.flat)
+    return place and tuple(place.device_set)
 
 
 def _all_finite(grads: Sequence[Any]) -> Any:
@@ -261,6 +277,8 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Generator[Any]:
     devices = optimizer_or_trainer._devices()
     if len(devices) > 1:
         scaler.replicate(devices)
+    else:
+        scaler.replicas = {}
     several = isinstance(loss, (list, tuple))
     yield [part * scaler.beside(part) for part in loss] if several else loss * scaler.beside(loss)
 

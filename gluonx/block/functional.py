@@ -55,6 +55,9 @@ class PureForward:
         self.net, self.handles = net, handles
         self.trace: Any = Trace
         self._exports = exports
+        # Of fused parameters with frozen pieces, what is trained. Nobody differentiates an export.
+        variables = {} if exports else {name: handle.variable for name, handle in handles.items()}
+        self._keeps = {name: v.keeps for name, v in variables.items() if v is not None and v.keeps is not None}
 
     def __reduce__(self) -> Any:
         """For copies and pickles, whose handles are those of the copied net."""
@@ -74,6 +77,11 @@ class PureForward:
         handles = list(self.handles.values())
         given = [values[n] for n in self.handles]
         inside = [to_jax(value) for value in given]
+        if self._keeps:
+            inside = [
+                x if name not in self._keeps else _held(x, self._keeps[name])
+                for name, x in zip(self.handles, inside, strict=True)
+            ]
         trace = self.trace(handles, inside, _started(key))
         trace.runs_hooks = None if self._exports else True
 
@@ -87,6 +95,11 @@ class PureForward:
             after = [trace.values[id(h)] for h in handles]
         kept = [old if new is own else new for old, own, new in zip(given, inside, after)]
         return out, dict(zip(self.handles, kept))
+
+
+def _held(fused: Any, keeps: DerivedOp) -> Any:
+    """Return the same array, through which no gradient flows to pieces that are not trained."""
+    return jnp.where(keeps.fn(jnp.ones_like(fused)) != 0, fused, jax.lax.stop_gradient(fused))
 
 
 def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:

@@ -277,15 +277,17 @@ class Variable:
     """The end point of a gradient, which ``attach_grad`` gives to a handle.
 
     ``grad`` is the handle that users read; it exists from the start and holds no memory until a gradient arrives or is
-    asked for. ``fresh`` tells the Trainer whether a backward has been here since its last step.
+    asked for. ``fresh`` tells the Trainer whether a backward has been here since its last step. ``keeps`` is None or an
+    operator that gradients go through first: it has zeros where parts of the array are not trained.
     """
 
-    __slots__ = ("fresh", "grad", "owner", "req")
+    __slots__ = ("fresh", "grad", "keeps", "owner", "req")
 
     def __init__(self, req: str, grad: Handle, owner: str = "") -> None:
         self.req = req
         self.grad = grad
         self.fresh = False
+        self.keeps: Any = None
         self.owner = owner
 
 

@@ -503,6 +503,9 @@ def _end_parts() -> None:
 def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
     """Make `value` the gradient of a variable, or add it to that."""
     grad = variable.grad
+    if variable.keeps is not None:
+        own = invoke(variable.keeps, (new_handle(value, aval),))
+        value, aval = own.value, own.aval
     if variable.req == "add":
         graph = current_graph()
         old = Rebound(grad, grad.value, grad.aval, grad.tape, record_scope.get())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import os
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as onp
 
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.dtype import canonical, keeping_64_bits
+from gluonx.errors import FormatError
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
 
@@ -283,12 +285,31 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 
 
 def load(file: str | os.PathLike[str] | Any) -> Any:
-    """Load what `save` or `savez` wrote: an ndarray, or a dict of them."""
-    found = onp.load(file, allow_pickle=False)
-    if isinstance(found, onp.ndarray):
-        return array(found, canonical(found.dtype))
-    with found:
-        return {key: array(found[key], canonical(found[key].dtype)) for key in found.files}
+    """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, or none of these.
+    OSError
+        If it cannot be read.
+    """
+    is_path = isinstance(file, str | os.PathLike)
+    try:
+        with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:  # NumPy leaves damaged ones open
+            found = onp.load(source, allow_pickle=False)
+            if not isinstance(found, onp.ndarray):
+                with found:
+                    found = {key: found[key] for key in found.files}
+    except OSError:
+        raise  # it names the file
+    except Exception as error:  # each part of a damaged file has an error of its own
+        name = file if is_path else getattr(file, "name", "<file object>")
+        why = "it is neither, or holds Python objects" if "pickle" in str(error) else error
+        raise FormatError(f"'{name}': np.load cannot read it as .npy or .npz: {why}") from error
+    if isinstance(found, dict):
+        return {key: array(value, canonical(value.dtype)) for key, value in found.items()}
+    return array(found, canonical(found.dtype))
 
 
 del _name, _kind, _space, jax

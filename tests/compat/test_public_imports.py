@@ -52,6 +52,35 @@ def test_attributes_of_public_code(mx):
     assert not failures(mx, lines("attributes_of_public_code.txt"))
 
 
+LOOKED_UP = ["mx.ndarray.numpy._internal", "mx.ndarray.ndarray._STORAGE_TYPE_STR_TO_ID", "mx.nd.numpy_extension.relu"]
+IMPORTED = [
+    "import mxnet.ndarray.numpy._internal",
+    "import mxnet.ndarray.ndarray",
+    "import mxnet.ndarray.numpy_extension",
+]
+
+
+def test_names_do_not_depend_on_what_was_imported_before():
+    """Looked up, or imported and looked up: the same objects. Afterwards `gluonx.nd` is what it was."""
+    nd = importlib.import_module("gluonx.compat.nd")
+    before = nd.ndarray, nd.numpy, nd.numpy_extension
+    assert before == (importlib.import_module("gluonx.compat.nd.ndarray"), gluonx.np, gluonx.npx)
+    for statements in ([], IMPORTED, []):
+        compat.install_as_mxnet()
+        try:
+            import mxnet as mx
+
+            first = [] if statements else [eval(name, {"mx": mx}) for name in LOOKED_UP]
+            assert not failures(mx, statements)
+            found = [eval(name, {"mx": mx}) for name in LOOKED_UP]
+            assert all(a is b for a, b in zip(first, found)) and found[1]["row_sparse"] == 1
+            assert not failures(mx, IMPORTED)
+            assert all(eval(name, {"mx": mx}) is value for name, value in zip(LOOKED_UP, found, strict=True))
+        finally:
+            compat.uninstall()
+        assert (nd.ndarray, nd.numpy, nd.numpy_extension) == before
+
+
 def test_a_wrong_name_is_an_error_still(mx):
     wrong = ["from mxnet.gluon.block import _no_such_name", "import mxnet.gluon.no_such", "mx.gluon.no_such_name"]
     assert len(failures(mx, wrong)) == 3

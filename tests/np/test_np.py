@@ -9,7 +9,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np, npx
-from gluonx.errors import ShapeError
+from gluonx.errors import FormatError, ShapeError
 from gluonx.np import calling, creation, functions, hosted, linalg, table, wrapping
 from lib import TESTS
 
@@ -745,6 +745,33 @@ def test_npy_files(tmp_path, x):
     same(np.load(tmp_path / "a.npy"), X, "npy")
     np.savez(tmp_path / "b.npz", x, y=x)
     assert sorted(np.load(tmp_path / "b.npz")) == ["arr_0", "y"]
+
+
+DAMAGES = {
+    "cut.npy": (lambda npy, npz: npy[:-8], "could only read"),
+    "header.npy": (lambda npy, npz: npy[:10] + bytes(20) + npy[30:], ""),
+    "magic.npy": (lambda npy, npz: npy[:8], "EOF"),
+    "text.npy": (lambda npy, npz: b"no numbers", "neither, or holds Python objects"),
+    "empty": (lambda npy, npz: b"", "No data left"),
+    "cut.npz": (lambda npy, npz: npz[:-40], "not a zip file"),
+    "flipped.npz": (lambda npy, npz: npz.replace(onp.float32(7).tobytes(), bytes(4)), "CRC"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_np_load_names_a_damaged_file(tmp_path, name):
+    np.save(tmp_path / "a.npy", np.array([5.0, 7.0]))
+    np.savez(tmp_path / "a.npz", np.array([5.0, 7.0]))
+    damage, why = DAMAGES[name]
+    path = tmp_path / name
+    path.write_bytes(damage((tmp_path / "a.npy").read_bytes(), (tmp_path / "a.npz").read_bytes()))
+    with pytest.raises(FormatError, match=f"{name}'.*np.load cannot read it as .npy or .npz: .*{why}"):
+        np.load(path)
+    with open(path, "rb") as file, pytest.raises(FormatError, match=f"{name}'"):
+        np.load(file)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=name):
+        np.load(path)
 
 
 def test_users_functions(x):

@@ -576,6 +576,51 @@ def test_a_loss_scale_on_a_mesh(overflows):
         amp.reset()
 
 
+def scales_on_the_way(way):
+    """Losses, and scales after each place, of a net that goes from place to place with a scaled Trainer."""
+    gluonx.random.seed(11)
+    net = deep()
+    net.initialize(gluonx.init.Xavier())
+    trainer, losses, scales = Trainer(net.collect_params(), "adam", {"learning_rate": 0.01}), [], []
+    amp.init_trainer(trainer)
+    trainer._scaler.growth_interval = 3  # counts go along, or it would not grow in the second place
+    places = {"one": [gluonx.cpu(0)], "other": [gluonx.cpu(1)], "list": [gluonx.cpu(0), gluonx.cpu(1)]}
+    for place in way:
+        with parallel.use(on(4, data=2, model=2) if place == "mesh" else None):
+            if place == "mesh":
+                net.shard(parallel.fsdp(min_size=8))
+                xs = [parallel.split(DATA)]
+            else:
+                net.reset_ctx(places[place])
+                xs = gluon.utils.split_and_load(DATA, places[place])
+            for step in range(2):
+                with autograd.record():
+                    values = [(net(x) ** 2).sum() for x in xs]
+                    with amp.scale_loss(values, trainer) as scaled:
+                        autograd.backward(scaled)
+                if step:
+                    amp.unscale(trainer)
+                trainer.step(len(DATA))
+                losses.append(sum(value.item() for value in values))
+            scales.append((trainer.amp_loss_scale, trainer._scaler.arrays[2].item()))
+    return losses, scales
+
+
+WAYS_OF_A_SCALE = [("one", "mesh", "one"), ("mesh", "other"), ("list", "one", "mesh"), ("other", "list", "other")]
+
+
+@pytest.mark.parametrize("way", WAYS_OF_A_SCALE, ids="-".join)
+def test_a_loss_scale_goes_along_from_place_to_place(way):
+    amp.init("bfloat16")
+    try:
+        losses, scales = scales_on_the_way(way)
+        expected, its_scales = scales_on_the_way(["one"] * len(way))
+        onp.testing.assert_allclose(losses, expected, rtol=2e-2)  # products in bfloat16
+        assert scales == its_scales and scales[-1][0] > 2**15
+    finally:
+        amp.reset()
+
+
 def closure_step(net, trainer, x):
     return trainer.step(8, closure=lambda: (net(x) ** 2).sum(-1))
 

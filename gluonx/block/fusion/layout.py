@@ -263,6 +263,11 @@ class _AnyLayout:
             lambda fused, piece: self.replace(fused, i, jnp.broadcast_to(piece.astype(fused.dtype), self.shapes[i])),
         )
 
+    def keeper(self, keeps: tuple[bool, ...]) -> DerivedOp:
+        """Return an operator on the fused array: zeros in place of each piece that `keeps` has False for."""
+        # A choice, no product: what is not a number there must not come through.
+        return _Operators.get((self, "keep", keeps), "trained_pieces", lambda x: jnp.where(self.spread(keeps), x, 0))
+
 
 @dataclass(frozen=True)
 class Layout(_AnyLayout):

@@ -487,6 +487,14 @@ class FusedParameter(Parameter):
                 _MIXED.format(path=self._path, piece=name, new=grad_req, old=next(iter(others)), name=self._name)
             )
 
+    def _attach(self) -> None:
+        """Give the array its gradient, in which pieces that are not trained are zero, as if they had none."""
+        super()._attach()
+        variable = self._handle.variable
+        keeps = tuple([p._grad_req != "null" for p in self.pieces])
+        if variable is not None and not all(keeps):
+            variable.keeps = self.layout.keeper(keeps)
+
     def _reattach(self, piece: Parameter) -> None:
         """After `piece` got another grad_req: its gradient starts with zeros, the others' stay."""
         before = self._handle.variable
@@ -495,7 +503,11 @@ class FusedParameter(Parameter):
         now = self._handle.variable
         if before is not None and now is not None:
             now.grad, now.fresh = before.grad, before.fresh
-            piece._handle.zero_grad()
+            if piece._grad_req == "null":
+                before.keeps = now.keeps  # a backward of what is recorded already ends there
+            if not isinstance(now.grad.value, Zeros):
+                part = _become_piece(new_handle(None), now.grad, self.layout, self.pieces.index(piece), None)
+                part[...] = 0
 
     # ---------------------------------------------------------------- what belongs to the whole
 

@@ -22,7 +22,10 @@ from gluonx.compat.nd.ndarray import uses_nd_arrays
 from gluonx.extensions import forget_in_workers, set_up_workers
 
 VERSION = modes.NUMBERS[2]
-_Saved = tuple[tuple[Any, ...], dict[str, ModuleType]]
+_Saved = tuple[tuple[Any, ...], dict[str, ModuleType], dict[str, Any]]
+
+# Attributes of `gluonx.compat.nd` that are other modules in mxnet.ndarray, which it stands for.
+_OTHERS_IN_ND = ("ndarray", "numpy", "numpy_extension")
 
 # Modules that only one version of MXNet has. Who looks into one has written for that version.
 _ONLY_IN = {
@@ -278,7 +281,9 @@ def install_as_mxnet(version: int | None = None) -> None:
     others = {name: module for name, module in sys.modules.items() if _is_mxnets(name)}
     for name in others:
         del sys.modules[name]
-    _Installed.saved = (modes.begin(version), others)
+    # What is not there is looked up as in MXNet, whether or not somebody has imported mxnet.ndarray.numpy before.
+    shadowed = {name: nd.__dict__.pop(name) for name in _OTHERS_IN_ND if name in nd.__dict__}
+    _Installed.saved = (modes.begin(version), others, shadowed)
     nd.beyond[:] = [_of_ndarray]
     _Installed.finder = _Finder()
     sys.meta_path.insert(0, _Installed.finder)
@@ -297,8 +302,11 @@ def uninstall() -> None:
     for name in [n for n in sys.modules if _is_mxnets(n)]:
         del sys.modules[name]
     forget_in_workers(_IN_WORKERS)
-    before, others = _Installed.saved
+    before, others, shadowed = _Installed.saved
     nd.beyond.clear()
+    for name in _OTHERS_IN_ND:
+        nd.__dict__.pop(name, None)  # the import system has put mxnet's module there
+    nd.__dict__.update(shadowed)
     modes.end(before)
     sys.modules.update(others)
     _Installed.finder = _Installed.saved = None

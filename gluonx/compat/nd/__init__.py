@@ -15,7 +15,8 @@ from gluonx.compat.nd.names import lookup, public_names
 from gluonx.compat.nd.ndarray import NDArray as NDArray
 
 _MODULES = ("contrib", "image", "linalg", "random", "sparse", "op", "_internal")
-_OTHERS = {"np": "gluonx.np", "npx": "gluonx.npx", "numpy": "gluonx.np", "numpy_extension": "gluonx.npx"}
+_PACKAGES = {"numpy": "gluonx.np", "numpy_extension": "gluonx.npx"}
+_OTHERS = {"np": "gluonx.np", "npx": "gluonx.npx", **_PACKAGES}
 
 beyond: list[Any] = []  # what gives names of MXNet's module that are no functions, while `gluonx.compat` is at work
 
@@ -28,6 +29,8 @@ def __getattr__(name: str) -> Any:
         found = importlib.import_module("gluonx.np.handle")._unpickle
     elif name in _MODULES:
         found = importlib.import_module(f"gluonx.compat.nd.{name}")
+    elif name in _PACKAGES and beyond:
+        return beyond[0](name)  # MXNet's package of that name, which has more than ours
     elif name in _OTHERS:
         found = importlib.import_module(_OTHERS[name])
     elif name == "Custom":

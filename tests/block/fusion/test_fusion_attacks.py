@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import jax
 import jax.numpy as jnp
 import numpy as onp
 import pytest
@@ -267,6 +268,108 @@ def test_freezing_and_thawing_a_gate_in_the_middle(name):
                 step(net, trainer)
             assert (net.key.weight.data().asnumpy() == before).all() == (phase == "null")
         assert_same(*map(values, nets))
+
+
+def whole_and_pieces(net):
+    """Norms of the gradients of what `collect_params` lists, and of the pieces that are trained."""
+    whole = [p.grad().asnumpy() for p in net.collect_params().values()]
+    apart = [p.grad().asnumpy() for p in net.collect_params(fused=False).values() if p.grad_req != "null"]
+    return [float(onp.sqrt(sum((g**2).sum() for g in grads))) for grads in (whole, apart)]
+
+
+@pytest.mark.parametrize("kind", ["lstm", "attention", "functions"])
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("req", ["write", "add"])
+def test_a_frozen_piece_does_not_count_in_the_norm_of_the_whole(kind, hybrid, req):
+    """Clipping by the global norm must scale what is trained by the norm of what is trained."""
+    if kind == "lstm":
+        net, name = rnn.LSTM(3, input_size=4), "l0_i2h_weight"
+        net.initialize(init.Normal(0.7))
+    elif kind == "attention":
+        net, name = attention(), "key.weight"
+    else:
+        net, name = ByFunctions(), "b"
+        net.initialize(init.Normal(0.7))
+        net.fuse()
+    if hybrid:
+        net.hybridize()
+    net.setattr("grad_req", req)
+    step(net)
+    whole, _ = whole_and_pieces(net)
+    net.collect_params(fused=False)[name].grad_req = "null"
+    kept = whole_and_pieces(net)
+    assert kept[0] == pytest.approx(kept[1]) and 0 < kept[0] < whole  # also of the gradient that was there
+    for _ in range(2):
+        step(net)
+        assert len(net.collect_params()) < len(net.collect_params(fused=False))
+        counted, trained = whole_and_pieces(net)
+        assert counted == pytest.approx(trained) and counted > 0
+    norm = gluon.utils.clip_global_norm([p.grad() for p in net.collect_params().values()], trained / 2)
+    assert norm == pytest.approx(trained)
+    assert whole_and_pieces(net) == pytest.approx([trained / 2] * 2)
+    net.collect_params(fused=False)[name].grad_req = req
+    before = trained
+    step(net)
+    counted, trained = whole_and_pieces(net)
+    assert counted == pytest.approx(trained) and trained != pytest.approx(before)
+
+
+class ByFunctions(nn.HybridBlock):
+    """Fuses by functions of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = Parameter("a", shape=(4, 2)), Parameter("b", shape=(4, 3))
+
+    def fuse_parameters(self, params):
+        params = dict(params)
+        return {"both": jnp.concatenate([params.pop("b"), params.pop("a")], 1), **params}
+
+    def unfuse_parameters(self, params):
+        params = dict(params)
+        both = params.pop("both")
+        return {"a": both[:, 3:], "b": both[:, :3], **params}
+
+    def forward(self, x):
+        return np.matmul(x, self.weights_of("both"))
+
+
+def test_freezing_between_forward_and_backward():
+    net = attention()
+    with autograd.record():
+        loss = (net(X) ** 2).mean()
+    net.key.weight.grad_req = "null"
+    loss.backward()
+    counted, trained = whole_and_pieces(net)
+    assert counted == pytest.approx(trained) and counted > 0
+
+
+def test_what_is_not_a_number_in_a_frozen_piece_skips_no_step():
+    """The gradient of a frozen piece is no reason for a loss scaler, or a check of all gradients, to give up."""
+    net = ByFunctions()
+    net.initialize(init.Normal(0.7))
+    net.fuse()
+    net.b.grad_req = "null"
+    with autograd.record():
+        out = net(X)
+        loss = out[..., 3:].sum() + np.sqrt(out[..., :3] * 0).sum()
+    loss.backward()
+    (whole,) = net.collect_params().values()
+    assert onp.isfinite(whole.grad().asnumpy()).all() and whole.grad().asnumpy().any()
+
+
+def test_functional_gives_a_frozen_piece_no_gradient():
+    net = attention()
+    net.key.weight.grad_req = "null"
+    step(net)
+    for pure in (gluonx.functional(net), gluonx.functional(copy.deepcopy(net))):
+
+        def loss(params, pure=pure):
+            return (pure.apply(params, pure.state, None, X._read())[0] ** 2).mean()
+
+        grads = jax.grad(loss)(pure.params)
+        for name, param in net.collect_params().items():
+            onp.testing.assert_allclose(grads[name], param.grad().asnumpy(), rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 def test_unfusing_between_backward_and_step():
