@@ -409,7 +409,8 @@ def _named_by_base(block: Any, base_cell: Any = None, *_: Any, **__: Any) -> Non
 
 
 def _named_by_none(block: Any, *_: Any, **__: Any) -> None:
-    block.__dict__.setdefault("_asked", ("", None))
+    if wants_scope():  # elsewhere to ask for a prefix is to be named by it
+        block.__dict__.setdefault("_asked", ("", None))
 
 
 _AT_INIT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {

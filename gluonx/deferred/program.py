@@ -211,7 +211,7 @@ class Plan:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
 
-        def add(place: int, value: jax.Array) -> None:
+        def add(place: int, value: Any) -> None:
             cotangents[place] = cotangents[place] + value if place in cotangents else value
 
         for head, given in zip(info.heads, info.head_grads, strict=True):

@@ -58,8 +58,8 @@ class Param(NamedTuple):
     positional_only: bool = False
 
 
-_ARRAY = re.compile(r"\bArray")
-_SEQUENCE = re.compile(r"\bSequence\[[^]]*\bArray")
+_ARRAY = re.compile(r"\b(Array|ndarray)")
+_SEQUENCE = re.compile(r"\bSequence\[[^]]*\b(Array|ndarray)")
 
 
 def _role(function: str, p: inspect.Parameter) -> str:

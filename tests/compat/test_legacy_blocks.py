@@ -400,6 +400,14 @@ def test_cells_that_modify_others_go_by_their_names(case):
     assert rnn.LSTMCell(4).prefix == f"lstm{str(parts).count('lstm')}_"  # a modifier is not counted
 
 
+def test_a_cell_that_asks_for_no_prefix_gets_none():
+    nn.Dense(2, prefix="a_")  # from here on all layers take prefixes
+    rnn.LSTMCell(4, prefix="b_")
+    rnn.BidirectionalCell(rnn.GRUCell(4), rnn.GRUCell(4), output_prefix="c_")
+    both = rnn.BidirectionalCell(rnn.GRUCell(4), rnn.GRUCell(4))
+    assert next(iter(both.collect_params())) == "l_cell.i2h_weight"
+
+
 @pytest.mark.usefixtures("named")
 def test_modifiers_in_a_name_scope():
     class Net(gluon.HybridBlock):

@@ -59,8 +59,9 @@ def test_port(name, tmp_path, capsys, monkeypatch):
 
 
 def test_a_step_of_two_trainers(tmp_path):
-    """A step of the DCGAN is two training programs, one for the pictures generated outside of record(), and one
-    for each loss that is averaged there; after the first step nothing is compiled.
+    """A step of the DCGAN is two training programs; after the first step nothing is compiled.
+
+    The pictures that are generated outside of record(), and the averages of losses, are small enough for the host.
     """
     training = runpy.run_path(ported("dcgan_training", tmp_path))["Training"](numpy.random.RandomState(1))
     training.step()
@@ -69,7 +70,7 @@ def test_a_step_of_two_trainers(tmp_path):
         training.step()
     stats = gluonx.engine.stats()
     assert stats["programs_compiled"] == 0 and stats["copies"] == 0
-    assert stats["flushes"] == {"trainer.step": 6} and stats["dispatches"] == 3 * 5
+    assert stats["flushes"] == {"trainer.step": 6} and stats["dispatches"] == 3 * 2
 
 
 TWO = [gluonx.cpu(0), gluonx.cpu(1)]
