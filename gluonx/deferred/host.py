@@ -275,7 +275,7 @@ def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | 
 
 def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.ndarray | None:
     """Return the memory of a handle's array; None where it is still to be computed, or `_near` says so."""
-    value = handle.value
+    value: Any = handle.value
     if type(value) is Pending and value.value is not None:  # computed, and not asked for yet
         value = value.value
     if type(value) not in array_types:
