@@ -273,11 +273,14 @@ def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | 
     return values, foreign
 
 
+def _computed(value: Any) -> Any:
+    """Return the array of a place that is computed and was not asked for yet; anything else as it is."""
+    return value.value if type(value) is Pending and value.value is not None else value
+
+
 def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.ndarray | None:
     """Return the memory of a handle's array; None where it is still to be computed, or `_near` says so."""
-    value: Any = handle.value
-    if type(value) is Pending and value.value is not None:  # computed, and not asked for yet
-        value = value.value
+    value = _computed(handle.value)
     if type(value) not in array_types:
         if isinstance(value, Placeholder):
             growth.fill(handle, op, args)
