@@ -273,7 +273,7 @@ def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | 
     return values, foreign
 
 
-def _computed(value: Any) -> Any:
+def _computed(value: object) -> Any:
     """Return the array of a place that is computed and was not asked for yet; anything else as it is."""
     return value.value if type(value) is Pending and value.value is not None else value
 

@@ -211,7 +211,7 @@ class Plan:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
 
-        def add(place: int, value: Any) -> None:
+        def add(place: int, value: jax.Array | np.ndarray) -> None:
             cotangents[place] = cotangents[place] + value if place in cotangents else value
 
         for head, given in zip(info.heads, info.head_grads, strict=True):
@@ -575,7 +575,7 @@ class Program:
         return tuple(jax.vjp(forward, *zeros)[1](tuple([g for g in given if g is not None])))
 
 
-def _platform(place: Any) -> str:
+def _platform(place: jax.sharding.Sharding) -> str:
     return next(iter(place.device_set)).platform
 
 
