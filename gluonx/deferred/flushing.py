@@ -54,8 +54,11 @@ LOST = (
 )
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
-limits_of_churn = {"programs": threshold("churn.programs")}
-_SOONER, _BY_HOST = threshold("churn.sooner"), threshold("churn.bytes")
+limits_of_churn = {
+    "programs": threshold("churn.programs"),
+    "sooner": threshold("churn.sooner"),
+    "bytes": threshold("churn.bytes"),
+}
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
@@ -331,9 +334,10 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
     """
     if not node.has_backward and not trains:
         return node.visits == 1
-    small = node.nbytes <= _BY_HOST and host.is_on()
-    churns = site.waiting >= limits_of_churn["programs"] // (_SOONER if small else 1)
-    if site.waiting >= limits_of_churn["programs"] and not site.warned:
+    limits = limits_of_churn
+    small = node.nbytes <= limits["bytes"] and host.is_on()
+    churns = site.waiting >= limits["programs"] // (limits["sooner"] if small else 1)
+    if site.waiting >= limits["programs"] and not site.warned:
         site.warned = True
         where.warn(
             f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "

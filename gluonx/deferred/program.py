@@ -448,8 +448,8 @@ class Program:
         self.on_fakes = options is not None  # whether it runs on several devices that are threads of one CPU
         if self.on_fakes:
             placed["compiler_options"] = options
-        places = {a.sharding for n in path for a in n.outs}
-        self.on_cpu = not spread and all(_platform(place or default_place()) == "cpu" for place in places)
+        homes = {a.sharding for n in path for a in n.outs}
+        self.on_cpu = not spread and all(_platform(home or default_place()) == "cpu" for home in homes)
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(spares), **placed)
         self.call = self._compile(gluonx_step)
 

@@ -267,7 +267,7 @@ class Trace:
 
 
 class _Found(NamedTuple):
-    """What a trace found beside the arrays that come out of it."""
+    """Findings of a trace beside the arrays that come out of it."""
 
     tree: Any  # of the results
     writes: list[Handle]  # handles from outside that were written to

@@ -305,7 +305,7 @@ def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once
 
 def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted(monkeypatch):
     monkeypatch.setitem(flushing.limits_of_churn, "programs", 3)
-    monkeypatch.setattr(flushing, "_BY_HOST", -1)  # as of large arrays
+    monkeypatch.setitem(flushing.limits_of_churn, "bytes", -1)  # as of large arrays
     x = np.ones((17,))  # the trie is one for the process: a shape of its own keeps other tests out
     x.attach_grad()
 
@@ -358,7 +358,7 @@ def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
         compiled.append(engine.stats()["programs_compiled"] - before)
         with engine.mode("naive"):
             onp.testing.assert_allclose(ours, step(nets[1], trainers[1], x, y), rtol=1e-5)
-    few = flushing.limits_of_churn["programs"] // flushing._SOONER
+    few = flushing.limits_of_churn["programs"] // flushing.limits_of_churn["sooner"]
     assert compiled == [1] * few + [0] * (12 - few) + [1, 0]  # at its second time a shape is compiled
     for ours, theirs in zip(*[net.collect_params().values() for net in nets], strict=True):
         onp.testing.assert_allclose(ours.data().asnumpy(), theirs.data().asnumpy(), rtol=1e-4, atol=1e-6)

@@ -1,4 +1,4 @@
-"""What programs reach for below a module: ``module._exec_group``, MXNet's executors of a module's devices."""
+"""``module._exec_group``, below which ported programs reach: the executors of a module's devices."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from gluonx.errors import GluonxError
 
 
 class Methods:
-    """What :class:`gluonx.symbol.Symbol` has from tables."""
+    """Attributes of :class:`gluonx.symbol.Symbol` that tables give."""
 
     __slots__ = ()
 

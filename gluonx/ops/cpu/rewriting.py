@@ -1,4 +1,4 @@
-"""What a traced program is changed to before XLA compiles it for a CPU. The numbers stay the same.
+"""Rewriting of traced programs before XLA compiles them for a CPU. The numbers stay the same.
 
 *Chains are cut.* XLA computes an elementwise result of less than 16 KiB again in each loop that reads it, and what that
 was computed from with it (:mod:`gluonx.ops.cpu.materialized`). The state of an unrolled recurrent net is a chain of
@@ -113,6 +113,7 @@ class _Program:
         self.maker: dict[int, _Operation] = {}  # by value
         self.cuts: set[int] = set()  # values
         self.apart: set[_Operation] = set()  # what runs in a function of its own
+        self.before: dict[_Operation, list[_Operation]] = {}  # by draw: the operations that compute its key, in order
         self.jaxpr = closed.jaxpr
         self.given = [self._new(v.aval) for v in closed.jaxpr.invars]
         self.body, self.results = self._laid_open(closed, self.given, None)
@@ -160,10 +161,13 @@ class _Program:
         """Yield groups of draws of one shape whose keys do not depend on what the program computes."""
         alike: dict[Any, list[_Operation]] = {}
         for op in _leaves(self.body):
-            if op.eqn.primitive.name == "random_bits" and op.ins[0] is not None and self._before(op) is not None:
+            if op.eqn.primitive.name == "random_bits" and op.ins[0] is not None:
                 (key,), shape = op.eqn.invars, op.eqn.params["shape"]
+                before = self._key_of(op)
                 # Only of this generator do many keys at once draw what each draws alone.
-                if "fry" in str(key.aval.dtype) and not key.aval.shape and 0 < math.prod(shape) < LARGE:
+                like_alone = "fry" in str(key.aval.dtype) and not key.aval.shape and 0 < math.prod(shape) < LARGE
+                if like_alone and before is not None:
+                    self.before[op] = before
                     alike.setdefault((key.aval.dtype, shape, op.eqn.params["bit_width"]), []).append(op)
         for (_, shape, _), draws in alike.items():
             each = max(_TOGETHER, LARGE // math.prod(shape))
@@ -171,12 +175,11 @@ class _Program:
                 group = draws[start : start + each]
                 if len(group) >= _TOGETHER:
                     for op in group:
-                        self._open(op.within)
-                        for other in self._before(op) or ():
-                            self._open(other.within)
+                        for needed in (op, *self.before[op]):
+                            self._open(needed.within)
                     yield group
 
-    def _before(self, draw: _Operation) -> list[_Operation] | None:
+    def _key_of(self, draw: _Operation) -> list[_Operation] | None:
         """Return the operations that a draw's key is computed by, in order; None of too many."""
         found: dict[int, _Operation] = {}
         waiting = [draw]
@@ -234,12 +237,11 @@ class _Program:
                 left[n] = left.get(n, 0) + 1
         for n in self.results:
             left[n] = left.get(n, 0) + 1
-        before = [[self._before(op) or [] for op in group] for group in draws]
 
         def run(*args: Any) -> list[Any]:
             values = dict(zip(self.given, args, strict=True)) | self.known
-            for group, ahead in zip(draws, before, strict=True):
-                for op in [op for ops in ahead for op in ops]:
+            for group in draws:
+                for op in [op for draw in group for op in self.before[draw]]:
                     if op.outs[0] not in values:
                         self._compute([op], values, None)
                 drawn = self._drawn(group, values)
