@@ -25,13 +25,15 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import sys
 import time
-from collections.abc import Generator, MutableMapping
+from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "default_folder",
-           "deterministic_operations", "prune", "set_x64", "start", "tune", "uncollected"]  # fmt: skip
+           "deterministic_operations", "prune", "set_x64", "collects_in_calls", "pause_collector",
+           "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
 OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
@@ -271,3 +273,10 @@ def uncollected() -> Generator[None]:
             gc.freeze()
             gc.unfreeze()  # to the oldest generation
         gc.enable()
+
+
+# Python 3.11 collects wherever an object is made, also inside a call of C code; later ones do between instructions of
+# Python. A finalizer that ran inside the call of a training step would find its buffers given away and its results not
+# there yet, so that call is made with the collector paused, as it is in Python 3.12 and later by themselves.
+collects_in_calls: Callable[[], bool] = gc.isenabled if sys.version_info < (3, 12) else bool
+pause_collector, resume_collector = gc.disable, gc.enable

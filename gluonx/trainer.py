@@ -33,6 +33,7 @@ from gluonx.deferred import engine, rows
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.kept import memo, once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
@@ -786,7 +787,8 @@ class Trainer(Checked):
         """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
         if self._rule is None:
             return dict(self._resting)
-        leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in self._state])
+        states: list[Any] = at_one_moment(self._state)
+        leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in states])
         return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
 
     def _step_imperatively(self, ignore_stale: bool) -> None:

@@ -20,9 +20,11 @@ from gluonx import files as serialize
 from gluonx._frames import cast, warn
 from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
+from gluonx.block.fusion.pieces import Piece
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.deferred.core import set_variable
+from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
@@ -41,10 +43,22 @@ def save_parameters(
         params = {name: p for p, name in _first_names(params).items()}
     for param in params.values():
         param._require_ready()
-    arrays = {name: param._reduced() for name, param in params.items()}
+    arrays = _at_one_moment(params)
     if format in ("npz", "mxnet") and usual == "npz":
         arrays = in_form(block, arrays, "mxnet")
     serialize.save_arrays(filename, arrays, format)
+
+
+def _at_one_moment(params: Mapping[str, Parameter]) -> dict[str, np.ndarray]:
+    """Return the values of all parameters between two steps, though another thread may be training them."""
+    handles = [h for param in params.values() for h in param._every()]
+    wholes = [h.whole() if isinstance(h, Piece) else h for h in handles]
+    twins = dict(zip(map(id, wholes), at_one_moment(wholes), strict=True))
+    read: dict[int, Any] = {
+        id(h): h.part_of(twins[id(whole)]) if isinstance(h, Piece) else twins[id(whole)]
+        for h, whole in zip(handles, wholes, strict=True)
+    }
+    return {name: param._reduced(lambda h: read[id(h)].asnumpy()) for name, param in params.items()}
 
 
 @dataclass(frozen=True)

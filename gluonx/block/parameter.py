@@ -20,8 +20,10 @@ training step to donate it.
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import jax
@@ -62,6 +64,8 @@ from gluonx.ops import prng
 from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
+
+_finishing = threading.RLock()  # held while a parameter gets its first value
 
 _GRAD_REQS = ("write", "add", "null")
 _STORAGE = ("default", "row_sparse", "csr")
@@ -319,10 +323,13 @@ class Parameter:
         """Return the placement of each handle, in the order of `_every`."""
         return [self._place(d) for d in ([self._device] if self._replicas is None else self._replicas)]
 
-    def _reduced(self) -> np.ndarray:
-        """Return the value on the host, for files: the mean of replicas that differ, as running statistics do."""
-        value = self._require_ready().asnumpy()
-        rest = [h.asnumpy() for h in self._every()[1:]]
+    def _reduced(self, read: Callable[[Any], np.ndarray] = methodcaller("asnumpy")) -> np.ndarray:
+        """Return the value, for files, of arrays as `read` reads them: the mean of replicas that differ.
+
+        Running statistics do.
+        """
+        self._require_ready()
+        value, *rest = map(read, self._every())
         if all(np.array_equal(value, other) for other in rest):
             return value
         return np.mean(np.stack([value, *rest]).astype(np.float64), 0).astype(value.dtype)
@@ -459,11 +466,11 @@ class Parameter:
             raise ShapeError(told) from None
 
     def _finish(self) -> None:
-        """End the deferred state if the shape is known by now."""
-        if self._awaiting is not None and is_complete(self._shape):
-            value, init = self._initial_value(self._awaiting), self._awaiting
-            self._awaiting = None
-            self._fill(value, init)
+        """End the deferred state if the shape is known by now; of several threads, one does."""
+        with _finishing:
+            if self._awaiting is not None and is_complete(self._shape):
+                self._fill(self._initial_value(self._awaiting), self._awaiting)
+                self._awaiting = None
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
         """Take the shape that an operator says; the engine calls it when one meets the placeholder."""

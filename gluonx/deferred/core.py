@@ -74,6 +74,7 @@ __all__ = [
     "set_state",
     "set_variable",
     "state_with",
+    "tracing",
     "twin_of",
 ]
 
@@ -134,7 +135,6 @@ class _TapedAval:
 
 _avals: dict[Any, Aval] = {}
 _default_shardings: dict[Any, Any] = {}
-_intern_lock = threading.Lock()
 
 
 def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None = None) -> Aval:
@@ -143,8 +143,7 @@ def intern_aval(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | No
     found = _avals.get(key)
     if found is None:
         forked.watch()
-        with _intern_lock:
-            found = _avals.setdefault(key, Aval(shape, dtype, sharding))
+        found = _avals.setdefault(key, Aval(shape, dtype, sharding))
     return found
 
 
@@ -564,6 +563,15 @@ def finds_shapes() -> bool:
     """Return whether what runs here only finds out shapes, of parameters above all."""
     trace = current_state().trace
     return trace is not None and trace.of_shapes
+
+
+class _Tracing(threading.local):
+    """``depth`` counts how often this thread is where JAX may be tracing a function, beside the work on a graph."""
+
+    depth = 0
+
+
+tracing = _Tracing()
 
 
 def at_once() -> State:

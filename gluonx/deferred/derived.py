@@ -30,7 +30,7 @@ from gluonx._frames import telling
 from gluonx._process import uncollected
 from gluonx.deferred import kept, ranges, singular
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
-from gluonx.deferred.core import Aval, Tracer, intern_aval
+from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
@@ -387,13 +387,17 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
         usage.used = Kept.now
     if wide is None:
         wide = needs_64_bits(op, inputs)
-    if wide:
-        with keeping_64_bits():
-            return compiled(*inputs)
-    if kept_by_us():
-        with without_64_bits():
-            return compiled(*inputs)
-    return compiled(*inputs)
+    tracing.depth += 1
+    try:
+        if wide:
+            with keeping_64_bits():
+                return compiled(*inputs)
+        if kept_by_us():
+            with without_64_bits():
+                return compiled(*inputs)
+        return compiled(*inputs)
+    finally:
+        tracing.depth -= 1
 
 
 def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:

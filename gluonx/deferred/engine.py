@@ -16,10 +16,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import eval_context
 from jax.sharding import Sharding
 
 from gluonx import forked
-from gluonx.deferred import casting, flushing, growth, host, ranges, singular
+from gluonx.deferred import casting, flushing, growth, host, interrupts, ranges, singular
 from gluonx.deferred.contracts import Args, Operand, Operator, Ownership, Place, Raw, Replaced, StepRequest, leaf_number
 from gluonx.deferred.core import (
     Aval,
@@ -31,10 +32,12 @@ from gluonx.deferred.core import (
     State,
     Tracer,
     array_types,
+    at_once,
     aval_of,
     counters,
     current_state,
     new_handle,
+    set_state,
 )
 from gluonx.deferred.derived import PLAIN, DerivedOp, Joint, cuts_tape, prepare, run_alone
 from gluonx.deferred.graph import (
@@ -94,6 +97,8 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of wh
         A tuple where the operator gives a tuple.
     """
     state = current_state()
+    if state.trace is not None and interrupts.on_top(state.trace) and not any(map(_is_tracers, args)):
+        return _invoke_apart(op, args)
     if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
         other = instead.get(op.name)
         if other is not None and (found := other(args)) is not None:
@@ -124,6 +129,25 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of wh
     return run_now(op, args, state)
 
 
+def _is_tracers(value: object) -> bool:
+    return isinstance(value.value if isinstance(value, Handle) else value, Tracer)
+
+
+def _invoke_apart(op: Operator, args: Args) -> Any:
+    """Run an operator of a signal handler, or of a finalizer, that came while a forward was traced: it is no part."""
+    before = current_state()
+    set_state(at_once())
+    try:
+        with eval_context():
+            return invoke(op, args)
+    finally:
+        set_state(before)
+
+
+_STEP_IN_TRACE = (
+    "a training step cannot be made inside a hybridized forward, nor in a signal handler that interrupts one while it "
+    "is traced; make it outside."
+)
 _RANDOM_UNDER_JIT = (
     "a random operator was met under jax.jit or another transformation of JAX, which would freeze its draws; use "
     "gluonx.functional(net).apply(params, state, key, ...), which takes a key, or hybridize the net instead of "
@@ -220,6 +244,10 @@ def _wrap(out: Any) -> Any:
     return tuple([new_handle(o) for o in out]) if type(out) in (tuple, list) else new_handle(out)
 
 
+def _is_traced(value: object) -> bool:
+    return isinstance(value[0] if type(value) is tuple and value else value, Tracer)
+
+
 def run_now(op: Operator, args: Args, state: State) -> Any:
     """Run one operator at once."""
     forked.check()
@@ -233,6 +261,9 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
     counters.dispatches += 1
     try:
         out = run_alone(op, values, wide)
+        if _is_traced(out) and not any(map(_is_traced, values)) and interrupts.count():
+            with eval_context():  # a signal handler's, which came while JAX traced something else
+                out = run_alone(op, values, wide)
     except GluonxError:
         raise
     except growth.BAD_CALLS as error:
@@ -308,7 +339,7 @@ def require(flag: Handle, message: str) -> None:
     value = flag.value
     if type(value) is Pending and value.value is None:
         with value.graph.lock:
-            if not value.graph.closed:
+            if not value.graph.closed and not value.graph.inside:
                 value.graph.required.append((value, message))
                 return
     if not bool(value.array if type(value) is HostArray else np.asarray(settle(flag))):
@@ -320,7 +351,8 @@ STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
 
 def flush(why: str) -> None:
     """Compute what is pending in this thread."""
-    flushing.flush(current_graph(), why)
+    with eval_context():
+        flushing.flush(current_graph(), why)
     drop_closed()
 
 
@@ -351,48 +383,60 @@ def on_record_error(scope: object) -> None:
     """
     graph = current_graph()
     with graph.lock:
-        graph.restore(scope)
+        if not graph.inside:
+            graph.restore(scope)
     leave_graph()
 
 
 def commit_step(request: StepRequest) -> None:
     """Record what `request` asks for, and run the whole pending graph as one program."""
-    op, args, targets, owned, release, together = request
-    state = current_state()
+    state, targets = current_state(), request.targets
     if state.naive:
         return _commit_now(request, state)
-    while True:
+    if state.trace is not None and not state.trace.transparent:
+        raise TracedValueError(_STEP_IN_TRACE)
+    final: flushing.Commit | None = None
+    while final is None:
         graph = current_graph()
         with graph.lock:
-            if graph.closed:
+            if graph.inside:
                 continue
+            graph.inside = True
             try:
-                child = graph.step_to(op, args, False)
+                final = None if graph.closed else _commit_in(graph, request)
             except Blocked:
                 graph.rollback()
-                unblock(args)
-                continue
             except BaseException:
                 graph.rollback()
                 raise
-            if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
-                graph.rollback()  # the step is of one device, and what is pending of several
-                flushing.flush(graph, "a step of one device beside what others do")
-                continue
-            if child.donors is None:
-                child.donors = _ownership(op, child.parts, owned, together)
-                child.outs = tuple(map(_kept_place, targets, child.outs))
-            graph.cursor = child
-            if release is not None:
-                release()
-            final = flushing.Commit(targets, child.donors)
-            flushing.flush(graph, "trainer.step", final)
-        if any(map(_tape_of, targets)):
-            deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
-        drop_closed()
-        if final.broken is not None:
-            raise ValueError(final.broken)
-        return
+            finally:
+                graph.inside = False
+        if final is None:
+            request = request._replace(args=unblock(request.args, graph))
+    if any(map(_tape_of, targets)):
+        deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
+    drop_closed()
+    if final.broken is not None:
+        raise ValueError(final.broken)
+
+
+def _commit_in(graph: Graph, request: StepRequest) -> flushing.Commit | None:
+    """Do a step in `graph`, for who is inside; None where what was pending there has been computed without it."""
+    op, args, targets, owned, release, together = request
+    child = graph.step_to(op, args, False)
+    if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
+        graph.rollback()  # the step is of one device, and what is pending of several
+        flushing.flush_inside(graph, "a step of one device beside what others do")
+        return None
+    if child.donors is None:
+        child.donors = _ownership(op, child.parts, owned, together)
+        child.outs = tuple(map(_kept_place, targets, child.outs))
+    graph.cursor = child
+    if release is not None:
+        release()
+    final = flushing.Commit(targets, child.donors)
+    flushing.flush_inside(graph, "trainer.step", final)
+    return final
 
 
 def _commit_now(request: StepRequest, state: State) -> None:

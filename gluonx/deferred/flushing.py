@@ -22,17 +22,30 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain, repeat, starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_context
 
 from gluonx import forked
-from gluonx._process import uncollected
+from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
 from gluonx.deferred import growth, host, kept, lanes, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
-from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
+from gluonx.deferred.core import (
+    Handle,
+    Node,
+    Packed,
+    Pending,
+    Placeholder,
+    aval_of,
+    counters,
+    new_handle,
+    new_places,
+    tracing,
+)
 from gluonx.deferred.derived import Joint
 from gluonx.deferred.holders import held_arguments, is_alone
 from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
@@ -46,11 +59,15 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["LAST", "LOST", "Commit", "flush", "flush_full", "limits_of_churn"]
+__all__ = ["LAST", "LOST", "Commit", "Taken", "flush", "flush_full", "flush_inside", "limits_of_churn", "value_apart"]
 
 LOST = (
     "this value was to be computed by a program that failed or was interrupted, so it does not exist; "
     "the error above says why. Parameters and optimizer states are as they were before that program."
+)
+_UNDER_WAY_BELOW = (
+    "this value is being replaced by a training step that the code which reads it has interrupted on the same thread, "
+    "so it can not be waited for here. Read it in the loop, or from another thread."
 )
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
@@ -61,6 +78,7 @@ limits_of_churn = {
 }
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
+_value_of = attrgetter("value")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
@@ -76,6 +94,30 @@ class Commit:
         self.owned = owned
 
 
+# What a step has taken out of its holders (handles and vectors) since their buffers may be reused: the holders, the
+# places of the step's graph that they have until they get its results, and what they held. Who reads a holder in
+# another thread waits for the step, who copied its value before is seen by its reference count, and a write to it in
+# between is kept.
+Taken: TypeAlias = "tuple[list[Any], list[Pending], list[Any]]"
+
+
+def _give_back(taken: Taken) -> None:
+    """Give holders the results that are in their places, or, where there are none, what they had."""
+    for holder, place, before in zip(*taken, strict=True):
+        if holder.value is place:
+            holder.value = before if place.value is None else place.value
+
+
+def _copy_before(taken: Taken, place: Pending) -> Any:
+    """Return a copy of the array that made room for `place`; None if none did."""
+    for _, known, before in zip(*taken, strict=True):
+        if known is place:
+            array = before.make(new_handle(before)) if isinstance(before, Placeholder) else resolved(before)
+            # By the host: a program that copies may be what was interrupted while it was compiled.
+            return on_device(np.array(array), array.sharding) if array.is_fully_addressable else jnp.copy(array)
+    return None
+
+
 class _Sink:
     """Takes an output that nobody holds any more."""
 
@@ -85,41 +127,86 @@ class _Sink:
         self.value: Any = None
 
 
-def flush(graph: Graph, why: str, final: Commit | None = None) -> None:
-    """Compute what is alive in `graph` and close it."""
+def flush(graph: Graph, why: str) -> None:
+    """Compute what is alive in `graph` and close it; nothing where the caller interrupts work on it."""
     with graph.lock:
-        if graph.closed:
-            if graph.error is not None:
-                raise GraphError(LOST) from graph.error
+        if graph.inside:
             return
-        node = graph.cursor
-        if node.parent is None:
-            return
-        forked.check()
-        counters.flushes[why] = counters.flushes.get(why, 0) + 1
-        counters.nodes_flushed += node.depth
-        places = graph.places()
-        if not places and final is None:
-            graph.close()
-            return
-        if graph.borders and _tape_slots(graph, tuple([p.slot for p in places])):
-            for border in graph.borders:
-                if (segment := border()) is not None:
-                    segment.hold()
-            places = graph.places()
+        graph.inside = True
         try:
-            _compute(graph, node, places, why, final)
-        except BaseException as error:
-            graph.close(error)
-            raise
-        required = graph.required
-        if graph.marks and graph.segment is not None:
-            for slot in graph.marks.keys() & graph.segment.outs.keys():
-                out = graph.segment.outs[slot]
-                out.segment.marks[out.slot] = graph.marks[slot]
+            flush_inside(graph, why)
+        finally:
+            graph.inside = False
+
+
+def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
+    """Do :func:`flush` for who is inside the graph already."""
+    if graph.closed:
+        if graph.error is not None:
+            raise GraphError(LOST) from graph.error
+        return
+    node = graph.cursor
+    if node.parent is None:
+        return
+    forked.check()
+    counters.flushes[why] = counters.flushes.get(why, 0) + 1
+    counters.nodes_flushed += node.depth
+    places = graph.places()
+    if not places and final is None:
         graph.close()
-        if required:
-            _require(required, final)
+        return
+    if graph.borders and _tape_slots(graph, tuple([p.slot for p in places])):
+        places = _places_behind(graph)
+    try:
+        if graph.nested or tracing.depth:
+            with eval_context():  # JAX may be what was interrupted, tracing a program
+                _compute(graph, node, places, why, final)
+        else:
+            _compute(graph, node, places, why, final)
+    except BaseException as error:
+        graph.close(error)
+        raise
+    required = graph.required
+    if graph.marks and graph.segment is not None:
+        for slot in graph.marks.keys() & graph.segment.outs.keys():
+            out = graph.segment.outs[slot]
+            out.segment.marks[out.slot] = graph.marks[slot]
+    graph.close()
+    if required:
+        _require(required, final)
+
+
+def _places_behind(graph: Graph) -> list[Pending]:
+    """Return the places to compute of a graph in which gradients go on behind Python code: what they need as well."""
+    for border in graph.borders:
+        if (segment := border()) is not None:
+            segment.hold()
+    return graph.places()
+
+
+def value_apart(graph: Graph, place: Pending) -> Any:
+    """Compute one value of a graph by itself and keep nothing; see :meth:`gluonx.deferred.graph.Graph.value_apart`."""
+    leaves, floats, ints, taken = graph.leaves, graph.floats, graph.ints, graph.taken
+    if place.value is not None or graph.has_packed(place):
+        return place.value if place.value is not None else unpacked(graph, place)
+    try:
+        with eval_context(), keeping_64_bits(graph.cursor.wide):
+            if taken is not None and (before := _copy_before(taken, place)) is not None:
+                return before  # a copy, since the program is about to be given the buffer itself
+            plan = Plan(list(graph.path()), (place.slot,))
+            used = plan.leaves()
+            inputs = [resolved(leaf) if i in used else None for i, leaf in enumerate(leaves)]
+            try:
+                values = plan.run(inputs, floats, ints, compiled=False, new=True)
+            except RecursionError:  # a program of one of its operators is what was interrupted while it was compiled
+                values = jax.jit(lambda given: {place.slot: plan.run(given, floats, ints)[place.slot]})(inputs)
+            return host.placed(values)[place.slot]
+    except RuntimeError as error:
+        if place.value is not None:
+            return place.value
+        if "deleted" not in str(error) and "donated" not in str(error):
+            raise
+        raise GraphError(_UNDER_WAY_BELOW) from None
 
 
 def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
@@ -453,16 +540,15 @@ def _segment(graph: Graph, program: Program) -> Segment:
     )
 
 
-def _sinks(program: Program, places: list[Any], alive: tuple[int, ...], final: Commit | None) -> list[Any]:
-    """Return the place of each output that is no vector."""
-    sinks: list[Any] = [] if final is None else list(map(final.targets.__getitem__, program.finals))
+def _sinks(program: Program, places: list[Any], alive: tuple[int, ...]) -> list[Any]:
+    """Return where each output goes that is alive."""
     if program.alive == alive:
-        return sinks + places
+        return places
     chosen = program.chosen.get(alive)
     if chosen is None:
         at = {slot: i for i, slot in enumerate(alive)}
         chosen = program.chosen[alive] = [at.get(slot) for slot in program.alive]
-    return sinks + [_Sink() if i is None else places[i] for i in chosen]
+    return [_Sink() if i is None else places[i] for i in chosen]
 
 
 def _run_program(
@@ -474,36 +560,66 @@ def _run_program(
     alive: tuple[int, ...],
     final: Commit | None,
 ) -> None:
-    sinks = _sinks(program, places, alive, final)
+    sinks = _sinks(program, places, alive)
     if program.packs:
         vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
         graph.packs = Packs(program.packed, vectors)
-        sinks += vectors
-        sinks += replaced
-    handles, values = _new_places(program, replaced, final) if replaced else ([], [])
+        sinks = sinks + vectors
+    saved: list[Any] = []
     if program.tape_slots:
         graph.segment = _segment(graph, program)
-        sinks += graph.segment.saved
-    if final is not None:
-        held = held_arguments(args, graph.leaves, program.donated, program.single)
+        saved = graph.segment.saved
+    if final is None:
+        _call(graph, program, args, sinks, saved, [])
+        return
+    handles, values = _new_places(program, replaced, final) if replaced else ([], [])
+    targets = list(map(final.targets.__getitem__, program.finals))
+    count = len(targets)
+    holders, results = [*targets, *replaced], new_places(graph, -1, program.final_avals)
+    taken = graph.taken = (holders, results, list(map(_value_of, holders)))
+    try:
+        deque(map(setattr, holders, repeat("value"), results), maxlen=0)  # all in one operation
+        held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
         if held:
             _copy(held, graph, program, args)
         if program.spares:
             args += _spares(graph, program)
+        _call(graph, program, args, results[:count] + sinks, [*results[count:], *saved, *handles], values)
+        if program.out_avals is not None:
+            _set_avals(program.out_avals, targets)
+    finally:
+        _give_back(taken)
+        graph.taken = None
+
+
+def _call(
+    graph: Graph, program: Program, args: list[Any], sinks: list[Any], behind: list[Any], values: list[Any]
+) -> None:
+    """Call a program and put its outputs into `sinks` and what comes behind these, and `values` into the last ones."""
     counters.dispatches += 1
     for watch in watchers:
         watch(program, args)
     graph.closed = True
-    sinks += handles
-    if program.runs == 0:
-        with _uninterrupted(), keeping_64_bits(program.wide):
-            _commit(program, args, sinks, values)
-            program.out_avals = _changed_avals(program, sinks)
-    elif program.wide:
-        with keeping_64_bits():
-            _commit(program, args, sinks, values)
-    else:
-        _commit(program, args, sinks, values)
+    # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
+    # donated buffers, and the places getting the new ones.
+    results = chain.from_iterable(starmap(program.call, (args,)))
+    assigned = map(setattr, sinks + behind, repeat("value"), chain(results, values))
+    pauses = collects_in_calls()
+    if pauses:
+        pause_collector()
+    try:
+        if program.runs == 0:
+            with _uninterrupted(), keeping_64_bits(program.wide):
+                deque(assigned, 0)
+                program.out_avals = _changed_avals(program, sinks)
+        elif program.wide:
+            with keeping_64_bits():
+                deque(assigned, 0)
+        else:
+            deque(assigned, 0)
+    finally:
+        if pauses:
+            resume_collector()
     program.runs += 1
     if program.runs == 2 or program.on_fakes:
         _has_run(program, sinks)
@@ -535,10 +651,12 @@ def _new_places(program: Program, replaced: list[Vector], final: Commit | None) 
 
 def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> None:
     """Copy the arguments that are to be donated, but are held by somebody else as well."""
-    leaves = graph.leaves
+    leaves, singles = graph.leaves, len(program.single)
     for i in held:
         with keeping_64_bits(program.wide):
-            args[i] = leaves[program.single[i]] = jnp.copy(args[i])
+            args[i] = jnp.copy(args[i])
+        if i < singles:
+            leaves[program.single[i]] = args[i]
         counters.copies += 1
 
 
@@ -553,13 +671,6 @@ def _spares(graph: Graph, program: Program) -> list[Any]:
             old = on_device(np.zeros(aval.shape, aval.dtype), aval.sharding)  # compiles nothing, as jnp.zeros would
         found.append(old)
     return found
-
-
-def _commit(program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
-    # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
-    # donated buffers, and the handles getting the new ones. The sinks of `values` come behind those of the results.
-    results = chain.from_iterable(starmap(program.call, (args,)))
-    deque(map(setattr, sinks, repeat("value"), chain(results, values)), maxlen=0)
 
 
 def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
@@ -585,22 +696,31 @@ def _place_again(program: Program, sinks: list[Any]) -> None:
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keep Ctrl-C waiting while Python code stands between a donation and its results (a program's first run)."""
+    """Keep signals' handlers waiting while Python code stands between a donation and its results: a first run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    waiting: list[Any] = []
+    waiting: dict[int, Any] = {}
+    before: dict[int, Any] = {}
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        waiting[number] = frame
+
     try:
-        before = signal.signal(signal.SIGINT, lambda *a: waiting.append(a))
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, wait)
     except ValueError:  # no main interpreter
-        yield
-        return
+        pass
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if waiting and callable(before):
-            before(*waiting[0])
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in waiting.items():
+            before[number](number, frame)
 
 
 def _run_interpreted(
@@ -612,8 +732,8 @@ def _run_interpreted(
     final: Commit | None,
     pieces: bool,
 ) -> None:
-    finals = range(node.size - len(node.outs), node.size) if final is not None else ()
-    slots = (*finals, *alive)
+    targets: list[Any] = [] if final is None else final.targets
+    slots = (*range(node.size - len(targets), node.size), *alive)
     path = list(graph.path())
     chained = repeats.behind(graph, tape_slots) if pieces else []
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
@@ -629,8 +749,7 @@ def _run_interpreted(
         node.programs.setdefault(("tape", alive, None), program)
         graph.segment = _segment(graph, program)
         graph.segment.replay_only()
-    sinks = [*(final.targets if final is not None else ()), *places]
-    deque(map(setattr, sinks, repeat("value"), [values[s] for s in slots]), maxlen=0)
+    deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
 
 
 def _novelty(node: Node) -> Node | None:

@@ -12,13 +12,17 @@ Invariants:
 - A leaf is one (array or packed array, source) pair, in order of first use; two variables on one buffer are two leaves.
 - ``refs`` are weak: what users no longer hold is not computed for them.
 - ``journal`` holds the values of handles that were rebound to places of this graph, so that a failure puts them back.
+- ``inside`` is set while code records into the graph or computes it, and only by who holds ``lock``. The lock keeps
+  other threads waiting; it lets in whoever interrupts that code on its own thread (a signal handler, a finalizer, a
+  debugger), and these find ``inside`` set and leave the graph alone: what they record goes to a graph of its own
+  (``inner``), and what they read is computed apart (:meth:`Graph.value_apart`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from operator import call
+from operator import attrgetter, call, is_
 from typing import Any
 from weakref import ref
 
@@ -46,10 +50,11 @@ from gluonx.deferred.core import (
 )
 from gluonx.host import copied
 
-__all__ = ["Blocked", "Graph", "TracerMet", "current_graph", "record", "settle", "thread_graph"]
+__all__ = ["Blocked", "Graph", "TracerMet", "at_one_moment", "current_graph", "record", "settle", "thread_graph"]
 
 
 _PLAIN_NUMBERS = (float, int)
+_value_of = attrgetter("value")
 _Lock = type(threading.RLock())  # what that function of Python makes, once a step
 
 
@@ -72,12 +77,15 @@ class Graph:
         "cursor",
         "error",
         "floats",
+        "inner",
+        "inside",
         "ints",
         "journal",
         "leaf_index",
         "leaves",
         "lock",
         "marks",
+        "nested",
         "owners",
         "packs",
         "path_nodes",
@@ -86,12 +94,17 @@ class Graph:
         "segment",
         "sources",
         "spares",
+        "taken",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, nested: bool = False) -> None:
         self.lock = _Lock()
+        self.nested = nested  # whether it belongs to who interrupts work on another one
         self.cursor: Node = ROOT
         self.closed = False
+        self.inside = False
+        self.inner: Graph | None = None
+        self.taken: flushing.Taken | None = None  # while a step is computed: what it has taken out of handles
         self.backward_pending = False
         self.error: BaseException | None = None
         self.segment: Any = None
@@ -164,7 +177,10 @@ class Graph:
 
     def record(self, op: Operator, args: Args, taped: bool) -> Any:
         """Append `op` on `args`; return one handle, or a tuple where the operator gives a tuple."""
+        self.inside = True
         try:
+            if self.closed:
+                raise Blocked
             node = self.cursor
             child = self.step_to(op, args, taped)
             if not child.single:
@@ -177,6 +193,8 @@ class Graph:
         except BaseException:
             self.rollback()
             raise
+        finally:
+            self.inside = False
 
     def advance(self, node: Node, child: Node) -> list[Pending]:
         """Step to `child` and return its places."""
@@ -251,14 +269,16 @@ class Graph:
     def path(self) -> list[Node]:
         """Return the nodes from the root to the cursor."""
         known = self.path_nodes
-        node, fresh = self.cursor, []
-        while node.depth > len(known):
+        node, count, fresh = self.cursor, len(known), []
+        while node.depth > count:
             fresh.append(node)
             assert node.parent is not None, "a node below the root has a parent"
             node = node.parent
-        for node in reversed(fresh):
-            known.append(node)
-            self.owners.extend([(node, i) for i in range(len(node.outs))])
+        if fresh:
+            fresh.reverse()
+            # Each is one operation, and the same when it is done again by who comes in between.
+            self.owners[node.size :] = [(n, i) for n in fresh for i in range(len(n.outs))]
+            known[count:] = fresh
         return known
 
     def is_live(self, slot: int) -> bool:
@@ -284,6 +304,27 @@ class Graph:
     def places(self) -> list[Pending]:
         """Return the places that somebody still holds."""
         return [p for p in map(call, self.refs) if p is not None]
+
+    # -- who comes in between --------------------------------------------------------------------------------------
+
+    def is_ours(self) -> bool:
+        """Return whether this thread is inside the graph, so that the caller interrupts it; wait for another thread."""
+        if not self.inside:
+            return False
+        with self.lock:
+            return self.inside
+
+    def value_apart(self, place: Pending) -> Any:
+        """Return the value of a place as of now, for who interrupts this thread's work on the graph.
+
+        It is computed from the graph's leaves, and nothing keeps it: graph, place and handles stay as they are.
+
+        Raises
+        ------
+        GraphError
+            In the moment in which a program has taken the buffers that it replaces and not given its results yet.
+        """
+        return flushing.value_apart(self, place)
 
     # -- ending ----------------------------------------------------------------------------------------------------
 
@@ -326,8 +367,15 @@ _local = _Local()
 
 
 def thread_graph() -> Graph:
-    """Return the graph of this thread, open."""
+    """Return the graph that this thread may record into, open: an inner one for who interrupts work on the outer."""
     graph = _local.graph
+    if graph.inside and graph.is_ours():
+        while graph.inside:
+            inner = graph.inner
+            if inner is None or (inner.closed and not inner.inside):
+                inner = graph.inner = Graph(nested=True)
+            graph = inner
+        return graph
     if graph.closed:
         graph = _local.graph = Graph()
     return graph
@@ -338,28 +386,34 @@ current_graph = thread_graph
 
 def drop_closed() -> None:
     """Release this thread's graph where it has been computed, and the residuals it may hold."""
-    if _local.graph.closed:
+    if _local.graph.closed and not _local.graph.inside:
         _local.graph = Graph()
 
 
 def leave_graph() -> None:
     """Let this thread start a new graph; the old one is computed if one of its values is ever read."""
-    _local.graph = Graph()
+    outer, graph = None, _local.graph
+    while graph.inside and graph.inner is not None:
+        outer, graph = graph, graph.inner
+    if outer is not None:
+        outer.inner = None
+    elif not graph.inside:
+        _local.graph = Graph()
 
 
 def record(op: Operator, args: Args, taped: bool) -> Any:
     """Record into this thread's graph; see :meth:`Graph.record`."""
     while True:
         graph = _local.graph
-        if graph.closed:
-            graph = _local.graph = Graph()
+        if graph.closed or graph.inside:
+            graph = thread_graph()
         try:
             with graph.lock:
-                if graph.closed:
+                if graph.inside:
                     continue
                 out = graph.record(op, args, taped)
         except Blocked:
-            unblock(args)
+            args = unblock(args, graph)
             continue
         if graph.cursor.full:
             flushing.flush_full(graph)
@@ -373,22 +427,35 @@ def _stop_before_views(args: Args) -> None:
             raise Blocked
 
 
-def unblock(args: Args) -> None:
-    """Compute the inputs that could not be recorded."""
-    for a in args:
+def unblock(args: Args, graph: Graph) -> Args:
+    """Compute the inputs that could not be recorded in `graph`; return what goes in instead of `args`.
+
+    That is `args`, but for values of a graph that the caller interrupts: these are computed apart, and are constants.
+    """
+    found = args
+    for i, a in enumerate(args):
         if isinstance(a, Handle):
             value = a.value  # renews a view
-            if type(value) is Pending and (value.graph is not _local.graph or a.variable is not None):
-                settle(a, "an input of another thread or a variable's pending value")
+            if type(value) is Pending and (value.graph is not graph or a.variable is not None):
+                array = settle(a, "an input of another thread or a variable's pending value")
+                if a.value is value:
+                    found = [*found[:i], new_handle(array), *found[i + 1 :]]
+    return found
 
 
 def settle(handle: Handle, why: str = "a value was read") -> Any:
-    """Return the ``jax.Array`` (or tracer) of a handle, computing what is pending."""
+    """Return the ``jax.Array`` (or tracer) of a handle, computing what is pending.
+
+    The handle takes the array up, unless it was rebound meanwhile by another thread, or its graph is being worked on
+    below the caller (:meth:`Graph.value_apart`).
+    """
     value = handle.value
     if type(value) is Pending:
         array = value.value
         graph = value.graph
         if array is None:
+            if graph.inside and graph.is_ours():
+                return graph.value_apart(value)
             # Under somebody's jax.jit the program runs now all the same, and its results are no part of that trace.
             # (`ensure_compile_time_eval` would also run what is constant in the program, compiled one by one.)
             with eval_context():
@@ -399,19 +466,49 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
                 with graph.lock:  # another thread may be about to put the value here
                     array = value.value
                     if array is None:
+                        if handle.value is not value:  # a step that failed has put back what it had taken
+                            return settle(handle, why)
                         array = flushing.unpacked(graph, value)
-        handle.aval = value.aval
-        handle.value = array
         segment = graph.segment
-        if segment is not None:
-            handle.tape = segment.outs.get(value.slot)
+        tape = handle.tape if segment is None else segment.outs.get(value.slot)
+        if handle.value is value:  # nobody comes in between here and the last assignment: nothing is called
+            handle.aval, handle.tape, handle.value = value.aval, tape, array
         return array
     if type(value) is Packed:
         return vectors.read(handle)
     if isinstance(value, Placeholder):
-        value = handle.value = value.make(handle)
-        handle.aval = None
+        array = value.make(handle)
+        if handle.value is value:
+            handle.aval, handle.value = None, array
+        return array
     return value
+
+
+def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
+    """Return handles on what `handles` held at one moment: between two steps, whichever threads are training.
+
+    A step takes all that it replaces out of handles in one operation of C code (:class:`flushing.Taken`), so what is
+    read in one operation is of one step. Small arrays are read through their vectors; both are read again until nothing
+    has changed in between.
+    """
+    while True:
+        values = list(map(_value_of, handles))
+        vectors = list({id(v.vector): v.vector for v in values if type(v) is Packed}.values())
+        joined = list(map(_value_of, vectors))
+        if not all(map(is_, values, map(_value_of, handles))):
+            continue
+        under_way = [v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.inside]
+        if not any(not graph.is_ours() for graph in under_way):
+            break
+    arrays = {
+        id(v): v.arrays(now.value if type(now) is Pending else now) for v, now in zip(vectors, joined, strict=True)
+    }
+    found: list[Handle] = []
+    for handle, value in zip(handles, values, strict=True):
+        twin = new_handle(arrays[id(value.vector)][value.number] if type(value) is Packed else value, handle.aval)
+        twin.tape = handle.tape
+        found.append(twin)
+    return found
 
 
 def source_of(handle: Handle) -> Any:

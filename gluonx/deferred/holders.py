@@ -29,6 +29,7 @@ class Limits(NamedTuple):
     """The most references that the engine itself has when it asks; 0 where counts are not to be trusted."""
 
     argument: int = 0
+    vector: int = 0
     piece: int = 0
     alone: int = 0
 
@@ -40,11 +41,16 @@ class Trusted:
 
 
 def held_arguments(
-    args: list[Any], leaves: list[Any], numbers: Sequence[int], at: Sequence[int] | Mapping[int, int]
+    args: list[Any],
+    leaves: list[Any],
+    numbers: Sequence[int],
+    at: Sequence[int] | Mapping[int, int],
+    vectors: Sequence[int] = (),
 ) -> list[int]:
-    """Return which of the arguments `numbers` somebody holds besides the engine.
+    """Return which of the arguments `numbers` and `vectors` somebody holds besides the engine.
 
-    The engine's own are the list of leaves, `args`, the name here and the handle that is to be rebound.
+    The engine's own are the list of leaves, which has no vectors, `args`, the name here and the list of what was taken
+    out of handles and vectors.
 
     Parameters
     ----------
@@ -57,12 +63,19 @@ def held_arguments(
     at : sequence or mapping of int
         For each argument the number of its leaf. An argument that is no longer its leaf was made for this call, from
         something that others may have.
+    vectors : sequence of int
+        Of the arguments to be donated that are vectors of small arrays.
     """
     count, limit = _count, Trusted.limits.argument
     found: list[int] = []
     for i in numbers:
         array = args[i]
         if count(array) > limit or array is not leaves[at[i]]:
+            found.append(i)
+    limit = Trusted.limits.vector
+    for i in vectors:
+        array = args[i]
+        if count(array) > limit:
             found.append(i)
     return found
 
@@ -82,11 +95,17 @@ def is_alone(thing: object) -> bool:
 
 def _ask_for_argument(holders: list[Any]) -> bool:
     leaves = [object()]
-    handle = Handle()
-    handle.value = leaves[0]
+    before = list(leaves)
     args = list(leaves)
-    _hold(leaves[0], holders)
+    _hold(before[0], holders)
     return bool(held_arguments(args, leaves, (0,), (0,)))
+
+
+def _ask_for_vector(holders: list[Any]) -> bool:
+    before = [object()]
+    args = list(before)
+    _hold(before[0], holders)
+    return bool(held_arguments(args, [], (), (), (0,)))
 
 
 def _ask_for_piece(holders: list[Any]) -> bool:
@@ -144,7 +163,12 @@ def measure() -> Limits:
     try:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
             return Limits()
-        asked = {"argument": _ask_for_argument, "piece": _ask_for_piece, "alone": _ask_for_one}
+        asked = {
+            "argument": _ask_for_argument,
+            "vector": _ask_for_vector,
+            "piece": _ask_for_piece,
+            "alone": _ask_for_one,
+        }
         return Limits(**{field: _limit(ask, field) for field, ask in asked.items()})
     finally:
         Trusted.limits = before

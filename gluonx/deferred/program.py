@@ -31,7 +31,7 @@ import numpy as np
 from gluonx._frames import telling
 from gluonx.deferred import host, where
 from gluonx.deferred.contracts import Operator, Place, Reach
-from gluonx.deferred.core import Aval, Node, array_types
+from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
@@ -436,8 +436,15 @@ class Program:
         self.donated = [self.single.index(i) for i in donors if i not in joined]
         scalars = len(self.single) + len(joins)
         first = scalars + (last.n_floats > 0) + (last.n_ints > 0)
-        replaced = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
-        given_away = (*self.donated, *replaced, *range(first, first + len(spares)))
+        self.donated_vectors = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
+        # Of what a step replaces: its results that come one by one, and its vectors.
+        self.final_avals = tuple([self.plan.aval(s) for s in outputs[: len(finals)]]) + tuple(
+            [
+                intern_aval((sum(a.size for a in join.layout.avals),), join.layout.avals[0].dtype)
+                for join in self.replacing
+            ]
+        )
+        given_away = (*self.donated, *self.donated_vectors, *range(first, first + len(spares)))
         places = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
         self.folded = any(is_folded(a.sharding) for n in path for a in n.outs)  # whether devices share one of JAX's
         if self.folded and places:

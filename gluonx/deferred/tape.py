@@ -269,7 +269,7 @@ def _gradient_node(
     Raises
     ------
     Blocked
-        If another thread has just computed the graph; its segment leads back.
+        If another thread, or who came in between on this one, has just computed the graph; its segment leads back.
     """
     weights = [g for g in given if g is not None]
     for g in weights:
@@ -277,17 +277,22 @@ def _gradient_node(
     op = _grad_op(tuple([g is not None for g in given]), retain, part and not retain)
     graph = current_graph()
     with graph.lock:
+        if graph.inside:
+            raise Blocked
+        graph.inside = True
         try:
-            if graph.closed:
-                raise Blocked
+            if graph.closed or not all(type(v := h.value) is Pending and v.graph is graph for h in heads):
+                raise Blocked  # somebody came in between and read one
             node = graph.cursor
             child = graph.step_to(op, [*heads, *weights, *asked], False)
             sources = graph.sources
             places = graph.advance(node, child)
+            graph.backward_pending = True
         except BaseException:
             graph.rollback()
             raise
-        graph.backward_pending = True
+        finally:
+            graph.inside = False
         return [*[sources[-1 - t] for t in child.grad.targets if t < 0], *ends], places
 
 
@@ -496,8 +501,14 @@ def _end_parts() -> None:
     """Record that a backward of several parts is over."""
     graph = current_graph()
     with graph.lock:
-        if not graph.closed and graph.cursor.parent is not None:
-            graph.cursor = graph.step_to(_END, (), False)
+        if graph.inside:
+            return
+        graph.inside = True
+        try:
+            if not graph.closed and graph.cursor.parent is not None:
+                graph.cursor = graph.step_to(_END, (), False)
+        finally:
+            graph.inside = False
 
 
 def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:

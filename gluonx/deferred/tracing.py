@@ -23,7 +23,7 @@ import numpy as np
 from jax.core import eval_context
 
 from gluonx._process import uncollected
-from gluonx.deferred import casting, core, growth, ranges, rows, where
+from gluonx.deferred import casting, core, growth, interrupts, ranges, rows, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
@@ -95,6 +95,7 @@ class Trace:
     unrolls = False
     of_shapes = False
     runs_hooks: bool | None = False
+    interrupts: int | None = None  # handlers and finalizers below it, see `gluonx.deferred.interrupts`
 
     def __init__(self, handles: list[Handle], tracers: Sequence[jax.Array], key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
@@ -123,6 +124,7 @@ class Trace:
         """
         before = current_state()
         self.recording = recording
+        self.interrupts = interrupts.count()
         set_state(State(recording, training, self, 0, before.naive))
         try:
             yield
@@ -538,7 +540,11 @@ def _trace_once(
 
     inner = [aval_or_unknown(h) for h in handles]
     with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
-        closed = jax.make_jaxpr(flat)(*KEY, *inner, *structs)
+        core.tracing.depth += 1
+        try:
+            closed = jax.make_jaxpr(flat)(*KEY, *inner, *structs)
+        finally:
+            core.tracing.depth -= 1
     counters.traces += 1
     found = results[0]
     if found.missing:

@@ -8,15 +8,14 @@ out by one program (:meth:`Vector.array`).
 
 Invariants: a Packed never changes what it stands for, as long as anybody but its handle knows of it. A vector is
 donated to the next step only when nobody but the handles and that step holds its pieces; otherwise they are cut out
-first. Where nobody remembers them, not even weakly, the vector just gets its next value: handles and pieces stay, so a
-steady step does nothing for each weight.
+first (:meth:`Vector.freeze`). Where nobody remembers them, not even weakly, the vector just gets its next value:
+handles and pieces stay, so a steady step does nothing for each weight.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -30,10 +29,9 @@ from jax import lax
 from jax.core import eval_context
 
 from gluonx.deferred.contracts import Leaf
-from gluonx.deferred.core import Aval, Handle, HostArray, Packed, counters
+from gluonx.deferred.core import Aval, Handle, HostArray, Packed, Pending, counters
 from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
-from gluonx.errors import GraphError
 from gluonx.thresholds import threshold
 
 __all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
@@ -65,7 +63,8 @@ class Layout:
         self.cuts += 1
         with keeping_64_bits(self.avals[0].wide):
             if self.cuts > _CUTS_BY_HOST:
-                return self.taken_apart(vector)
+                with contextlib.suppress(RecursionError):  # of a signal handler that came while this was compiled
+                    return self.taken_apart(vector)
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
     def join(self, arrays: Sequence[jax.Array | np.ndarray]) -> Any:
@@ -75,9 +74,6 @@ class Layout:
 
 
 _CUTS_BY_HOST = threshold("small.cuts_by_host")
-_GIVEN = "the value of this array was given to a training step in another thread, which replaces it"
-_TRIES = 100
-_cutting = threading.Lock()
 _layouts: weakref.WeakValueDictionary[tuple[Aval, ...], Layout] = weakref.WeakValueDictionary()
 
 
@@ -85,6 +81,12 @@ def layout_of(avals: tuple[Aval, ...]) -> Layout:
     """Return the one :class:`Layout` of these arrays, as long as somebody holds it."""
     found = _layouts.get(avals)
     return _layouts.setdefault(avals, Layout(avals)) if found is None else found
+
+
+class _Frozen:
+    """The value of a vector whose pieces are what was cut out of it, for good."""
+
+    __slots__ = ()
 
 
 class Vector:
@@ -99,32 +101,49 @@ class Vector:
         self.placed = False  # whether handles hold its pieces
 
     def array(self, number: int) -> jax.Array:
-        """One of the arrays; the first time all of them are cut out.
+        """One of the arrays; the first time all of them are cut out."""
+        return self.arrays(self.value)[number]
 
-        Raises
-        ------
-        GraphError
-            If the vector was given to a step.
-        """
-        found = self.found
-        if found[0] is not self.value:
-            with _cutting, eval_context():
-                value, found = self.value, self.found
-                if found[0] is not value:  # no other thread was faster
-                    try:
-                        found = self.found = value, self.layout.cut(value)
-                    except (ValueError, RuntimeError):
-                        if value.is_deleted():
-                            raise GraphError(_GIVEN) from None
-                        raise
-                    counters.dispatches += 1
-        return found[1][number]
+    def arrays(self, value: jax.Array | Pending | _Frozen) -> list[Any]:
+        """Return the arrays of a `value` that was read here a moment ago, or of a later one where that is not there."""
+        while (found := self.found)[0] is not value:
+            if not isinstance(value, (Pending, _Frozen)):
+                with eval_context():
+                    found = value, self.layout.cut(value)
+                counters.dispatches += 1
+                if self.value is value:
+                    self.found = found
+                return found[1]
+            value = self.now()
+        return found[1]
+
+    def now(self) -> Any:
+        """Return the value; a step that has taken it, in another thread, is waited for."""
+        while type(value := self.value) is Pending:
+            if value.value is not None:
+                return value.value
+            if value.graph.is_ours():
+                return value.graph.value_apart(value)
+            with value.graph.lock:
+                pass
+        return value
+
+    def settle(self) -> None:
+        """Take up the result of a step that was interrupted before it gave it here."""
+        place, value = self.value, self.now()
+        if self.value is place:
+            self.value = value
+
+    def freeze(self) -> None:
+        """Let the pieces stand for the arrays of now for good, and the value go, which another vector takes over."""
+        own = (_Frozen(), self.arrays(self.value))
+        self.found, self.value = own, own[0]
 
     @property
     def sample(self) -> jax.Array:
         """An array where these are."""
         value, arrays = self.found
-        return arrays[0] if arrays and value is self.value else self.value
+        return arrays[0] if arrays and value is self.value else self.now()
 
     def places(self) -> list[Packed]:
         """Return the values that handles hold, one for each array."""
@@ -134,11 +153,6 @@ class Vector:
 
 def read(handle: Handle) -> jax.Array:
     """Get the array of a handle that holds a Packed, which it keeps: it is to be in its vector at the next step too."""
-    for _ in range(_TRIES):
-        try:
-            return resolved(handle.value)
-        except GraphError:  # a step in another thread is about to replace it
-            time.sleep(1e-3)
     return resolved(handle.value)
 
 
@@ -181,17 +195,18 @@ class Join:
         """
         packed = self.taken(leaves)
         vector = packed[0].vector if type(packed[0]) is Packed else None
-        # A vector whose pieces were cut out for others may have been given to a step since.
-        if vector is not None and vector.layout is self.layout and not vector.value.is_deleted():
+        if vector is not None and type(vector.value) is Pending:
+            vector.settle()
+        value = None if vector is None else vector.value
+        if vector is not None and vector.layout is self.layout and not isinstance(value, (_Frozen, Pending)):
             if [p.number if type(p) is Packed and p.vector is vector else -1 for p in packed] == self.numbers:
                 if not self.outs:
                     return vector
-                if any_piece_held(packed):
-                    vector.array(0)
-                elif not any(map(getweakrefcount, packed)):
-                    vector.found = (None, [])
-                    return vector
-                return Vector(self.layout, vector.value)
+                if any_piece_held(packed) or any(map(getweakrefcount, packed)):
+                    vector.freeze()
+                    return Vector(self.layout, value)
+                vector.found = (None, [])
+                return vector
         arrays: list[Any] = [np.zeros(a.shape, a.dtype) for a in self.layout.avals]
         for number, leaf in zip(self.numbers, packed, strict=True):
             arrays[number] = resolved(leaf)

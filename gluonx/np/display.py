@@ -40,6 +40,8 @@ def at_hand(array: ndarray) -> np.ndarray | str:
         value = arrays[number] if is_cut else vector.value
         number = None if is_cut else number
         layout = vector.layout
+        if type(value) is Pending:
+            return "being computed"
     if type(value) is HostArray:
         return value.array
     if isinstance(value, Placeholder):

@@ -16,7 +16,7 @@ import numpy as np
 
 from gluonx import device as _device
 from gluonx._frames import door
-from gluonx.deferred import where
+from gluonx.deferred import interrupts, where
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
     Aval,
@@ -253,8 +253,7 @@ class ndarray(Arithmetic, Handle, Methods):
     def _read(self) -> jax.Array:
         """Return the device array, computed if it is pending."""
         value = self.value
-        trace = current_state().trace
-        if isinstance(value, Tracer) or (trace is not None and not trace.transparent):
+        if isinstance(value, Tracer) or _in_trace():
             raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
         if type(value) is Pending or type(value) is Packed or isinstance(value, Placeholder):
             value = settle(self)
@@ -266,8 +265,7 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return the value as a NumPy array that nobody may write to, computed if it is pending."""
         value = self.value
         if type(value) is HostArray:
-            trace = current_state().trace
-            if trace is None or trace.transparent:
+            if not _in_trace():
                 return value.array
         array = self._read()
         try:
@@ -727,8 +725,13 @@ def _unreadable(value: Any) -> bool:
     """Return whether there is no number to show, here or at all."""
     if isinstance(value, Placeholder) and not value.known:
         return True
+    return isinstance(value, Tracer) or _in_trace()
+
+
+def _in_trace() -> bool:
+    """Return whether the caller is code that is being traced, in which values are not there."""
     trace = current_state().trace
-    return isinstance(value, Tracer) or (trace is not None and not trace.transparent)
+    return trace is not None and not trace.transparent and not interrupts.on_top(trace)
 
 
 _COPY = DerivedOp("copy", jnp.copy, form=lambda x: x)

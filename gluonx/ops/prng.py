@@ -28,7 +28,7 @@ class _State:
     __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal handler that draws may come in between, on the same thread
         self.seeds = 0
         self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
 

@@ -1,0 +1,46 @@
+"""Who interrupts: signal handlers, finalizers and debuggers, which run between two instructions of other code.
+
+They see the state of the code below them, such as the trace of a hybridized forward, of which they are no part. What
+they compute and read there has to be kept out of it (:func:`on_top`). A look at the stack is all that tells them from
+the forward's own code, so it is done where something is traced, and never at a step.
+"""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import sys
+from functools import partial
+from types import CodeType
+
+from gluonx.deferred.contracts import Interpreter
+
+__all__ = ["count", "on_top"]
+
+
+def count() -> int:
+    """Return how many handlers, finalizers and debuggers are running on this thread, one on top of the other."""
+    handlers = [*map(signal.getsignal, signal.valid_signals()), sys.gettrace(), sys.getprofile()]
+    codes = {_code_of(handler) for handler in handlers if callable(handler)} - {None}
+    frame, found = inspect.currentframe(), 0
+    while frame is not None:
+        code = frame.f_code
+        if code in codes or code.co_name == "__del__":
+            found += 1
+        frame = frame.f_back
+    return found
+
+
+def on_top(trace: Interpreter) -> bool:
+    """Return whether the caller runs in a handler, finalizer or debugger that has interrupted `trace`."""
+    begun: int | None = getattr(trace, "interrupts", None)
+    return begun is not None and count() > begun
+
+
+def _code_of(handler: object) -> CodeType | None:
+    """Return the code that runs when `handler` is called; None where it is not Python's."""
+    while isinstance(handler, partial):
+        handler = handler.func  # type: ignore[reportUnknownMemberType]
+    handler = getattr(handler, "__func__", handler)  # of a method
+    code = getattr(handler, "__code__", None)
+    return code if code is not None else getattr(type(handler).__call__, "__code__", None)
