@@ -86,7 +86,7 @@ def layout_of(avals: tuple[Aval, ...]) -> Layout:
 class _Frozen:
     """The value of a vector whose pieces are what was cut out of it, for good."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
 
 class Vector:
