@@ -17,9 +17,9 @@ from gluonx.arguments import named, refuse
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
 from gluonx.np.random import sample
+from gluonx.np.table import IGNORED
 from gluonx.np.wrapping import as_size, write_out
 from gluonx.npx import random as _extended
-from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import get_state as get_state
 from gluonx.ops.prng import host_rng as host_rng
 from gluonx.ops.prng import seed as seed

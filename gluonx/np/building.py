@@ -1,4 +1,4 @@
-"""From a row of the table to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
+"""From an operator's record to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
 with.
 """
 
@@ -15,10 +15,9 @@ from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
 from gluonx.np.rules import RULES
-from gluonx.np.table import Row
-from gluonx.np.wrapping import Param, binary, operator, read, unary
+from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
-from gluonx.ops.registry import OPS, Op
+from gluonx.ops.registry import OPS, Front, Op, Record
 
 
 def document(
@@ -83,31 +82,38 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
 
 
 def make(
-    name: str, fn: Callable[..., Any], row: Row, *, module: str = "gluonx.np", register_as: str = ""
+    name: str, fn: Callable[..., Any], record: Record, *, module: str = "gluonx.np", register_as: str = ""
 ) -> Callable[..., Any]:
     """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
 
-    Where the core operators hold one of this name with these arrays and statics, that one computes, not `fn`.
+    Where a core operator of this name has the parameters that are given, that one computes, not `fn`.
 
     Examples
     --------
     >>> from gluonx import np
     >>> def twice(x: jnp.ndarray):
     ...     return 2 * x
-    >>> twice = make("twice", twice, Row("Twice the input."))
+    >>> twice = make("twice", twice, Record(doc="Twice the input."))
     >>> twice(np.array([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    params = read(name, fn, row)
-    name_in_registry = register_as or name
-    core = None if row.own else _core_operator(name_in_registry, params)
-    covered = core is not None and _covers(core, params)
-    assert not covered or not (row.amp or row.wide or row.stands_for), f"{name}: the operator's record says that"
-    general_op = None if covered else operator(name_in_registry, fn, params, row)
-    renamed = {**row.also, **{theirs: ours for ours, theirs in row.shown.items()}}
-    called = f"{module.removeprefix('gluonx.')}.{name}"
-    front = general(core, general_op, called, params, renamed=renamed, shown=row.shown, listed=row.listed)
-    return document(front, name, row.summary, params, module, row.shown)
+    params = read(name, fn)
+    called = record.get("np") or Front()
+    core = None if called.own else _core_operator(register_as or name, params)
+    op = operator(register_as or name, fn, params, **record)
+    return _called(name, core, op, params, called, module)
+
+
+def _called(
+    name: str, core: Op | None, wide: Op | None, params: Sequence[Param], called: Front, module: str = "gluonx.np"
+) -> Callable[..., Any]:
+    """Return the documented function `name` of these operators, called as a record says."""
+    renamed = {**called.also, **{theirs: ours for ours, theirs in called.shown.items()}}
+    place = f"{module.removeprefix('gluonx.')}.{name}"
+    front = general(core, wide, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
+    op = wide or core
+    assert op is not None
+    return document(front, name, op.doc, params, module, called.shown)
 
 
 def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
@@ -119,14 +125,6 @@ def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
     further = [p for p in params if p.role == "array"][len(op.inputs) :]
     fits = op.variadic if collects else not op.variadic and all(p.default is None for p in further)
     return op if fits and {p.name for p in params if p.role == "static"}.issuperset(op.required) else None
-
-
-def _covers(core: Op, params: Sequence[Param]) -> bool:
-    """Return whether the core operator has all of our parameters."""
-    arrays = sum(p.role == "array" for p in params)
-    return {p.name for p in params if p.role == "static"} <= core.attr_names and (
-        core.variadic or len(core.inputs) == arrays
-    )
 
 
 _UFUNC_KEYWORDS = (
@@ -143,13 +141,14 @@ def _pure(name: str) -> Callable[..., Any]:
     return RULES[name] if name in RULES else getattr(jnp, name)
 
 
-def _ufunc(name: str, row: Row, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
+def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
     params = [Param(n, "array", positional_only=True) for n in names]
     op = _core_operator(name, params)
     if op is None:
-        op = operator(name, _broadcasting(_pure(name)), params, row, level=4)
+        op = operator(name, _broadcasting(_pure(name)), params, **{"level": 4, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
-    return document(front(op, name), name, row.summary, [*params, *keywords], shown=row.shown)
+    called = op.np or Front()
+    return document(front(op, name), name, op.doc, [*params, *keywords], shown=called.shown)
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,14 +194,17 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fill(namespace: dict[str, Any]) -> list[str]:
-    """Put the table's functions into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
+    """Put the functions of ``np`` into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
         there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
         made.update({n: _ufunc(n, rows[n], names, front) for n in there})
-    for name, row in table.GENERAL.items():
+    for name, op in table.CORE.items():
+        assert op.np is not None
+        made[name] = _called(name, op, None, ordered(op, op.np.order), op.np)
+    for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
-            made[name] = make(name, _pure(name), row)
+            made[name] = make(name, _pure(name), record)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
     made["roll"] = _by_places(made["roll"])
     namespace.update(made)

@@ -18,48 +18,48 @@ from gluonx.arguments import named
 from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
-from gluonx.np.table import Row
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import forms
+from gluonx.ops.registry import Front, Record
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
 LinAlgError = onp.linalg.LinAlgError
 
-_ROWS = {
-    "cholesky": Row("The triangular factor of a positive definite matrix.", amp="float32"),
-    "cond": Row("The condition number.", amp="float32"),
-    "cross": Row("The vector product of 3-vectors along an axis."),
-    "det": Row("The determinant.", amp="float32"),
-    "diagonal": Row("The diagonal of the last two axes."),
-    "eigh": Row("Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.", amp="float32"),
-    "eigvalsh": Row("The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
-    "inv": Row("The inverse.", amp="float32"),
-    "lstsq": Row(
-        "The least-squares solution of a linear system: solution, residuals, rank, singular values.",
+_RECORDS: dict[str, Record] = {
+    "cholesky": Record(doc="The triangular factor of a positive definite matrix.", amp="float32"),
+    "cond": Record(doc="The condition number.", amp="float32"),
+    "cross": Record(doc="The vector product of 3-vectors along an axis."),
+    "det": Record(doc="The determinant.", amp="float32"),
+    "diagonal": Record(doc="The diagonal of the last two axes."),
+    "eigh": Record(doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.", amp="float32"),
+    "eigvalsh": Record(doc="The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
+    "inv": Record(doc="The inverse.", amp="float32"),
+    "lstsq": Record(
+        doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.",
         amp="float32",
         wide=True,
     ),
-    "matmul": Row("The matrix product.", amp="low"),
-    "matrix_norm": Row("A norm of the matrices in two axes.", amp="float32"),
-    "matrix_power": Row("A square matrix to a whole power.", amp="float32"),
-    "matrix_rank": Row("The number of singular values above a tolerance.", amp="float32", wide=True),
-    "matrix_transpose": Row("The last two axes exchanged.", shown={"x": "a"}),
-    "multi_dot": Row("The product of several matrices in the cheapest order.", amp="low"),
-    "norm": Row("A vector or matrix norm.", amp="float32"),
-    "outer": Row("The product of all pairs of two vectors.", shown={"x1": "a", "x2": "b"}),
-    "pinv": Row("The Moore-Penrose inverse.", amp="float32"),
-    "qr": Row("The factors of an orthogonal and a triangular matrix.", amp="float32"),
-    "slogdet": Row("Sign and logarithm of the absolute value of the determinant.", amp="float32"),
-    "solve": Row("The solution of a linear system.", amp="float32"),
-    "svd": Row("The singular value decomposition, in its reduced form.", amp="float32"),
-    "svdvals": Row("The singular values, descending.", amp="float32", shown={"x": "a"}),
-    "tensordot": Row("The sum of products over given axes.", shown={"x1": "a", "x2": "b"}),
-    "tensorinv": Row("The inverse for `tensordot`.", amp="float32"),
-    "tensorsolve": Row("The solution of a linear system of tensors.", amp="float32"),
-    "trace": Row("The sum of the diagonal of the last two axes.", amp="float32"),
-    "vecdot": Row("The inner product of vectors along an axis."),
-    "vector_norm": Row("A norm of the vectors in given axes.", amp="float32"),
+    "matmul": Record(doc="The matrix product.", amp="low"),
+    "matrix_norm": Record(doc="A norm of the matrices in two axes.", amp="float32"),
+    "matrix_power": Record(doc="A square matrix to a whole power.", amp="float32"),
+    "matrix_rank": Record(doc="The number of singular values above a tolerance.", amp="float32", wide=True),
+    "matrix_transpose": Record(doc="The last two axes exchanged.", np=Front(shown={"x": "a"})),
+    "multi_dot": Record(doc="The product of several matrices in the cheapest order.", amp="low"),
+    "norm": Record(doc="A vector or matrix norm.", amp="float32"),
+    "outer": Record(doc="The product of all pairs of two vectors.", np=Front(shown={"x1": "a", "x2": "b"})),
+    "pinv": Record(doc="The Moore-Penrose inverse.", amp="float32"),
+    "qr": Record(doc="The factors of an orthogonal and a triangular matrix.", amp="float32"),
+    "slogdet": Record(doc="Sign and logarithm of the absolute value of the determinant.", amp="float32"),
+    "solve": Record(doc="The solution of a linear system.", amp="float32"),
+    "svd": Record(doc="The singular value decomposition, in its reduced form.", amp="float32"),
+    "svdvals": Record(doc="The singular values, descending.", amp="float32", np=Front(shown={"x": "a"})),
+    "tensordot": Record(doc="The sum of products over given axes.", np=Front(shown={"x1": "a", "x2": "b"})),
+    "tensorinv": Record(doc="The inverse for `tensordot`.", amp="float32"),
+    "tensorsolve": Record(doc="The solution of a linear system of tensors.", amp="float32"),
+    "trace": Record(doc="The sum of the diagonal of the last two axes.", amp="float32"),
+    "vecdot": Record(doc="The inner product of vectors along an axis."),
+    "vector_norm": Record(doc="A norm of the vectors in given axes.", amp="float32"),
 }
 
 
@@ -181,9 +181,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 
-for _name, _row in _ROWS.items():
+for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
-    globals()[_name] = make(_name, _fn, _row, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
+    globals()[_name] = make(_name, _fn, _record, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
 forms.form("linalg_norm")(forms.norm)
@@ -211,4 +211,4 @@ def _real(found: Any, wide: bool) -> onp.ndarray:
 
 
 named(globals(), ["eig", "eigvals"], "np.linalg")
-del _name, _fn, _row
+del _name, _fn, _record

@@ -1,7 +1,7 @@
 """ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
 
-``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, records of operators and rows of `np.table`
-say. Only those with another signature than their function are written out.
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, the records of operators say. Only those with
+another signature than their function are written out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 from gluonx import np, npx
 from gluonx._frames import door, shorten
 from gluonx.np.handle import ndarray
-from gluonx.np.table import GENERAL
 from gluonx.ops.registry import OPS
 
 
@@ -134,7 +133,6 @@ _OWN = {
 }
 _FUNCTIONS = frozenset([
     *[name for op in OPS.values() for name in op.methods],
-    *[name for name, row in GENERAL.items() if row.method],
     *["nonzero", "to_dlpack_for_read", "to_dlpack_for_write"],
 ])  # fmt: skip
 NAMES = _FUNCTIONS | {*_OWN, "mT", "drop_grad"}

@@ -27,15 +27,15 @@ class Methods:
     def arctanh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The number whose hyperbolic tangent is x."""
     def argmax(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
-        """The index of the largest element along an axis."""
+        """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     def argmin(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
-        """The index of the smallest element along an axis."""
+        """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
     def argsort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
         """The indices that sort along an axis."""
     def broadcast_like(self: Self, rhs: ArrayLike, lhs_axes: Any = None, rhs_axes: Any = None, *, out: Any = None) -> Self:
         """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
     def broadcast_to(self: Self, shape: Any, *, out: Any = None) -> Self:
-        """An array repeated to a shape."""
+        """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     def cbrt(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The cube root of each element."""
     def ceil(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -47,7 +47,7 @@ class Methods:
     def cosh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The hyperbolic cosine."""
     def cumsum(self: Self, axis: Any = None, dtype: Any = None, out: Any = None) -> Self:
-        """The running sum along an axis."""
+        """Return the running sum along an axis, or of the flattened array."""
     def degrees(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Radians to degrees."""
     def diag(self: Self, k: Any = 0, *, out: Any = None) -> Self:
@@ -59,7 +59,7 @@ class Methods:
     def exp(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """e to the power of each element."""
     def expand_dims(self: Self, axis: Any, *, out: Any = None) -> Self:
-        """An axis of length one put in."""
+        """Return the array with axes of length 1 put in."""
     def expm1(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """exp(x) - 1, exact also for x near zero."""
     def fix(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -67,7 +67,7 @@ class Methods:
     def flatten(self: Self, order: str = 'C') -> Self:
         """Return a one-dimensional copy."""
     def flip(self: Self, axis: Any = None, out: Any = None) -> Self:
-        """The order of elements reversed along axes."""
+        """Return the elements in opposite order along axes."""
     def floor(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The largest whole number that is not above each element."""
     def log(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -115,7 +115,7 @@ class Methods:
     def relu(self: Self, *, out: Any = None) -> Self:
         """``max(x, 0)``, with gradient 0 at 0, and NaN at NaN."""
     def repeat(self: Self, repeats: Any, axis: Any = None, *, out: Any = None) -> Self:
-        """Each element repeated."""
+        """Each element repeated, along an axis or of the flattened array."""
     def reshape(self: Self, *shape: Any, order: str = 'C', newshape: Any = None, **kwargs: Any) -> Self:
         """Return the same elements in another shape; one dimension may be -1."""
     def reshape_like(self: Self, rhs: ArrayLike, lhs_begin: Any = None, lhs_end: Any = None, rhs_begin: Any = None, rhs_end: Any = None, *, out: Any = None) -> Self:
@@ -125,7 +125,7 @@ class Methods:
     def rint(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The nearest whole number, halves to the even one (MXNet sends halves down)."""
     def round(self: Self, decimals: Any = 0, out: Any = None) -> Self:
-        """Rounded to a number of decimals."""
+        """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     def rsqrt(self: Self, *, out: Any = None) -> Self:
         """``1 / sqrt(x)``."""
     def sigmoid(self: Self, *, out: Any = None) -> Self:
@@ -153,27 +153,27 @@ class Methods:
     def sort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
         """Sorted along an axis."""
     def split(self: Self, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
-        """Equal parts along an axis, or parts between indices."""
+        """Return the array cut along an axis: into so many equal parts, or at the places named."""
     def sqrt(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The square root of each element."""
     def square(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Each element times itself."""
     def squeeze(self: Self, axis: Any = None, out: Any = None) -> Self:
-        """Axes of length one taken out."""
+        """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
     def std(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
         """The standard deviation along an axis."""
     def sum(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Self:
         """The sum along an axis."""
     def swapaxes(self: Self, axis1: Any, axis2: Any, *, out: Any = None) -> Self:
-        """Two axes exchanged."""
+        """Return the array with two axes exchanged."""
     def take(self: Self, indices: ArrayLike, axis: Any = None, mode: Any = 'raise', out: Any = None) -> Self:
-        """Elements or slices at indices; indices out of range give NaN (integers: the least value)."""
+        """Return the elements of `x` at `indices` along an axis (None: of the flattened array)."""
     def tan(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The tangent of angles in radians."""
     def tanh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The hyperbolic tangent."""
     def tile(self: Self, reps: Any, *, out: Any = None) -> Self:
-        """An array repeated as a tile."""
+        """Return the array repeated as a tile."""
     def to_dlpack_for_read(self: Self) -> Any:
         """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
     def to_dlpack_for_write(self: Self) -> Any:

@@ -15,8 +15,8 @@ from gluonx.np.creation import placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check
 from gluonx.np.random import normal, uniform
+from gluonx.np.table import IGNORED
 from gluonx.np.wrapping import as_leaf, as_size, core, write_out
-from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import seed as _seed
 from gluonx.ops.registry import get
 

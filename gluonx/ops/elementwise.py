@@ -325,7 +325,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",), gradient=FLAT)
+@register(level=3, aliases=("round",), methods=("round",), np=Front(order="x decimals out"), gradient=FLAT)
 def around(x: Array, *, decimals: int = 0) -> Array:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
@@ -339,7 +339,11 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4, channels_last="each")
+@register(
+    level=4,
+    channels_last="each",
+    np=Front(order="x a_min a_max out", shown={"x": "a"}, also={"min": "a_min", "max": "a_max"}),
+)
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 

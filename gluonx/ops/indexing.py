@@ -28,7 +28,13 @@ def from_end(indices: Array, size: int) -> Array:
     return jnp.where(indices < 0, indices + size, indices)
 
 
-@register(level=3, shape="`x` with the axes of `indices` in place of `axis`", stands_for="`stablehlo.gather`")
+@register(
+    level=3,
+    methods=("take",),
+    np=Front(order="x indices axis=None mode=raise out", shown={"x": "a"}),
+    shape="`x` with the axes of `indices` in place of `axis`",
+    stands_for="`stablehlo.gather`",
+)
 def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
     """Return the elements of `x` at `indices` along an axis (None: of the flattened array).
 
@@ -99,7 +105,10 @@ def _rows(ind: Array) -> Array:
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
-@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
+_WRITE = Front(shown={"x": "a"})
+
+
+@register(level=3, amp="widest", npx=_WRITE, shape=SAME, stands_for="`stablehlo.scatter`")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -109,7 +118,7 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
+@register(level=3, amp="widest", npx=_WRITE, shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))

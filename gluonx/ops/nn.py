@@ -47,7 +47,7 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     aliases=("FullyConnected",),
     infer=_dense_shapes,
     amp="low",
-    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown="x"),
+    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown={"x": "x"}),
     shape="(x.shape[0], num_hidden); x.shape[:-1] + (num_hidden,) without `flatten`",
     stands_for="`stablehlo.dot_general`",
 )
@@ -374,7 +374,9 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     level=3,
     moving=("on_value", "off_value"),
     methods=("one_hot",),
-    npx=Front(order="indices depth on_value off_value dtype", shown="data", unset="dtype off_value on_value"),
+    npx=Front(
+        order="indices depth on_value off_value dtype", shown={"indices": "data"}, unset="dtype off_value on_value"
+    ),
     shape="indices.shape + (depth,)",
     gradient=NONE,
 )

@@ -48,7 +48,9 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
     level=1,
     amp="widest",
     npx=Front(
-        order="x1 x2 transpose_a transpose_b forward_stype=default", shown="a b", also={"lhs": "x1", "rhs": "x2"}
+        order="x1 x2 transpose_a transpose_b forward_stype=default",
+        shown={"x1": "a", "x2": "b"},
+        also={"lhs": "x1", "rhs": "x2"},
     ),
     shape="(b, n, k) of (b, n, m) and (b, m, k)",
     stands_for="`stablehlo.dot_general`",
@@ -229,13 +231,16 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
     return places(largest_place, x, axis % x.ndim, keepdims, smallest)
 
 
-@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
+_PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
+
+
+@register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
+@register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
     return _in_all(True, x, axis, keepdims)
@@ -271,7 +276,16 @@ def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return narrow(found if keepdims else found.squeeze(axes), x.dtype)
 
 
-@register(level=4, amp="float32", shape="as the first input; flat where `axis` is None")
+_RUNNING = Front(order="x axis dtype out", shown={"x": "a"})
+
+
+@register(
+    level=4,
+    amp="float32",
+    methods=("cumsum",),
+    np=_RUNNING,
+    shape="as the first input; flat where `axis` is None",
+)
 def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
     """Return the running sum along an axis, or of the flattened array."""
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
@@ -291,6 +305,7 @@ def in_long(x: Array) -> Array:
     level=4,
     wide=lambda attrs: attrs["dtype"] is None,
     amp="float32",
+    np=_RUNNING,
     shape="as the first input; flat where `axis` is None",
 )
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:

@@ -65,25 +65,33 @@ _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
 class Front(NamedTuple):
-    """How MXNet's ``npx`` function of an operator is called, where that is not as the operator is declared.
+    """How MXNet's ``np`` or ``npx`` function of an operator is called, where that is not as the operator is declared.
 
     Attributes
     ----------
     order : str
         The parameters in MXNet's order, by the operator's names; ``name=value`` is another default. Names that no
-        operator has (``workspace``) are taken and ignored. Of the operator's own name only, not of its aliases.
-    shown : str
-        MXNet's names of the arrays: the ones that signatures show, and that callers may use. Else ``x`` is ``data``.
+        operator has (``workspace``) are taken and ignored. In ``npx`` it counts for the operator's own name only, and
+        what it does not name follows it; a function of ``np`` has these parameters and no others.
+    shown : dict of str to str
+        MXNet's names of parameters: the ones that signatures show, and that callers may use. In ``npx``, where nothing
+        is said, ``x`` is ``data``.
     also : dict of str to str
         Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
     unset : str
         Static attributes whose None means "as by default", where the operator has another default.
+    listed : bool
+        Whether several results come as a list, as in NumPy; else they are a tuple.
+    own : bool
+        Whether the core operator of this name is another function.
     """
 
     order: str = ""
-    shown: str = ""
+    shown: Mapping[str, str] = {}
     also: Mapping[str, str] = {}
     unset: str = ""
+    listed: bool = False
+    own: bool = False
 
 
 class Record(TypedDict, total=False):
@@ -93,6 +101,8 @@ class Record(TypedDict, total=False):
 
     Attributes
     ----------
+    doc : str
+        What it computes, if the function's own docstring does not say it.
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     aliases : tuple of str
@@ -123,6 +133,8 @@ class Record(TypedDict, total=False):
         Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
     methods : tuple of str
         Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
+    np : Front or None
+        How ``np``'s function of this name, and of each alias in lower case, is called; None: ``np`` has none of it.
     npx : Front
         How ``npx``'s function of this name is called in MXNet.
     channels_last : {'', 'each', 'axis', 'layout'}
@@ -134,6 +146,7 @@ class Record(TypedDict, total=False):
         elementwise operators, names that NumPy has, docstrings that say the shape of what they return.
     """
 
+    doc: str
     level: int
     aliases: tuple[str, ...]
     random: bool | Callable[[Mapping[str, Any]], bool]
@@ -147,6 +160,7 @@ class Record(TypedDict, total=False):
     amp: Precision
     ufunc: bool
     methods: tuple[str, ...]
+    np: Front | None
     npx: Front
     channels_last: Layout
     shape: str
@@ -187,6 +201,7 @@ class Op:
     amp: Precision = ""
     ufunc: bool = False
     methods: tuple[str, ...] = ()
+    np: Front | None = None
     npx: Front = Front()
     channels_last: Layout = ""
     shape: str = ""

@@ -126,7 +126,8 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
 
 @register(
     level=1,
-    npx=Front(order="x newshape reverse order", shown="a", also={"shape": "newshape"}),
+    np=Front(order="x newshape order out", shown={"x": "a"}, also={"shape": "newshape"}),
+    npx=Front(order="x newshape reverse order", shown={"x": "a"}, also={"shape": "newshape"}),
     shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
 )
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
@@ -154,7 +155,7 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
 @register(
     level=3,
     methods=("reshape_like",),
-    npx=Front(shown="lhs rhs"),
+    npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="`like`, or `x` with the axes of `like` in a range",
     stands_for="`stablehlo.reshape`",
 )
@@ -188,37 +189,53 @@ def batch_flatten(x: Array) -> Array:
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
-@register(level=3, shape="`x` with 1 at each of `axis`")
+@register(
+    level=3,
+    methods=("expand_dims",),
+    np=Front(order="x axis", shown={"x": "a"}),
+    shape="`x` with 1 at each of `axis`",
+)
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     """Return the array with axes of length 1 put in."""
     return jnp.expand_dims(x, axis)
 
 
-@register(level=3, shape="`x` without axes of length 1")
+@register(
+    level=3,
+    methods=("squeeze",),
+    np=Front(order="x axis out", shown={"x": "a"}),
+    shape="`x` without axes of length 1",
+)
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
     """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(level=3, shape="`x` with its axes in the order of `axes`")
+@register(level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`")
 def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default."""
     return jnp.transpose(x, axes or None)
 
 
-@register(level=3, aliases=("SwapAxis",), shape="`x` with two axes exchanged")
+@register(
+    level=3,
+    aliases=("SwapAxis",),
+    methods=("swapaxes",),
+    np=Front(order="x axis1= axis2=", shown={"x": "a"}),
+    shape="`x` with two axes exchanged",
+)
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the array with two axes exchanged."""
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3, shape="`x` with axes moved")
+@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other places."""
     return jnp.moveaxis(x, source, destination)
 
 
-@register(level=4, shape="`shape`")
+@register(level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`")
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -236,7 +253,7 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 @register(
     level=4,
     methods=("broadcast_like",),
-    npx=Front(shown="lhs rhs"),
+    npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="as `like`, or as `x` with the lengths of `like` in `lhs_axes`",
     stands_for="`stablehlo.broadcast_in_dim`",
 )
@@ -358,7 +375,13 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     return sections if isinstance(sections, int) else len(sections) + 1
 
 
-@register(level=3, nout=_parts, shape="parts of `x` along `axis`")
+@register(
+    level=3,
+    nout=_parts,
+    methods=("split",),
+    np=Front(order="x indices_or_sections axis", shown={"x": "ary"}, listed=True),
+    shape="parts of `x` along `axis`",
+)
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
     """Return the array cut along an axis: into so many equal parts, or at the places named."""
     axis = axis_of(axis, x.ndim, "split")
@@ -401,13 +424,23 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     return tuple(p.squeeze(axis) for p in parts) if squeeze_axis else tuple(parts)
 
 
-@register(level=3, shape="the lengths of `x` times `reps`")
+@register(
+    level=3,
+    methods=("tile",),
+    np=Front(order="x reps", shown={"x": "A"}),
+    shape="the lengths of `x` times `reps`",
+)
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     """Return the array repeated as a tile."""
     return jnp.tile(x, reps)
 
 
-@register(level=3, shape="`x` with the length of `axis` times `repeats`")
+@register(
+    level=3,
+    methods=("repeat",),
+    np=Front(order="x repeats axis", shown={"x": "a"}),
+    shape="`x` with the length of `axis` times `repeats`",
+)
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Each element repeated, along an axis or of the flattened array."""
     if not isinstance(repeats, int):
@@ -446,7 +479,7 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME)
 def flip(x: Array, *, axis: Axis = None) -> Array:
     """Return the elements in opposite order along axes."""
     return jnp.flip(x, axis)
@@ -462,13 +495,13 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3, shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
 def tril(x: Array, *, k: int = 0) -> Array:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
 def triu(x: Array, *, k: int = 0) -> Array:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
     return jnp.triu(_matrix(x), k)
@@ -555,7 +588,7 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(level=3, amp="widest", shape=BROADCAST)
+@register(level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST)
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
     return jnp.where(*aligned(condition.astype(bool), x, y))
