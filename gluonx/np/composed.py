@@ -24,6 +24,7 @@ from gluonx.np.rules import histogram as _histogram_rule
 from gluonx.np.rules import histogram_edges as _edges_rule
 from gluonx.np.rules import whole
 from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, shape_of
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get
 
@@ -343,7 +344,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 
-@core("put")
+def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    return along_axis(1, shape_of(operands[0]), None, True) if attrs["mode"] is None else ()
+
+
+@core("put", index=Index(1, _flat))
 def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) -> Array:
     return jnp.put(a, whole(indices), values.astype(a.dtype), mode=mode, inplace=False)
 
@@ -353,7 +358,7 @@ def _place(a: Array, mask: Array, values: Array) -> Array:
     return jnp.place(a, mask != 0, values.astype(a.dtype), inplace=False)
 
 
-@core("put_along_axis")
+@core("put_along_axis", index=Index(1, along()))
 def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None) -> Array:
     return jnp.put_along_axis(a, whole(indices), values.astype(a.dtype), axis, inplace=False)
 

@@ -18,6 +18,7 @@ from gluonx.arguments import named
 from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
+from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import forms
 from gluonx.ops.registry import Front, Record
@@ -26,15 +27,32 @@ __all__ = ["LinAlgError", "eig", "eigvals"]
 
 LinAlgError = onp.linalg.LinAlgError
 
+
+def _has_no_power(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    return is_singular(inputs[0]) if attrs["n"] < 0 else ""
+
+
+def _has_no_tensor_inverse(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    rows = int(onp.prod(inputs[0].shape[: attrs["ind"]]))
+    return is_singular(inputs[0].reshape(rows, -1))
+
+
+def _has_no_tensor_solution(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    a, axes = inputs[0], attrs["axes"]
+    if axes is not None:
+        a = onp.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
+    return is_singular(a.reshape(inputs[1].size, -1))
+
+
 _RECORDS: dict[str, Record] = {
-    "cholesky": Record(doc="The triangular factor of a positive definite matrix.", amp="float32"),
+    "cholesky": Record(doc="The triangular factor of a positive definite matrix.", amp="float32", matrix=has_no_factor),
     "cond": Record(doc="The condition number.", amp="float32"),
     "cross": Record(doc="The vector product of 3-vectors along an axis."),
     "det": Record(doc="The determinant.", amp="float32"),
     "diagonal": Record(doc="The diagonal of the last two axes."),
     "eigh": Record(doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.", amp="float32"),
     "eigvalsh": Record(doc="The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
-    "inv": Record(doc="The inverse.", amp="float32"),
+    "inv": Record(doc="The inverse.", amp="float32", matrix=has_no_inverse),
     "lstsq": Record(
         doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.",
         amp="float32",
@@ -42,7 +60,7 @@ _RECORDS: dict[str, Record] = {
     ),
     "matmul": Record(doc="The matrix product.", amp="low"),
     "matrix_norm": Record(doc="A norm of the matrices in two axes.", amp="float32"),
-    "matrix_power": Record(doc="A square matrix to a whole power.", amp="float32"),
+    "matrix_power": Record(doc="A square matrix to a whole power.", amp="float32", matrix=_has_no_power),
     "matrix_rank": Record(doc="The number of singular values above a tolerance.", amp="float32", wide=True),
     "matrix_transpose": Record(doc="The last two axes exchanged.", np=Front(shown={"x": "a"})),
     "multi_dot": Record(doc="The product of several matrices in the cheapest order.", amp="low"),
@@ -51,12 +69,14 @@ _RECORDS: dict[str, Record] = {
     "pinv": Record(doc="The Moore-Penrose inverse.", amp="float32"),
     "qr": Record(doc="The factors of an orthogonal and a triangular matrix.", amp="float32"),
     "slogdet": Record(doc="Sign and logarithm of the absolute value of the determinant.", amp="float32"),
-    "solve": Record(doc="The solution of a linear system.", amp="float32"),
+    "solve": Record(doc="The solution of a linear system.", amp="float32", matrix=has_no_inverse),
     "svd": Record(doc="The singular value decomposition, in its reduced form.", amp="float32"),
     "svdvals": Record(doc="The singular values, descending.", amp="float32", np=Front(shown={"x": "a"})),
     "tensordot": Record(doc="The sum of products over given axes.", np=Front(shown={"x1": "a", "x2": "b"})),
-    "tensorinv": Record(doc="The inverse for `tensordot`.", amp="float32"),
-    "tensorsolve": Record(doc="The solution of a linear system of tensors.", amp="float32"),
+    "tensorinv": Record(doc="The inverse for `tensordot`.", amp="float32", matrix=_has_no_tensor_inverse),
+    "tensorsolve": Record(
+        doc="The solution of a linear system of tensors.", amp="float32", matrix=_has_no_tensor_solution
+    ),
     "trace": Record(doc="The sum of the diagonal of the last two axes.", amp="float32"),
     "vecdot": Record(doc="The inner product of vectors along an axis."),
     "vector_norm": Record(doc="A norm of the vectors in given axes.", amp="float32"),

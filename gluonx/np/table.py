@@ -11,6 +11,10 @@ tells the parameters. A parameter is an *array* (a leaf of the graph: its value 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along
 from gluonx.ops.registry import HINTS, OPS, Front, Op, Record
 
 DROPPED = frozenset([
@@ -38,6 +42,20 @@ def _ufuncs(inputs: int) -> dict[str, Record]:
 
 CORE: dict[str, Op] = {name: op for name, op in OPS.items() if op.np is not None and name.islower()}
 """The core operators that are functions of ``np`` by their record (`gluonx.ops.registry.Record`), by each name."""
+
+
+def _coordinates(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of `ravel_multi_index`, which has an operand for each axis."""
+    dims = attrs["dims"]
+    if attrs["mode"] != "raise" or not isinstance(dims, tuple) or len(dims) != len(operands):
+        return ()
+    return [Bounds(axis, size, axis) for axis, size in enumerate(dims)]
+
+
+def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    shape = attrs["shape"]
+    return (Bounds(0, math.prod(shape) if isinstance(shape, tuple) else shape),)
+
 
 UNARY: dict[str, Record] = {
     **_ufuncs(1),
@@ -198,10 +216,12 @@ GENERAL: dict[str, Record] = {
     # indexing
     "ix_": Record(doc="Open mesh of indices."),
     "packbits": Record(doc="Eight booleans in each byte."),
-    "ravel_multi_index": Record(doc="Flat indices from index tuples.", wide=True),
-    "take_along_axis": Record(doc="Elements at indices along an axis."),
+    "ravel_multi_index": Record(doc="Flat indices from index tuples.", wide=True, index=Index(0, _coordinates)),
+    "take_along_axis": Record(doc="Elements at indices along an axis.", index=Index(1, along(mode=None))),
     "unpackbits": Record(doc="The bits of each byte."),
-    "unravel_index": Record(doc="Index tuples from flat indices.", wide=True, np=Front(also={"dims": "shape"})),
+    "unravel_index": Record(
+        doc="Index tuples from flat indices.", wide=True, index=Index(0, _flat), np=Front(also={"dims": "shape"})
+    ),
     # linear algebra
     "convolve": Record(doc="The discrete convolution of two vectors."),
     "corrcoef": Record(doc="Correlation coefficients."),

@@ -132,7 +132,7 @@ _single = functools.partial(_in_floats, small=False)
 _small = functools.partial(_in_floats, small=True)
 
 
-def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unpack[Record]) -> None:
+def _unary(name: str, compute: Callable[[Array], Array], doc: str, /, **record: Unpack[Record]) -> None:
     """Register a function of each element."""
 
     def unary(x: Array) -> Array:
@@ -167,7 +167,7 @@ def _paired(x1: Array, x2: Array) -> tuple[Array, Array]:
     return spread(x1, shape), spread(x2, shape)
 
 
-def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **record: Unpack[Record]) -> None:
+def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **record: Unpack[Record]) -> None:
     """Register a function of each pair of elements."""
 
     def binary(x1: Array, x2: Array) -> Array:

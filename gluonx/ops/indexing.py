@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, coordinates, shape_of
 from gluonx.ops.common import aligned, axis_of, choose
 from gluonx.ops.registry import SAME, Front, register
 
@@ -31,6 +32,7 @@ def from_end(indices: Array, size: int) -> Array:
 @register(
     level=3,
     methods=("take",),
+    index=Index(1, along(mode="raise")),
     np=Front(order="x indices axis=None mode=raise out", shown={"x": "a"}),
     shape="`x` with the axes of `indices` in place of `axis`",
     stands_for="`stablehlo.gather`",
@@ -58,7 +60,7 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     return jnp.take(x, indices, axis, mode=how)
 
 
-@register(level=3, shape="as `indices`")
+@register(level=3, index=Index(1, along(mode=None)), shape="as `indices`")
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1) -> Array:
     """For each vector along an axis its elements at `indices`."""
     indices = from_end(_whole(indices), x.size if axis is None else x.shape[axis])
@@ -71,7 +73,12 @@ def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     return tuple(_whole(indices))
 
 
-@register(level=3, shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]", stands_for="`stablehlo.gather`")
+@register(
+    level=3,
+    index=Index(1, coordinates),
+    shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]",
+    stands_for="`stablehlo.gather`",
+)
 def gather_nd(x: Array, indices: Array) -> Array:
     """Return the elements of `x` whose coordinates stand in the columns of `indices`.
 
@@ -87,7 +94,12 @@ def gather_nd(x: Array, indices: Array) -> Array:
     return x.at[_places("gather_nd", x, indices)].get(mode="clip")
 
 
-@register(level=3, shape="`shape`", stands_for="`stablehlo.scatter`")
+@register(
+    level=3,
+    index=Index(1, lambda attrs, _: (Bounds(1, tuple(attrs["shape"]), negative=True),)),
+    shape="`shape`",
+    stands_for="`stablehlo.scatter`",
+)
 def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
     """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`)."""
     target = jnp.zeros(tuple(shape), x.dtype)
@@ -108,7 +120,14 @@ def _rows(ind: Array) -> Array:
 _WRITE = Front(shown={"x": "a"})
 
 
-@register(level=3, amp="widest", npx=_WRITE, shape=SAME, stands_for="`stablehlo.scatter`")
+def _written(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of rows, or of coordinates in columns."""
+    if len(shape_of(operands[1])) < 2:
+        return along_axis(1, shape_of(operands[0]), 0, True)
+    return coordinates(attrs, operands)
+
+
+@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -118,14 +137,14 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3, amp="widest", npx=_WRITE, shape=SAME, stands_for="`stablehlo.scatter`")
+@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
     places = _places("index_update", x, _rows(ind))
     return x.at[places].set(_spread(x, places, val))
 
 
-@register(level=3, shape=SAME, stands_for="`stablehlo.scatter`")
+@register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
     """Return the array with the rows of `new` put at `index`."""
     return x.at[_whole(index)].set(new)

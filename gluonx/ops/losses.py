@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along_axis, shape_of
 from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
@@ -255,7 +257,13 @@ def sigmoid_bce_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    if not attrs["sparse_label"]:
+        return ()
+    return along_axis(1, shape_of(operands[0]), attrs["axis"], False, attrs["ignore_label"])
+
+
+@register(level=1, moving=("weight",), amp="float32", index=Index(1, _classes, strict=False), shape="(batch,)")
 def softmax_cross_entropy_loss(
     pred: Array,
     label: Array,

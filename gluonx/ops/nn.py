@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, shape_of
 from gluonx.ops.common import (
     aligned,
     axis_of,
@@ -113,11 +114,17 @@ def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> l
     return [data, filled(weight, wanted, "embedding: weight", reason)]
 
 
+def _rows_of_weight(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    rows = attrs["input_dim"] or (shape_of(operands[1]) or (0,))[0]
+    return (Bounds(0, rows, 0),)
+
+
 @register(
     level=1,
     aliases=("Embedding",),
     infer=_embedding_shapes,
     npx=Front(order="x weight input_dim output_dim dtype sparse_grad=False", unset="dtype"),
+    index=Index(0, _rows_of_weight, strict=False),
     shape="x.shape + weight.shape[1:]",
     stands_for="`stablehlo.gather`",
 )
@@ -397,6 +404,7 @@ def one_hot(
     level=3,
     aliases=("choose_element_0index",),
     methods=("pick",),
+    index=Index(1, along(negative=False, mode="clip"), strict=False),
     shape="`x` without `axis`, or with length 1 there",
     stands_for="`stablehlo.gather`",
 )

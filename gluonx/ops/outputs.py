@@ -7,7 +7,7 @@ They exist for symbols and 1.x code; new code takes a loss from `gluonx.loss`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along_axis, shape_of
 from gluonx.ops.common import choose, filled
 from gluonx.ops.registry import SAME, Op, Shape, register
 
@@ -41,6 +42,17 @@ def _with_gradient(forward: Callable[..., Array], gradient: Callable[..., Array]
 
 
 # -- softmax ----------------------------------------------------------------------------------------------------------
+
+
+def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of labels that are classes, if none is left out."""
+    data, label = map(shape_of, operands[:2])
+    if len(label) != len(data) - 1 or attrs.get("use_ignore"):
+        return ()
+    return along_axis(1, data, 1 if attrs.get("multi_output") else -1, False)
+
+
+_CLASSES = Index(1, _classes, strict=False)
 
 
 def _softmax_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
@@ -98,6 +110,7 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
     level=1,
     infer=_softmax_label,
     batched=("label",),
+    index=_CLASSES,
     amp="float32",
     shape=SAME,
     gradient="to `x` that of the cross-entropy to `label`, whatever comes from above",
@@ -224,6 +237,7 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
     level=1,
     infer=_classes_label,
     batched=("label",),
+    index=_CLASSES,
     amp="float32",
     shape=SAME,
     gradient="to `x` that of the hinge loss, whatever comes from above",

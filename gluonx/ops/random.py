@@ -20,6 +20,7 @@ from jax import Array
 
 from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
@@ -333,7 +334,12 @@ def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))
 
 
-@register(level=3, random=True, shape="size + mean.shape")
+def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> str:
+    bad = np.isnan(out).any() and np.isfinite(inputs[-2]).all()  # the mean
+    return "the covariance is not positive definite" if bad else ""
+
+
+@register(level=3, random=True, matrix=_is_indefinite, shape="size + mean.shape")
 def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
     """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
 

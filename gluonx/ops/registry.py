@@ -34,6 +34,7 @@ import numpy as np
 
 from gluonx.arguments import did_you_mean
 from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.ops.checks import Index, MatrixCheck
 
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
@@ -140,6 +141,10 @@ class Record(TypedDict, total=False):
     channels_last : {'', 'each', 'axis', 'layout'}
         How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
         parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
+    index : Index or None
+        Which input holds indices, and how far they may go; they are looked at before it runs, where they are known.
+    matrix : callable or None
+        Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
     shape, gradient, stands_for : str
         For ``docs/core_ops.md``: the shape of the result, what is particular about the gradient (at kinks above all),
         and the operation of NumPy or StableHLO that it is. Where nothing is said, ``tools/core_ops.py`` tells by rule:
@@ -163,6 +168,8 @@ class Record(TypedDict, total=False):
     np: Front | None
     npx: Front
     channels_last: Layout
+    index: Index | None
+    matrix: MatrixCheck | None
     shape: str
     gradient: str
     stands_for: str
@@ -204,6 +211,8 @@ class Op:
     np: Front | None = None
     npx: Front = Front()
     channels_last: Layout = ""
+    index: Index | None = None
+    matrix: MatrixCheck | None = None
     shape: str = ""
     gradient: str = ""
     stands_for: str = ""
@@ -365,7 +374,9 @@ class BoundOp:
         "exact",
         "fn",
         "host",
+        "index",
         "kept",
+        "matrix",
         "n_live",
         "name",
         "needs_mode",
@@ -385,6 +396,7 @@ class BoundOp:
         self.random, self.needs_mode = op.traits(attrs)
         self.nout = op.num_outputs(attrs)
         self.n_live = op.n_live
+        self.index, self.matrix = op.index, op.matrix
         keyless = (None,) if op.random and not self.random else ()
         self.fn = functools.partial(op.fn, *keyless, **attrs)
         self.eager = self.traced = self.vjp = self.shapes = self.host = self.kept = self.cache = None
