@@ -153,17 +153,17 @@ def acosh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 's
 def add(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The sum, elementwise."""
 def all(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """Whether all elements along an axis are true."""
+    """Return whether every element over axes is non-zero."""
 def alltrue(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
     """Whether all elements along an axis are true (an old name of `all`)."""
 def amax(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The largest element along an axis."""
+    """Return the largest element over axes; each of several equal ones has the whole gradient."""
 def amin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The smallest element along an axis."""
+    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
 def angle(z: ArrayLike, deg: Any = False, *, out: Any = None) -> ndarray:
     """The angle of complex numbers."""
 def any(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """Whether any element along an axis is true."""
+    """Return whether some element over axes is non-zero."""
 def append(arr: ArrayLike, values: ArrayLike, axis: Any = None, *, out: Any = None) -> ndarray:
     """Values put behind an array."""
 def arccos(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -187,7 +187,7 @@ def argmin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = Fals
 def argpartition(a: ArrayLike, kth: Any, axis: Any = -1, kind: Any = 'introselect', order: Any = None, *, out: Any = None) -> ndarray:
     """The indices that put the kth smallest element in its place."""
 def argsort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
-    """The indices that sort along an axis."""
+    """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
 def around(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
@@ -248,9 +248,9 @@ complex128: _dtype[Any]
 complex64: _dtype[Any]
 complex_: _dtype[Any]
 def concat(seq: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along an axis."""
+    """Return the arrays one behind the other along an axis; flattened first if that is None."""
 def concatenate(seq: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along an axis."""
+    """Return the arrays one behind the other along an axis; flattened first if that is None."""
 def conj(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The complex conjugate."""
 def conjugate(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -303,7 +303,7 @@ def divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, 
 def divmod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Floor quotient and remainder, elementwise."""
 def dot(a: ArrayLike, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> ndarray:
-    """The dot product: inner for vectors, matrix product for matrices."""
+    """Return the sum of products over the last axis of `a` and the last but one of `b`."""
 double: _dtype[Any]
 def dsplit(ary: ArrayLike, indices_or_sections: Any, *, out: Any = None) -> Any:
     """Parts along the third axis."""
@@ -454,24 +454,24 @@ def logical_or(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = Tr
 def logical_xor(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Where just one is true."""
 def matmul(a: ArrayLike, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> ndarray:
-    """The matrix product, leading axes broadcast."""
+    """Return the matrix product, over stacks of matrices in the leading axes."""
 def matrix_transpose(x: ArrayLike, *, out: Any = None) -> ndarray:
     """The last two axes exchanged."""
 def matvec(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
     """The product of matrices and vectors."""
 def max(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The largest element along an axis."""
+    """Return the largest element over axes; each of several equal ones has the whole gradient."""
 def maximum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The larger element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mean(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The mean along an axis; of integers, as float32."""
+    """Return the mean over axes; of integers, a float."""
 def median(a: ArrayLike, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> ndarray:
     """The middle value along an axis."""
 def meshgrid(*xi: ArrayLike, copy: Any = True, sparse: Any = False, indexing: Any = 'xy', out: Any = None) -> Any:
     """Coordinate matrices from coordinate vectors."""
 mgrid: Any
 def min(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The smallest element along an axis."""
+    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
 def min_scalar_type(a: Any, /) -> Any:
     """min_scalar_type(a, /)"""
 def minimum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -556,7 +556,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, out: Any = None) -> ndarray:
 def positive(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element as it is."""
 def prod(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The product along an axis."""
+    """Return the product over axes."""
 def product(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
     """The product along an axis (an old name of `prod`)."""
 def ptp(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
@@ -617,7 +617,7 @@ def sinh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sa
 def sometrue(a: ArrayLike, axis: Any = None, keepdims: Any = False, out: Any = None) -> ndarray:
     """Whether any element along an axis is true (an old name of `any`)."""
 def sort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
-    """Sorted along an axis."""
+    """Return the elements in order along an axis, or of the flattened array."""
 def sort_complex(a: ArrayLike, *, out: Any = None) -> ndarray:
     """Sorted by real, then imaginary part."""
 def spacing(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -631,25 +631,25 @@ def square(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = '
 def squeeze(a: ArrayLike, axis: Any = None, out: Any = None) -> ndarray:
     """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
 def stack(arrays: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along a new axis."""
+    """Return the arrays, all of one shape, side by side along a new axis."""
 def std(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The standard deviation along an axis."""
+    """Return the standard deviation over axes, with gradient 0 where it is 0."""
 def subtract(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The difference, elementwise."""
 def sum(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The sum along an axis."""
+    """Return the sum over axes."""
 def swapaxes(a: ArrayLike, axis1: Any, axis2: Any, *, out: Any = None) -> ndarray:
     """Return the array with two axes exchanged."""
 def take(a: ArrayLike, indices: ArrayLike, axis: Any = None, mode: Any = 'raise', out: Any = None) -> ndarray:
-    """Return the elements of `x` at `indices` along an axis (None: of the flattened array)."""
+    """Return the elements of `a` at `indices` along an axis (None: of the flattened array)."""
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Any = -1, mode: Any = None, *, out: Any = None) -> ndarray:
-    """Elements at indices along an axis."""
+    """For each vector along an axis its elements at `indices`."""
 def tan(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The tangent of angles in radians."""
 def tanh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The hyperbolic tangent."""
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:
-    """The sum of products over given axes."""
+    """Return the sum of products over some axes of each array."""
 def tile(A: ArrayLike, reps: Any, *, out: Any = None) -> ndarray:
     """Return the array repeated as a tile."""
 def trace(a: ArrayLike, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, out: Any = None, dtype: Any = None) -> ndarray:
@@ -686,7 +686,7 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: Any = -1, perio
 def vander(x: ArrayLike, N: Any = None, increasing: Any = False, *, out: Any = None) -> ndarray:
     """The Vandermonde matrix."""
 def var(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The variance along an axis."""
+    """Return the variance over axes, with `correction` taken from the number of elements."""
 def vdot(a: ArrayLike, b: ArrayLike, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:
     """The inner product of two flattened arrays, the first one conjugated."""
 def vecdot(x1: ArrayLike, x2: ArrayLike, axis: Any = -1, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:

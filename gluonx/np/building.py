@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
+from gluonx.np.documentation import page
 from gluonx.np.rules import RULES
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
@@ -22,36 +23,25 @@ from gluonx.ops.registry import OPS, Front, Op, Record
 
 def document(
     front: Callable[..., Any],
+    op: Op,
     name: str,
-    summary: str,
     params: Sequence[Param],
     module: str = "gluonx.np",
     shown: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Give a front its name, its signature and its page of documentation."""
+    """Give the front of an operator its name, its signature and its page of documentation.
+
+    Its attribute ``arrays`` names the parameters that are arrays: what a signature of such functions does not say.
+    """
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
+    front.__doc__ = page(op, name, [p for p in params if p.role != "dropped"], module, shown)
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
-    front.__doc__ = _page(name, summary, params, module)
+    front.arrays = tuple([p.name for p in params if p.role in ("array", "sequence", "star")])  # type: ignore[attr-defined]
     kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
     front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front
-
-
-def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
-    arrays = ", ".join([p.name for p in params if p.role in ("array", "sequence", "star")])
-    statics = ", ".join([p.name for p in params if p.role == "static"])
-    lines = [summary, "", "Parameters", "----------"]
-    if arrays:
-        lines += [
-            f"{arrays} : ndarray or number",
-            "    Their values may change from call to call without a new program.",
-        ]
-    if statics:
-        lines += [f"{statics} : static", "    Part of the program: another value is another program."]
-    lines += ["out : ndarray, optional", "    Where to write the result.", "", "Notes", "-----"]
-    return "\n".join([*lines, f"The same as ``numpy.{name}``" + (f" ({module})." if module != "gluonx.np" else ".")])
 
 
 @functools.cache
@@ -84,9 +74,7 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
 def make(
     name: str, fn: Callable[..., Any], record: Record, *, module: str = "gluonx.np", register_as: str = ""
 ) -> Callable[..., Any]:
-    """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
-
-    Where a core operator of this name has the parameters that are given, that one computes, not `fn`.
+    """Turn the pure function `fn` into an operator and the function `name` on ndarrays (see `gluonx.np.wrapping`).
 
     Examples
     --------
@@ -99,32 +87,16 @@ def make(
     """
     params = read(name, fn)
     called = record.get("np") or Front()
-    core = None if called.own else _core_operator(register_as or name, params)
-    op = operator(register_as or name, fn, params, **record)
-    return _called(name, core, op, params, called, module)
+    op = operator(register_as or called.operator or name, fn, params, **record)
+    return _called(name, op, params, called, module)
 
 
-def _called(
-    name: str, core: Op | None, wide: Op | None, params: Sequence[Param], called: Front, module: str = "gluonx.np"
-) -> Callable[..., Any]:
-    """Return the documented function `name` of these operators, called as a record says."""
+def _called(name: str, op: Op, params: Sequence[Param], called: Front, module: str = "gluonx.np") -> Callable[..., Any]:
+    """Return the documented function `name` of an operator, called as its record says."""
     renamed = {**called.also, **{theirs: ours for ours, theirs in called.shown.items()}}
     place = f"{module.removeprefix('gluonx.')}.{name}"
-    front = general(core, wide, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
-    op = wide or core
-    assert op is not None
-    return document(front, name, op.doc, params, module, called.shown)
-
-
-def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
-    """Get the operator of this name in `gluonx.ops`, if its arrays are the first of ours and it needs no more."""
-    op = OPS.get(name)
-    if op is None or op.random or op.mode:
-        return None
-    collects = any(p.role in ("sequence", "star") for p in params)
-    further = [p for p in params if p.role == "array"][len(op.inputs) :]
-    fits = op.variadic if collects else not op.variadic and all(p.default is None for p in further)
-    return op if fits and {p.name for p in params if p.role == "static"}.issuperset(op.required) else None
+    front = general(op, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
+    return document(front, op, name, params, module, called.shown)
 
 
 _UFUNC_KEYWORDS = (
@@ -143,12 +115,10 @@ def _pure(name: str) -> Callable[..., Any]:
 
 def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
     params = [Param(n, "array", positional_only=True) for n in names]
-    op = _core_operator(name, params)
-    if op is None:
-        op = operator(name, _broadcasting(_pure(name)), params, **{"level": 4, **record})
+    op = OPS.get(name) or operator(name, _broadcasting(_pure(name)), params, **{"level": 4, "ufunc": True, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     called = op.np or Front()
-    return document(front(op, name), name, op.doc, [*params, *keywords], shown=called.shown)
+    return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,7 +171,8 @@ def fill(namespace: dict[str, Any]) -> list[str]:
         made.update({n: _ufunc(n, rows[n], names, front) for n in there})
     for name, op in table.CORE.items():
         assert op.np is not None
-        made[name] = _called(name, op, None, ordered(op, op.np.order), op.np)
+        params = [p._replace(role="sequence") if p.role == "star" else p for p in ordered(op, op.np.order)]
+        made[name] = _called(name, op, params, op.np)
     for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), record)

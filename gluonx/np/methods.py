@@ -23,6 +23,7 @@ def _method(name: str, function: Any) -> Any:
     method.__qualname__ = f"ndarray.{name}"
     method.__signature__ = _bound_signature(function)  # type: ignore[attr-defined]
     method.__doc__ = getattr(function, "__doc__", None)
+    method.arrays = getattr(function, "arrays", ())  # type: ignore[attr-defined]
     return method
 
 

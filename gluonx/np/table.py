@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands
 from gluonx.ops.registry import HINTS, OPS, Front, Op, Record
 
 DROPPED = frozenset([
@@ -59,212 +59,654 @@ def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 
 UNARY: dict[str, Record] = {
     **_ufuncs(1),
-    "bitwise_count": Record(doc="The number of bits set in the absolute value of each integer."),
-    "conj": Record(doc="The complex conjugate."),
-    "conjugate": Record(doc="The complex conjugate."),
-    "frexp": Record(doc="Mantissa and exponent of two of each element."),
-    "i0": Record(doc="The modified Bessel function of the first kind, order zero.", amp="float32"),
-    "imag": Record(doc="The imaginary part."),
-    "iscomplex": Record(doc="Where the imaginary part is not zero."),
-    "isreal": Record(doc="Where the imaginary part is zero."),
-    "modf": Record(doc="Fractional and whole part of each element."),
-    "positive": Record(doc="Each element as it is."),
-    "real": Record(doc="The real part.", np=Front(shown={"x": "val"})),
-    "signbit": Record(doc="Where the sign bit is set."),
-    "sinc": Record(doc="sin(pi x) / (pi x), and 1 at zero."),
-    "spacing": Record(doc="The distance from each element to the next number away from zero."),
+    "bitwise_count": Record(
+        doc="The number of bits set in the absolute value of each integer.",
+        example=('np.bitwise_count(np.array([3, 8], dtype="int32")).tolist()', "[2, 1]"),
+    ),
+    "conj": Record(
+        doc="The complex conjugate.", example=("np.conj(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "conjugate": Record(
+        doc="The complex conjugate.", example=("np.conjugate(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "frexp": Record(
+        doc="Mantissa and exponent of two of each element.",
+        example=("[part.tolist() for part in np.frexp(np.array([1.0, 2.0, 4.0]))]", "[[0.5, 0.5, 0.5], [1, 2, 3]]"),
+    ),
+    "i0": Record(
+        doc="The modified Bessel function of the first kind, order zero.",
+        amp="float32",
+        example=("np.i0(np.array([1.0, 2.0, 4.0])).tolist()", "[1.266, 2.28, 11.3]"),
+    ),
+    "imag": Record(
+        doc="The imaginary part.", example=("np.imag(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.0, 0.0]")
+    ),
+    "iscomplex": Record(
+        doc="Where the imaginary part is not zero.",
+        example=("np.iscomplex(np.array([1.0, 2.0, 4.0])).tolist()", "[False, False, False]"),
+    ),
+    "isreal": Record(
+        doc="Where the imaginary part is zero.",
+        example=("np.isreal(np.array([1.0, 2.0, 4.0])).tolist()", "[True, True, True]"),
+    ),
+    "modf": Record(
+        doc="Fractional and whole part of each element.",
+        example=(
+            "[part.tolist() for part in np.modf(np.array([1.0, 2.0, 4.0]))]",
+            "[[0.0, 0.0, 0.0], [1.0, 2.0, 4.0]]",
+        ),
+    ),
+    "positive": Record(
+        doc="Each element as it is.", example=("np.positive(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "real": Record(
+        doc="The real part.",
+        np=Front(shown={"x": "val"}),
+        example=("np.real(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
+    "signbit": Record(
+        doc="Where the sign bit is set.",
+        example=("np.signbit(np.array([1.0, 2.0, 4.0])).tolist()", "[False, False, False]"),
+    ),
+    "sinc": Record(
+        doc="sin(pi x) / (pi x), and 1 at zero.",
+        example=("np.sinc(np.array([1.0, 2.0, 4.0])).tolist()", "[-2.783e-08, 2.783e-08, 2.783e-08]"),
+    ),
+    "spacing": Record(
+        doc="The distance from each element to the next number away from zero.",
+        example=("np.spacing(np.array([1.0, 2.0, 4.0])).tolist()", "[1.192e-07, 2.384e-07, 4.768e-07]"),
+    ),
 }
 
 BINARY: dict[str, Record] = {
     **_ufuncs(2),
-    "divmod": Record(doc="Floor quotient and remainder, elementwise."),
-    "float_power": Record(doc="x1 to the power x2, computed in floats.", amp="float32"),
-    "heaviside": Record(doc="0 for x1 < 0, x2 at zero, 1 above."),
-    "logaddexp2": Record(doc="log2(2**x1 + 2**x2) without overflow.", amp="float32"),
-    "nextafter": Record(doc="The next number after x1 in the direction of x2."),
+    "divmod": Record(
+        doc="Floor quotient and remainder, elementwise.",
+        example=(
+            "[part.tolist() for part in np.divmod(np.array([7.0, -7.0]), np.array([2.0, 2.0]))]",
+            "[[3.0, -4.0], [1.0, 1.0]]",
+        ),
+    ),
+    "float_power": Record(
+        doc="x1 to the power x2, computed in floats.",
+        amp="float32",
+        example=("np.float_power(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 4.0]"),
+    ),
+    "heaviside": Record(
+        doc="0 for x1 < 0, x2 at zero, 1 above.",
+        example=("np.heaviside(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 1.0]"),
+    ),
+    "logaddexp2": Record(
+        doc="log2(2**x1 + 2**x2) without overflow.",
+        amp="float32",
+        example=("np.logaddexp2(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.585, 3.0]"),
+    ),
+    "nextafter": Record(
+        doc="The next number after x1 in the direction of x2.",
+        example=("np.nextafter(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 2.0]"),
+    ),
 }
 
 GENERAL: dict[str, Record] = {
     # reductions
-    "all": Record(doc="Whether all elements along an axis are true.", methods=("all",)),
     "alltrue": Record(
-        doc="Whether all elements along an axis are true (an old name of `all`).", stands_for="`numpy.all`"
+        doc="Whether all elements along an axis are true (an old name of `all`).",
+        stands_for="`numpy.all`",
+        example=("float(np.alltrue(np.array([True, False])))", "0.0"),
     ),
-    "amax": Record(doc="The largest element along an axis."),
-    "amin": Record(doc="The smallest element along an axis."),
-    "any": Record(doc="Whether any element along an axis is true.", methods=("any",)),
-    "average": Record(doc="The weighted mean along an axis.", amp="float32", np=Front(also={"keep_dims": "keepdims"})),
-    "count_nonzero": Record(doc="How many elements along an axis are not zero.", wide=True),
-    "max": Record(doc="The largest element along an axis.", methods=("max",)),
-    "mean": Record(doc="The mean along an axis; of integers, as float32.", methods=("mean",)),
-    "median": Record(doc="The middle value along an axis."),
-    "min": Record(doc="The smallest element along an axis.", methods=("min",)),
-    "nanargmax": Record(doc="The index of the largest element that is not NaN.", wide=True),
-    "nanargmin": Record(doc="The index of the smallest element that is not NaN.", wide=True),
-    "nancumprod": Record(doc="The running product, NaN taken as one.", amp="float32", wide=True),
-    "nancumsum": Record(doc="The running sum, NaN taken as zero.", amp="float32", wide=True),
-    "nanmax": Record(doc="The largest element that is not NaN."),
-    "nanmean": Record(doc="The mean of the elements that are not NaN.", amp="float32"),
-    "nanmedian": Record(doc="The middle value of the elements that are not NaN."),
-    "nanmin": Record(doc="The smallest element that is not NaN."),
+    "average": Record(
+        doc="The weighted mean along an axis.",
+        amp="float32",
+        np=Front(also={"keep_dims": "keepdims"}),
+        example=("float(np.average(np.array([1.0, 2.0, 4.0])))", "2.333"),
+    ),
+    "count_nonzero": Record(
+        doc="How many elements along an axis are not zero.",
+        wide=True,
+        example=("float(np.count_nonzero(np.array([1.0, 2.0, 4.0])))", "3.0"),
+    ),
+    "median": Record(
+        doc="The middle value along an axis.", example=("float(np.median(np.array([1.0, 2.0, 4.0])))", "2.0")
+    ),
+    "nanargmax": Record(
+        doc="The index of the largest element that is not NaN.",
+        wide=True,
+        example=("float(np.nanargmax(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanargmin": Record(
+        doc="The index of the smallest element that is not NaN.",
+        wide=True,
+        example=("float(np.nanargmin(np.array([1.0, float('nan'), 3.0])))", "0.0"),
+    ),
+    "nancumprod": Record(
+        doc="The running product, NaN taken as one.",
+        amp="float32",
+        wide=True,
+        example=("np.nancumprod(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 1.0, 3.0]"),
+    ),
+    "nancumsum": Record(
+        doc="The running sum, NaN taken as zero.",
+        amp="float32",
+        wide=True,
+        example=("np.nancumsum(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 1.0, 4.0]"),
+    ),
+    "nanmax": Record(
+        doc="The largest element that is not NaN.",
+        example=("float(np.nanmax(np.array([1.0, float('nan'), 3.0])))", "3.0"),
+    ),
+    "nanmean": Record(
+        doc="The mean of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanmean(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanmedian": Record(
+        doc="The middle value of the elements that are not NaN.",
+        example=("float(np.nanmedian(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanmin": Record(
+        doc="The smallest element that is not NaN.",
+        example=("float(np.nanmin(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
     "nanpercentile": Record(
-        doc="A percentile of the elements that are not NaN.", np=Front(also={"interpolation": "method"})
+        doc="A percentile of the elements that are not NaN.",
+        np=Front(also={"interpolation": "method"}),
+        example=("float(np.nanpercentile(np.array([1.0, float('nan'), 3.0]), 50))", "2.0"),
     ),
-    "nanprod": Record(doc="The product of the elements that are not NaN.", amp="float32", wide=True),
+    "nanprod": Record(
+        doc="The product of the elements that are not NaN.",
+        amp="float32",
+        wide=True,
+        example=("float(np.nanprod(np.array([1.0, float('nan'), 3.0])))", "3.0"),
+    ),
     "nanquantile": Record(
-        doc="A quantile of the elements that are not NaN.", np=Front(also={"interpolation": "method"})
+        doc="A quantile of the elements that are not NaN.",
+        np=Front(also={"interpolation": "method"}),
+        example=("float(np.nanquantile(np.array([1.0, float('nan'), 3.0]), 0.5))", "2.0"),
     ),
-    "nanstd": Record(doc="The standard deviation of the elements that are not NaN.", amp="float32"),
-    "nansum": Record(doc="The sum of the elements that are not NaN.", amp="float32", wide=True),
-    "nanvar": Record(doc="The variance of the elements that are not NaN.", amp="float32"),
-    "percentile": Record(doc="The q-th percentile along an axis.", np=Front(shown={"method": "interpolation"})),
-    "prod": Record(doc="The product along an axis.", methods=("prod",)),
+    "nanstd": Record(
+        doc="The standard deviation of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanstd(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
+    "nansum": Record(
+        doc="The sum of the elements that are not NaN.",
+        amp="float32",
+        wide=True,
+        example=("float(np.nansum(np.array([1.0, float('nan'), 3.0])))", "4.0"),
+    ),
+    "nanvar": Record(
+        doc="The variance of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanvar(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
+    "percentile": Record(
+        doc="The q-th percentile along an axis.",
+        np=Front(shown={"method": "interpolation"}),
+        example=("float(np.percentile(np.array([1.0, 2.0, 4.0]), 50))", "2.0"),
+    ),
     "product": Record(
-        doc="The product along an axis (an old name of `prod`).", amp="float32", stands_for="`numpy.prod`"
+        doc="The product along an axis (an old name of `prod`).",
+        amp="float32",
+        stands_for="`numpy.prod`",
+        example=("float(np.product(np.array([1.0, 2.0, 4.0])))", "8.0"),
     ),
-    "ptp": Record(doc="The largest minus the smallest element along an axis."),
-    "quantile": Record(doc="The q-quantile along an axis.", np=Front(shown={"method": "interpolation"})),
+    "ptp": Record(
+        doc="The largest minus the smallest element along an axis.",
+        example=("float(np.ptp(np.array([1.0, 2.0, 4.0])))", "3.0"),
+    ),
+    "quantile": Record(
+        doc="The q-quantile along an axis.",
+        np=Front(shown={"method": "interpolation"}),
+        example=("float(np.quantile(np.array([1.0, 2.0, 4.0]), 0.5))", "2.0"),
+    ),
     "sometrue": Record(
-        doc="Whether any element along an axis is true (an old name of `any`).", stands_for="`numpy.any`"
+        doc="Whether any element along an axis is true (an old name of `any`).",
+        stands_for="`numpy.any`",
+        example=("float(np.sometrue(np.array([True, False])))", "1.0"),
     ),
-    "std": Record(doc="The standard deviation along an axis.", methods=("std",), np=Front(also={"ddof": "correction"})),
-    "sum": Record(doc="The sum along an axis.", methods=("sum",)),
-    "trapezoid": Record(doc="The integral along an axis by the trapezoidal rule.", amp="float32"),
+    "trapezoid": Record(
+        doc="The integral along an axis by the trapezoidal rule.",
+        amp="float32",
+        example=("float(np.trapezoid(np.array([1.0, 2.0, 4.0])))", "4.5"),
+    ),
     "trapz": Record(
         doc="The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
         amp="float32",
         stands_for="`numpy.trapezoid`",
+        example=("float(np.trapz(np.array([1.0, 2.0, 4.0])))", "4.5"),
     ),
-    "var": Record(doc="The variance along an axis.", methods=("var",), np=Front(also={"ddof": "correction"})),
     # running and differences
-    "cumulative_prod": Record(doc="The running product along an axis (array API).", amp="float32"),
-    "cumulative_sum": Record(doc="The running sum along an axis (array API).", amp="float32"),
-    "diff": Record(doc="The n-th difference along an axis."),
-    "ediff1d": Record(doc="The differences of neighbours in the flattened array.", amp="widest"),
-    "gradient": Record(doc="Central differences along each axis.", np=Front(listed=True)),
-    "unwrap": Record(doc="Angles freed from jumps larger than half a period."),
+    "cumulative_prod": Record(
+        doc="The running product along an axis (array API).",
+        amp="float32",
+        example=("np.cumulative_prod(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 8.0]"),
+    ),
+    "cumulative_sum": Record(
+        doc="The running sum along an axis (array API).",
+        amp="float32",
+        example=("np.cumulative_sum(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 3.0, 7.0]"),
+    ),
+    "diff": Record(
+        doc="The n-th difference along an axis.", example=("np.diff(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]")
+    ),
+    "ediff1d": Record(
+        doc="The differences of neighbours in the flattened array.",
+        amp="widest",
+        example=("np.ediff1d(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]"),
+    ),
+    "gradient": Record(
+        doc="Central differences along each axis.",
+        np=Front(listed=True),
+        example=("np.gradient(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.5, 2.0]"),
+    ),
+    "unwrap": Record(
+        doc="Angles freed from jumps larger than half a period.",
+        example=("np.unwrap(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
     # elementwise with further parameters
-    "angle": Record(doc="The angle of complex numbers."),
-    "interp": Record(doc="Linear interpolation between the points (xp, fp)."),
-    "isclose": Record(doc="Where two arrays agree within a tolerance."),
-    "nan_to_num": Record(doc="NaN and infinities replaced by numbers."),
+    "angle": Record(
+        doc="The angle of complex numbers.", example=("np.angle(np.array([1.0, -1.0])).tolist()", "[0.0, 3.142]")
+    ),
+    "interp": Record(
+        doc="Linear interpolation between the points (xp, fp).",
+        example=("np.interp(np.array([1.5]), np.array([1.0, 2.0]), np.array([10.0, 20.0])).tolist()", "[15.0]"),
+    ),
+    "isclose": Record(
+        doc="Where two arrays agree within a tolerance.",
+        example=("np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1])).tolist()", "[True, False]"),
+    ),
+    "nan_to_num": Record(
+        doc="NaN and infinities replaced by numbers.",
+        example=("np.nan_to_num(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 0.0, 3.0]"),
+    ),
     "round_": Record(
         doc="Rounded to a number of decimals (an old name of `round`).",
         np=Front(shown={"a": "x"}),
         stands_for="`numpy.round`",
+        example=("np.round_(np.array([1.26]), 1).tolist()", "[1.3]"),
     ),
     # shape
-    "append": Record(doc="Values put behind an array.", amp="widest"),
-    "array_split": Record(doc="Parts of nearly equal length along an axis.", np=Front(listed=True)),
-    "atleast_1d": Record(doc="Arrays with at least one axis.", np=Front(listed=True)),
-    "atleast_2d": Record(doc="Arrays with at least two axes.", np=Front(listed=True)),
-    "atleast_3d": Record(doc="Arrays with at least three axes.", np=Front(listed=True)),
-    "broadcast_arrays": Record(doc="Arrays repeated to their common shape.", np=Front(listed=True)),
-    "column_stack": Record(doc="1-d arrays as the columns of a matrix.", amp="widest"),
-    "concat": Record(doc="Arrays joined along an axis.", np=Front(shown={"arrays": "seq"})),
-    "concatenate": Record(doc="Arrays joined along an axis.", np=Front(shown={"arrays": "seq"})),
-    "copy": Record(doc="A copy.", np=Front(own=True)),
+    "append": Record(
+        doc="Values put behind an array.",
+        amp="widest",
+        example=("np.append(np.array([1.0, 2.0]), np.array([3.0])).tolist()", "[1.0, 2.0, 3.0]"),
+    ),
+    "array_split": Record(
+        doc="Parts of nearly equal length along an axis.",
+        np=Front(listed=True),
+        example=("[part.tolist() for part in np.array_split(np.array([1.0, 2.0, 4.0]), 2)]", "[[1.0, 2.0], [4.0]]"),
+    ),
+    "atleast_1d": Record(
+        doc="Arrays with at least one axis.",
+        np=Front(listed=True),
+        example=("np.atleast_1d(np.array(2.0)).tolist()", "[2.0]"),
+    ),
+    "atleast_2d": Record(
+        doc="Arrays with at least two axes.",
+        np=Front(listed=True),
+        example=("np.atleast_2d(np.array([1.0, 2.0])).tolist()", "[[1.0, 2.0]]"),
+    ),
+    "atleast_3d": Record(
+        doc="Arrays with at least three axes.",
+        np=Front(listed=True),
+        example=("np.atleast_3d(np.array([1.0, 2.0])).shape", "(1, 2, 1)"),
+    ),
+    "broadcast_arrays": Record(
+        doc="Arrays repeated to their common shape.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.broadcast_arrays(np.ones((2, 1)), np.ones((3,)))]", "[(2, 3), (2, 3)]"),
+    ),
+    "column_stack": Record(
+        doc="1-d arrays as the columns of a matrix.",
+        amp="widest",
+        example=("np.column_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    ),
+    "copy": Record(
+        doc="A copy.", np=Front(operator="numpy.copy"), example=("np.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]")
+    ),
     "diag": Record(
         doc="The diagonal of a matrix, or the matrix with a given diagonal.",
         methods=("diag",),
         np=Front(shown={"v": "array"}),
+        example=("np.diag(np.array([1.0, 2.0])).tolist()", "[[1.0, 0.0], [0.0, 2.0]]"),
     ),
-    "diagflat": Record(doc="The matrix with the flattened input on its diagonal.", np=Front(shown={"v": "array"})),
-    "diagonal": Record(doc="The diagonals of the last or given two axes.", methods=("diagonal",)),
-    "dsplit": Record(doc="Parts along the third axis.", np=Front(listed=True)),
-    "dstack": Record(doc="Arrays stacked along a third axis.", amp="widest", np=Front(shown={"tup": "arrays"})),
-    "fliplr": Record(doc="The order of columns reversed."),
-    "flipud": Record(doc="The order of rows reversed."),
-    "hsplit": Record(doc="Parts along the second axis (the first of a 1-d array).", np=Front(listed=True)),
+    "diagflat": Record(
+        doc="The matrix with the flattened input on its diagonal.",
+        np=Front(shown={"v": "array"}),
+        example=("np.diagflat(np.array([1.0, 2.0])).tolist()", "[[1.0, 0.0], [0.0, 2.0]]"),
+    ),
+    "diagonal": Record(
+        doc="The diagonals of the last or given two axes.",
+        methods=("diagonal",),
+        example=("np.diagonal(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[1.0, 4.0]"),
+    ),
+    "dsplit": Record(
+        doc="Parts along the third axis.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.dsplit(np.ones((2, 3, 4)), 2)]", "[(2, 3, 2), (2, 3, 2)]"),
+    ),
+    "dstack": Record(
+        doc="Arrays stacked along a third axis.",
+        amp="widest",
+        np=Front(shown={"tup": "arrays"}),
+        example=("np.dstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[[1.0, 3.0], [2.0, 4.0]]]"),
+    ),
+    "fliplr": Record(
+        doc="The order of columns reversed.",
+        example=("np.fliplr(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[2.0, 1.0], [4.0, 3.0]]"),
+    ),
+    "flipud": Record(
+        doc="The order of rows reversed.",
+        example=("np.flipud(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[3.0, 4.0], [1.0, 2.0]]"),
+    ),
+    "hsplit": Record(
+        doc="Parts along the second axis (the first of a 1-d array).",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.hsplit(np.ones((2, 4)), 2)]", "[(2, 2), (2, 2)]"),
+    ),
     "hstack": Record(
         doc="Arrays joined along the second axis (the first of 1-d arrays).",
         amp="widest",
         np=Front(shown={"tup": "arrays"}),
+        example=("np.hstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
     ),
-    "matrix_transpose": Record(doc="The last two axes exchanged."),
-    "meshgrid": Record(doc="Coordinate matrices from coordinate vectors.", np=Front(listed=True)),
-    "pad": Record(doc="An array with a margin.", methods=("pad",), np=Front(own=True)),
-    "permute_dims": Record(doc="The axes in another order."),
-    "ravel": Record(doc="All elements in one axis.", methods=("ravel",)),
-    "resize": Record(doc="Another shape, filled by repeating the elements."),
-    "roll": Record(doc="Elements moved round along an axis."),
-    "rollaxis": Record(doc="One axis moved to another place."),
-    "rot90": Record(doc="A quarter turn in the plane of two axes."),
+    "matrix_transpose": Record(
+        doc="The last two axes exchanged.",
+        example=("np.matrix_transpose(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    ),
+    "meshgrid": Record(
+        doc="Coordinate matrices from coordinate vectors.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.meshgrid(np.arange(3), np.arange(2))]", "[(2, 3), (2, 3)]"),
+    ),
+    "pad": Record(
+        doc="An array with a margin.",
+        methods=("pad",),
+        np=Front(operator="numpy.pad"),
+        example=("np.pad(np.array([1.0, 2.0]), 1).tolist()", "[0.0, 1.0, 2.0, 0.0]"),
+    ),
+    "permute_dims": Record(
+        doc="The axes in another order.", example=("np.permute_dims(np.ones((2, 3, 4)), (1, 0, 2)).shape", "(3, 2, 4)")
+    ),
+    "ravel": Record(
+        doc="All elements in one axis.",
+        methods=("ravel",),
+        example=("np.ravel(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
+    ),
+    "resize": Record(
+        doc="Another shape, filled by repeating the elements.",
+        example=("np.resize(np.array([1.0, 2.0]), (3,)).tolist()", "[1.0, 2.0, 1.0]"),
+    ),
+    "roll": Record(
+        doc="Elements moved round along an axis.",
+        np=Front(operator="numpy.roll"),
+        example=("np.roll(np.array([1.0, 2.0, 4.0]), 1).tolist()", "[4.0, 1.0, 2.0]"),
+    ),
+    "rollaxis": Record(
+        doc="One axis moved to another place.", example=("np.rollaxis(np.ones((2, 3, 4)), 2).shape", "(4, 2, 3)")
+    ),
+    "rot90": Record(
+        doc="A quarter turn in the plane of two axes.",
+        example=("np.rot90(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[2.0, 4.0], [1.0, 3.0]]"),
+    ),
     "row_stack": Record(
         doc="Arrays joined along the first axis (an old name of `vstack`).",
         np=Front(shown={"tup": "arrays"}),
         stands_for="`numpy.vstack`",
+        example=("np.row_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
     ),
-    "stack": Record(doc="Arrays joined along a new axis."),
-    "unstack": Record(doc="The slices along an axis as a tuple."),
-    "vsplit": Record(doc="Parts along the first axis.", np=Front(listed=True)),
-    "vstack": Record(doc="Arrays joined along the first axis.", amp="widest", np=Front(shown={"tup": "arrays"})),
+    "unstack": Record(
+        doc="The slices along an axis as a tuple.",
+        example=(
+            "[part.tolist() for part in np.unstack(np.array([[1.0, 2.0], [3.0, 4.0]]))]",
+            "[[1.0, 2.0], [3.0, 4.0]]",
+        ),
+    ),
+    "vsplit": Record(
+        doc="Parts along the first axis.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.vsplit(np.ones((4, 2)), 2)]", "[(2, 2), (2, 2)]"),
+    ),
+    "vstack": Record(
+        doc="Arrays joined along the first axis.",
+        amp="widest",
+        np=Front(shown={"tup": "arrays"}),
+        example=("np.vstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
+    ),
     # sorting and searching
-    "argpartition": Record(doc="The indices that put the kth smallest element in its place.", wide=True),
-    "argsort": Record(doc="The indices that sort along an axis.", methods=("argsort",)),
-    "digitize": Record(doc="The number of the bin that each element falls into.", wide=True),
-    "isin": Record(doc="Where elements occur in another array."),
-    "in1d": Record(
-        doc="Where elements of a flattened array occur in another (an old name of `isin`).", stands_for="`numpy.isin`"
+    "argpartition": Record(
+        doc="The indices that put the kth smallest element in its place.",
+        wide=True,
+        example=("float(np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
-    "lexsort": Record(doc="The indices that sort by several keys, the last one first.", wide=True),
-    "msort": Record(doc="Sorted along the first axis.", stands_for="`numpy.sort`"),
-    "partition": Record(doc="The kth smallest element in its place, smaller ones before it."),
-    "searchsorted": Record(doc="Where values go into a sorted array.", wide=True),
-    "sort": Record(doc="Sorted along an axis.", methods=("sort",)),
-    "sort_complex": Record(doc="Sorted by real, then imaginary part."),
+    "digitize": Record(
+        doc="The number of the bin that each element falls into.",
+        wide=True,
+        example=("np.digitize(np.array([0.5, 2.5]), np.array([0.0, 1.0, 2.0])).tolist()", "[1, 3]"),
+    ),
+    "isin": Record(
+        doc="Where elements occur in another array.",
+        example=("np.isin(np.array([1.0, 5.0]), np.array([5.0])).tolist()", "[False, True]"),
+    ),
+    "in1d": Record(
+        doc="Where elements of a flattened array occur in another (an old name of `isin`).",
+        stands_for="`numpy.isin`",
+        example=("np.in1d(np.array([1.0, 5.0]), np.array([5.0])).tolist()", "[False, True]"),
+    ),
+    "lexsort": Record(
+        doc="The indices that sort by several keys, the last one first.",
+        wide=True,
+        example=("np.lexsort([np.array([2.0, 1.0]), np.array([1.0, 1.0])]).tolist()", "[1, 0]"),
+    ),
+    "msort": Record(
+        doc="Sorted along the first axis.",
+        stands_for="`numpy.sort`",
+        example=("np.msort(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
+    "partition": Record(
+        doc="The kth smallest element in its place, smaller ones before it.",
+        example=("float(np.partition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
+    ),
+    "searchsorted": Record(
+        doc="Where values go into a sorted array.",
+        wide=True,
+        example=("np.searchsorted(np.array([1.0, 2.0, 4.0]), np.array([3.0])).tolist()", "[2]"),
+    ),
+    "sort_complex": Record(
+        doc="Sorted by real, then imaginary part.",
+        example=("np.sort_complex(np.array([1.0, 2.0, 4.0])).tolist()", "[(1+0j), (2+0j), (4+0j)]"),
+    ),
     # indexing
-    "ix_": Record(doc="Open mesh of indices."),
-    "packbits": Record(doc="Eight booleans in each byte."),
-    "ravel_multi_index": Record(doc="Flat indices from index tuples.", wide=True, index=Index(0, _coordinates)),
-    "take_along_axis": Record(doc="Elements at indices along an axis.", index=Index(1, along(mode=None))),
-    "unpackbits": Record(doc="The bits of each byte."),
+    "ix_": Record(
+        doc="Open mesh of indices.",
+        example=("[part.shape for part in np.ix_(np.array([0, 1]), np.array([2, 0, 1]))]", "[(2, 1), (1, 3)]"),
+    ),
+    "packbits": Record(
+        doc="Eight booleans in each byte.",
+        example=('np.packbits(np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype="uint8")).tolist()', "[129]"),
+    ),
+    "ravel_multi_index": Record(
+        doc="Flat indices from index tuples.",
+        wide=True,
+        index=Index(0, _coordinates),
+        example=("np.ravel_multi_index([np.array([1]), np.array([2])], (2, 3)).tolist()", "[5]"),
+    ),
+    "unpackbits": Record(
+        doc="The bits of each byte.",
+        example=('np.unpackbits(np.array([129], dtype="uint8")).tolist()', "[1, 0, 0, 0, 0, 0, 0, 1]"),
+    ),
     "unravel_index": Record(
-        doc="Index tuples from flat indices.", wide=True, index=Index(0, _flat), np=Front(also={"dims": "shape"})
+        doc="Index tuples from flat indices.",
+        wide=True,
+        index=Index(0, _flat),
+        np=Front(also={"dims": "shape"}),
+        example=("[part.tolist() for part in np.unravel_index(np.array([5]), (2, 3))]", "[[1], [2]]"),
     ),
     # linear algebra
-    "convolve": Record(doc="The discrete convolution of two vectors."),
-    "corrcoef": Record(doc="Correlation coefficients."),
-    "correlate": Record(doc="The cross-correlation of two vectors."),
-    "cov": Record(doc="The covariance matrix."),
-    "cross": Record(doc="The vector product.", amp="widest"),
-    "dot": Record(doc="The dot product: inner for vectors, matrix product for matrices.", methods=("dot",)),
-    "inner": Record(doc="The sum of products over the last axes."),
-    "kron": Record(doc="The Kronecker product.", amp="widest"),
-    "matmul": Record(doc="The matrix product, leading axes broadcast."),
-    "matvec": Record(doc="The product of matrices and vectors."),
-    "outer": Record(doc="The product of all pairs."),
-    "tensordot": Record(doc="The sum of products over given axes."),
-    "trace": Record(doc="The sum of a diagonal.", amp="float32", methods=("trace",)),
-    "vander": Record(doc="The Vandermonde matrix.", wide=True),
-    "vdot": Record(doc="The inner product of two flattened arrays, the first one conjugated."),
-    "vecdot": Record(doc="The inner product of vectors along an axis."),
-    "vecmat": Record(doc="The product of vectors and matrices."),
+    "convolve": Record(
+        doc="The discrete convolution of two vectors.",
+        example=("np.convolve(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
+    ),
+    "corrcoef": Record(
+        doc="Correlation coefficients.",
+        example=("np.corrcoef(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 1.0], [1.0, 1.0]]"),
+    ),
+    "correlate": Record(
+        doc="The cross-correlation of two vectors.",
+        example=("np.correlate(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[11.0]"),
+    ),
+    "cov": Record(
+        doc="The covariance matrix.",
+        example=("np.cov(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[0.5, 0.5], [0.5, 0.5]]"),
+    ),
+    "cross": Record(
+        doc="The vector product.",
+        amp="widest",
+        example=("np.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()", "[0.0, 0.0, 1.0]"),
+    ),
+    "inner": Record(
+        doc="The sum of products over the last axes.",
+        example=("float(np.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "kron": Record(
+        doc="The Kronecker product.",
+        amp="widest",
+        example=("np.kron(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 4.0, 6.0, 8.0]"),
+    ),
+    "matvec": Record(
+        doc="The product of matrices and vectors.",
+        example=("np.matvec(np.ones((2, 3)), np.ones(3)).tolist()", "[3.0, 3.0]"),
+    ),
+    "outer": Record(
+        doc="The product of all pairs.",
+        example=("np.outer(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[[3.0, 4.0], [6.0, 8.0]]"),
+    ),
+    "trace": Record(
+        doc="The sum of a diagonal.",
+        amp="float32",
+        methods=("trace",),
+        example=("float(np.trace(np.array([[1.0, 2.0], [3.0, 4.0]])))", "5.0"),
+    ),
+    "vander": Record(
+        doc="The Vandermonde matrix.",
+        wide=True,
+        example=("np.vander(np.array([2.0, 3.0]), 2).tolist()", "[[2.0, 1.0], [3.0, 1.0]]"),
+    ),
+    "vdot": Record(
+        doc="The inner product of two flattened arrays, the first one conjugated.",
+        example=("float(np.vdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "vecdot": Record(
+        doc="The inner product of vectors along an axis.",
+        example=("float(np.vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "vecmat": Record(
+        doc="The product of vectors and matrices.",
+        example=("np.vecmat(np.ones(2), np.ones((2, 3))).tolist()", "[2.0, 2.0, 2.0]"),
+    ),
     # polynomials
-    "poly": Record(doc="The coefficients of the polynomial with given roots."),
-    "polyadd": Record(doc="The sum of two polynomials."),
-    "polyder": Record(doc="The derivative of a polynomial.", np=Front(shown={"order": "m"})),
-    "polyint": Record(doc="The antiderivative of a polynomial.", np=Front(shown={"order": "m", "k_values": "k"})),
-    "polymul": Record(doc="The product of two polynomials."),
-    "polysub": Record(doc="The difference of two polynomials."),
-    "polyval": Record(doc="A polynomial's value at points.", amp="float32"),
+    "poly": Record(
+        doc="The coefficients of the polynomial with given roots.",
+        example=("np.poly(np.array([1.0, 2.0])).tolist()", "[1.0, -3.0, 2.0]"),
+    ),
+    "polyadd": Record(
+        doc="The sum of two polynomials.",
+        example=("np.polyadd(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[4.0, 6.0]"),
+    ),
+    "polyder": Record(
+        doc="The derivative of a polynomial.",
+        np=Front(shown={"order": "m"}),
+        example=("np.polyder(np.array([1.0, 2.0, 4.0])).tolist()", "[2.0, 2.0]"),
+    ),
+    "polyint": Record(
+        doc="The antiderivative of a polynomial.",
+        np=Front(shown={"order": "m", "k_values": "k"}),
+        example=("np.polyint(np.array([2.0, 2.0])).tolist()", "[1.0, 2.0, 0.0]"),
+    ),
+    "polymul": Record(
+        doc="The product of two polynomials.",
+        example=("np.polymul(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
+    ),
+    "polysub": Record(
+        doc="The difference of two polynomials.",
+        example=("np.polysub(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[-2.0, -2.0]"),
+    ),
+    "polyval": Record(
+        doc="A polynomial's value at points.",
+        amp="float32",
+        example=("np.polyval(np.array([1.0, 2.0, 4.0]), np.array([2.0])).tolist()", "[12.0]"),
+    ),
 }
 
 FFT: dict[str, Record] = {
-    "fft": Record(doc="The discrete Fourier transform along an axis.", amp="float32"),
-    "fft2": Record(doc="The discrete Fourier transform over two axes.", amp="float32"),
-    "fftn": Record(doc="The discrete Fourier transform over several axes.", amp="float32"),
-    "fftshift": Record(doc="The zero frequency moved to the middle."),
-    "hfft": Record(doc="The transform of a signal whose spectrum is real.", amp="float32"),
-    "ifft": Record(doc="The inverse of `fft`.", amp="float32"),
-    "ifft2": Record(doc="The inverse of `fft2`.", amp="float32"),
-    "ifftn": Record(doc="The inverse of `fftn`.", amp="float32"),
-    "ifftshift": Record(doc="The inverse of `fftshift`."),
-    "ihfft": Record(doc="The inverse of `hfft`.", amp="float32"),
-    "irfft": Record(doc="The inverse of `rfft`.", amp="float32"),
-    "irfft2": Record(doc="The inverse of `rfft2`.", amp="float32"),
-    "irfftn": Record(doc="The inverse of `rfftn`.", amp="float32"),
-    "rfft": Record(doc="The discrete Fourier transform of real input.", amp="float32"),
-    "rfft2": Record(doc="The discrete Fourier transform of real input over two axes.", amp="float32"),
-    "rfftn": Record(doc="The discrete Fourier transform of real input over several axes.", amp="float32"),
+    "fft": Record(
+        doc="The discrete Fourier transform along an axis.",
+        amp="float32",
+        example=("np.fft.fft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(4,)"),
+    ),
+    "fft2": Record(
+        doc="The discrete Fourier transform over two axes.",
+        amp="float32",
+        example=("np.fft.fft2(np.ones((4, 4))).shape", "(4, 4)"),
+    ),
+    "fftn": Record(
+        doc="The discrete Fourier transform over several axes.",
+        amp="float32",
+        example=("np.fft.fftn(np.ones((4, 4))).shape", "(4, 4)"),
+    ),
+    "fftshift": Record(
+        doc="The zero frequency moved to the middle.",
+        example=("np.fft.fftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[-1.0, 0.0, 1.0]"),
+    ),
+    "hfft": Record(
+        doc="The transform of a signal whose spectrum is real.",
+        amp="float32",
+        example=("np.fft.hfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(6,)"),
+    ),
+    "ifft": Record(
+        doc="The inverse of `fft`.",
+        amp="float32",
+        example=("np.fft.ifft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(4,)"),
+    ),
+    "ifft2": Record(
+        doc="The inverse of `fft2`.", amp="float32", example=("np.fft.ifft2(np.ones((4, 4))).shape", "(4, 4)")
+    ),
+    "ifftn": Record(
+        doc="The inverse of `fftn`.", amp="float32", example=("np.fft.ifftn(np.ones((4, 4))).shape", "(4, 4)")
+    ),
+    "ifftshift": Record(
+        doc="The inverse of `fftshift`.",
+        example=("np.fft.ifftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[1.0, -1.0, 0.0]"),
+    ),
+    "ihfft": Record(
+        doc="The inverse of `hfft`.",
+        amp="float32",
+        example=("np.fft.ihfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(3,)"),
+    ),
+    "irfft": Record(
+        doc="The inverse of `rfft`.",
+        amp="float32",
+        example=("np.fft.irfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(6,)"),
+    ),
+    "irfft2": Record(
+        doc="The inverse of `rfft2`.", amp="float32", example=("np.fft.irfft2(np.ones((4, 4))).shape", "(4, 6)")
+    ),
+    "irfftn": Record(
+        doc="The inverse of `rfftn`.", amp="float32", example=("np.fft.irfftn(np.ones((4, 4))).shape", "(4, 6)")
+    ),
+    "rfft": Record(
+        doc="The discrete Fourier transform of real input.",
+        amp="float32",
+        example=("np.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(3,)"),
+    ),
+    "rfft2": Record(
+        doc="The discrete Fourier transform of real input over two axes.",
+        amp="float32",
+        example=("np.fft.rfft2(np.ones((4, 4))).shape", "(4, 3)"),
+    ),
+    "rfftn": Record(
+        doc="The discrete Fourier transform of real input over several axes.",
+        amp="float32",
+        example=("np.fft.rfftn(np.ones((4, 4))).shape", "(4, 3)"),
+    ),
 }

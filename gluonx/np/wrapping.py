@@ -31,7 +31,7 @@ from gluonx.errors import ShapeError
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
-from gluonx.ops.registry import OPS, BoundOp, Op, Record, register
+from gluonx.ops.registry import BoundOp, Op, Record, register
 
 Front = Callable[..., Any]
 
@@ -131,7 +131,7 @@ def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], **recor
     Parameters
     ----------
     name : str
-        Its name in the registry; ``np.`` is put before it if that name is taken by another function.
+        Its name in the registry.
     fn : callable
         A pure function on JAX arrays.
     params : sequence of Param
@@ -142,12 +142,7 @@ def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], **recor
     adapter = _adapter(fn, params)
     adapter.__name__ = adapter.__qualname__ = name
     adapter.__doc__ = record.get("doc", "")
-    return core(name, **record)(adapter)
-
-
-def core(name: str, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:
-    """`gluonx.ops.registry.register` for an operator of ``gluonx.np``: a name that is taken gets ``np.`` before it."""
-    return register(name if name not in OPS else f"np.{name}", **record)
+    return register(name, **record)(adapter)
 
 
 def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
         If the record's ``npx`` names a parameter that the operator does not have.
     """
     rows = ordered(op, _order(op, name))
-    seen = {p.name for p in rows}
+    seen = {p.name for p in rows}.union(op.npx.hidden.split())
     further = [p for p in declared(op).values() if p.name not in seen]
     ignored = [Param(key, "dropped", None) for key in sorted(IGNORED - seen.union(op.inputs, op.attr_names))]
     return (*rows, *further, *ignored)
@@ -64,13 +64,12 @@ def make_function(name: str) -> Callable[..., Any]:
     params = parameters_of(op, name)
     shown = shown_as(op)
     renamed = {**_renamed(op, params), **{theirs: ours for ours, theirs in shown.items()}}
-    front = general(op, None, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
+    front = general(op, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
     if op.npx.unset:
         front = _without_none(front, params, frozenset(op.npx.unset.split()))
-    summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."
     ordered = {word.partition("=")[0] for word in _order(op, name).split()}
     told = [p for p in params if p.role != "dropped" or p.name in ordered]
-    return document(front, name, summary, [p._replace(name=shown.get(p.name, p.name)) for p in told], "gluonx.npx")
+    return document(front, op, name, told, "gluonx.npx", shown)
 
 
 def _renamed(op: Op, params: tuple[Param, ...]) -> Mapping[str, str]:

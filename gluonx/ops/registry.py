@@ -81,18 +81,21 @@ class Front(NamedTuple):
         Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
     unset : str
         Static attributes whose None means "as by default", where the operator has another default.
+    hidden : str
+        Parameters that ``npx``'s function does not have: those that NumPy knows and MXNet's operator does not.
     listed : bool
         Whether several results come as a list, as in NumPy; else they are a tuple.
-    own : bool
-        Whether the core operator of this name is another function.
+    operator : str
+        The operator's name, where the core operator that is called as the function is another one.
     """
 
     order: str = ""
     shown: Mapping[str, str] = {}
     also: Mapping[str, str] = {}
     unset: str = ""
+    hidden: str = ""
     listed: bool = False
-    own: bool = False
+    operator: str = ""
 
 
 class Record(TypedDict, total=False):
@@ -145,10 +148,12 @@ class Record(TypedDict, total=False):
         Which input holds indices, and how far they may go; they are looked at before it runs, where they are known.
     matrix : callable or None
         Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
+    example : tuple of str
+        A call and what it gives, for the documentation of a function whose docstring has no example.
     shape, gradient, stands_for : str
-        For ``docs/core_ops.md``: the shape of the result, what is particular about the gradient (at kinks above all),
-        and the operation of NumPy or StableHLO that it is. Where nothing is said, ``tools/core_ops.py`` tells by rule:
-        elementwise operators, names that NumPy has, docstrings that say the shape of what they return.
+        For the documentation and ``docs/core_ops.md``: the shape of the result, what is particular about the gradient
+        (at kinks above all), and the operation of NumPy or StableHLO that it is. Where nothing is said,
+        ``tools/core_ops.py`` tells by rule: names that NumPy has, docstrings that say the shape of what they return.
     """
 
     doc: str
@@ -170,6 +175,7 @@ class Record(TypedDict, total=False):
     channels_last: Layout
     index: Index | None
     matrix: MatrixCheck | None
+    example: tuple[str, str] | None
     shape: str
     gradient: str
     stands_for: str
@@ -213,6 +219,7 @@ class Op:
     channels_last: Layout = ""
     index: Index | None = None
     matrix: MatrixCheck | None = None
+    example: tuple[str, str] | None = None
     shape: str = ""
     gradient: str = ""
     stands_for: str = ""

@@ -118,6 +118,11 @@ def test_records_name_what_there_is(op):
     assert all(hasattr(np.ones(1), name) for name in op.methods)
 
 
+def test_no_operator_stands_twice():
+    """A function of `np` and the core operator of its name are one."""
+    assert [name for name in ops.OPS if name.startswith("np.")] == []
+
+
 def test_unknown_operator():
     with pytest.raises(KeyError, match="there is no core operator 'sofmax'; did you mean 'softmax'"):
         ops.get("sofmax")

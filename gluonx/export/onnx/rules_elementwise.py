@@ -72,7 +72,7 @@ for _word in _UNARY.split():
     _ours, _, _theirs = _word.partition("=")
     RULES[_ours] = _unary(_theirs)
 
-for _name in ("copy", "stop_gradient", "np.copy", "positive", "make_loss", "linear_regression_output",
+for _name in ("copy", "stop_gradient", "numpy.copy", "positive", "make_loss", "linear_regression_output",
               "mae_regression_output", "svm_output"):  # fmt: skip
     RULES[_name] = lambda emit, step: emit.value(step.args[0])
 RULES["logistic_regression_output"] = RULES["sigmoid"]
