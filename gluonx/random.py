@@ -235,3 +235,7 @@ if not TYPE_CHECKING:
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"gluonx.random has no function '{name}'; it has {', '.join(__all__)}.")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

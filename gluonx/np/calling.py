@@ -96,11 +96,11 @@ class _Call:
         for key, value in kwargs.items():
             name = self.resolve(key)
             if name in given:
-                raise TypeError(f"{self.name} got two values for the argument '{name}'.")
+                raise TypeError(f"{self.name} got two values for the argument '{self.shown.get(name, name)}'.")
             given[name] = value
         missing = [n for n in self.required if n not in given]
         if missing:
-            raise TypeError(f"{self.name} is missing the argument '{missing[0]}'.")
+            raise TypeError(f"{self.name} is missing the argument '{self.shown.get(missing[0], missing[0])}'.")
         return given
 
     def resolve(self, key: str) -> str:

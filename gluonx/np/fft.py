@@ -29,3 +29,7 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> A
 
 
 del _name, _record
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

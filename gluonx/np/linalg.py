@@ -354,3 +354,7 @@ def _real(found: Any, wide: bool) -> onp.ndarray:
 
 named(globals(), ["eig", "eigvals"], "np.linalg")
 del _name, _fn, _record
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

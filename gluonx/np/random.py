@@ -412,3 +412,7 @@ def dirichlet(alpha: Any, size: Any = None) -> ndarray:
 
 __all__ = ["seed", *written(globals(), but=["sample"])]  # noqa: PLE0604
 named(globals(), __all__, "np.random")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

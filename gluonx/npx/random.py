@@ -138,3 +138,7 @@ def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: An
 
 
 named(globals(), __all__, "npx.random")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

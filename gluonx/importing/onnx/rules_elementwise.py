@@ -17,7 +17,8 @@ from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
     "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,
-    "Cosh": gnp.cosh, "Erf": npx.erf, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
+    "Cosh": gnp.cosh, "Erf": npx.erf, "Exp": gnp.exp, "Floor": gnp.floor, "HardSwish": npx.hard_swish,
+    "IsNaN": gnp.isnan, "Log": gnp.log, "Mish": npx.mish,
     "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Relu": npx.relu, "Round": gnp.rint,
     "Sigmoid": npx.sigmoid, "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh, "Softplus": npx.softrelu,
     "Softsign": npx.softsign, "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
@@ -110,7 +111,13 @@ def _chain(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
 
 rule("Max")(_chain(gnp.maximum))
 rule("Min")(_chain(gnp.minimum))
-rule("Sum")(_chain(gnp.add))
+
+
+@rule("Sum")
+def _sum(call: Call) -> Any:
+    arrays = call.all()
+    alike = len(arrays) > 1 and len({(a.shape, a.dtype) for a in arrays}) == 1
+    return npx.add_n(*arrays) if alike else functools.reduce(gnp.add, arrays)
 
 
 rule("Mean")(lambda call: gnp.divide(functools.reduce(gnp.add, call.all()), call.count))
@@ -170,9 +177,14 @@ def _celu(call: Call) -> Any:
     return gnp.multiply(npx.elu(gnp.divide(call[0], alpha)), alpha)
 
 
+_SELU = (1.67326319217681884765625, 1.05070102214813232421875)
+
+
 @rule("Selu")
 def _selu(call: Call) -> Any:
-    alpha, gamma = call.attr("alpha", 1.67326319217681884765625), call.attr("gamma", 1.05070102214813232421875)
+    alpha, gamma = call.attr("alpha", _SELU[0]), call.attr("gamma", _SELU[1])
+    if np.allclose((alpha, gamma), _SELU, 1e-6, 0):
+        return npx.selu(call[0])
     return gnp.multiply(npx.elu(call[0], alpha=alpha), gamma)
 
 
@@ -190,8 +202,6 @@ def _shrink(call: Call) -> Any:
 
 
 rule("HardSigmoid")(lambda call: npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5)))
-rule("HardSwish")(lambda call: gnp.multiply(call[0], npx.hard_sigmoid(call[0], alpha=1 / 6, beta=0.5)))
-rule("Mish")(lambda call: gnp.multiply(call[0], gnp.tanh(npx.softrelu(call[0]))))
 rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh"))
 rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 
