@@ -130,6 +130,8 @@ _RANDOM_UNDER_JIT = (
     "jitting it."
 )
 
+ranges.Switch.settle = staticmethod(settle)
+
 
 class _Root:
     handle: Handle | None = None

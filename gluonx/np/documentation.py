@@ -7,7 +7,6 @@ errors of the checks that its record names, what is particular about its gradien
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -133,11 +132,7 @@ _HEADS = re.compile(r"^(Parameters|Returns|Raises|Notes|Examples|References|See 
 _ENTRY = re.compile(r"^(\S.*?)(?: : (.*))?$", re.MULTILINE)
 _ARRAYS = ("array", "sequence", "star")
 _NUMPY = {"gluonx.np": onp, "gluonx.np.linalg": onp.linalg, "gluonx.np.fft": onp.fft}
-
-
-@functools.cache
-def _known(module: str) -> frozenset[str]:
-    return frozenset(dir(_NUMPY[module])) if module in _NUMPY else frozenset()
+_KNOWN = {module: frozenset(dir(theirs)) for module, theirs in _NUMPY.items()}
 
 
 def _sections(doc: str) -> tuple[str, dict[str, str]]:
@@ -217,7 +212,7 @@ def _notes(op: Op, name: str, module: str, told: str) -> list[str]:
     if op.moving:
         names = ", ".join(f"`{n}`" for n in op.moving)
         notes.append(f"A loop may change {names} without a new program.")
-    if name in _known(module):
+    if name in _KNOWN.get(module, ()):
         notes.append(f"It is ``{_NUMPY[module].__name__}.{name}`` on gluonx arrays.")
     elif op.stands_for:
         notes.append(f"It is {op.stands_for}.")

@@ -7,6 +7,7 @@ another signature than their function are written out.
 from __future__ import annotations
 
 import inspect
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -149,3 +150,4 @@ def _install() -> None:
 
 
 _install()
+module = sys.modules[__name__]  # what `gluonx.extensions.NAMES` gives for it

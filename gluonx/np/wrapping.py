@@ -28,6 +28,7 @@ from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError
+from gluonx.extensions import NAMES
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
@@ -192,9 +193,7 @@ def _plain(result: Any) -> Any:
 def as_leaf(value: Any) -> Any:
     """Return `value` as the engine takes a leaf: lists become arrays (of MXNet's default dtype), the rest stays."""
     if type(value) in SEQUENCE_TYPES:
-        from gluonx.np.creation import array
-
-        return array(value)
+        return NAMES["gluonx.np.array"](value)
     return value
 
 

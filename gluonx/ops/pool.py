@@ -296,7 +296,7 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
 @register(
     level=2,
     aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
-    shape="(n, c, *output_size)",
+    shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
 )
 def adaptive_avg_pooling(

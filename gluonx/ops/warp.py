@@ -185,7 +185,7 @@ def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any =
     return _patches(x, kernel, stride, dilate, pad)
 
 
-@register(level=5, shape="(n, c, *output_size)")
+@register(level=5, shape="``(n, c, *output_size)``")
 def col2im(
     x: Array,
     *,
