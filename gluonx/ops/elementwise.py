@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Record, Shape, register
+from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, register
 
 
 def _mish(x: Array) -> Array:
@@ -185,20 +185,25 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **
 # fmt: off
 _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
+    onnx=Onnx("Relu"),
     example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"))
 _unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
     stands_for="`stablehlo.logistic`",
+    onnx=Onnx("Sigmoid"),
     example=("npx.sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.2689, 0.5, 0.8808]"))
 _unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
     methods=("log_sigmoid",),
     example=("npx.log_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.313, -0.6931, -0.1269]"))
 _unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",),
+    onnx=Onnx("Softplus"),
     example=("npx.softrelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3133, 0.6931, 2.127]"))
 _unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
+    onnx=Onnx("Softsign"),
     example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"))
 _unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
     example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"))
 _unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
+    onnx=Onnx("Mish"),
     example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"))
 _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
     example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"))
@@ -287,6 +292,7 @@ _unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliase
     example=("npx.radians(np.array([0.0, 180.0])).tolist()", "[0.0, 3.142]"))
 _unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.",
     stands_for="`chlo.erf`, `erf_inv`",
+    onnx=Onnx("Erf"),
     example=("npx.erf(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8427, 0.0, 0.9953]"))
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
     amp="float32", stands_for="`chlo.erf`, `erf_inv`",
@@ -469,7 +475,12 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"), channels_last="each")
+@register(
+    level=1,
+    moving=("alpha", "beta"),
+    channels_last="each",
+    onnx=Onnx("HardSigmoid", {"alpha": "alpha", "beta": "beta"}),
+)
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends.
 
@@ -483,7 +494,7 @@ def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, channels_last="each", gradient="through `x`, 0 at -3 and 1 at 3")
+@register(level=1, channels_last="each", onnx=Onnx("HardSwish"), gradient="through `x`, 0 at -3 and 1 at 3")
 def hard_swish(x: Array) -> Array:
     """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on.
 
@@ -496,7 +507,7 @@ def hard_swish(x: Array) -> Array:
     return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
 
 
-@register(level=1, moving=("alpha",), channels_last="each")
+@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}))
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``.
 

@@ -98,6 +98,21 @@ class Front(NamedTuple):
     operator: str = ""
 
 
+class Onnx(NamedTuple):
+    """The operator of ONNX that an operator of one input is, node for node: how it is written, and how it is read.
+
+    Attributes
+    ----------
+    name : str
+        ONNX's name.
+    attrs : dict of str to str
+        ONNX's name of each attribute; they are numbers, and what a file leaves out is by default as here.
+    """
+
+    name: str
+    attrs: Mapping[str, str] = {}
+
+
 class Record(TypedDict, total=False):
     """What is said of an operator beside its function: the keywords of `register`, and attributes of its `Op`.
 
@@ -148,6 +163,8 @@ class Record(TypedDict, total=False):
         Which input holds indices, and how far they may go; they are looked at before it runs, where they are known.
     matrix : callable or None
         Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
+    onnx : Onnx or None
+        The operator of ONNX that it is; what is not one to one has a rule in ``export/onnx`` and ``importing/onnx``.
     example : tuple of str
         A call and what it gives, for the documentation of a function whose docstring has no example.
     shape, gradient, stands_for : str
@@ -175,6 +192,7 @@ class Record(TypedDict, total=False):
     channels_last: Layout
     index: Index | None
     matrix: MatrixCheck | None
+    onnx: Onnx | None
     example: tuple[str, str] | None
     shape: str
     gradient: str
@@ -219,6 +237,7 @@ class Op:
     channels_last: Layout = ""
     index: Index | None = None
     matrix: MatrixCheck | None = None
+    onnx: Onnx | None = None
     example: tuple[str, str] | None = None
     shape: str = ""
     gradient: str = ""

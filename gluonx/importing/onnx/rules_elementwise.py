@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_dtypes
@@ -13,15 +13,15 @@ import numpy as np
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
+from gluonx.ops.registry import OPS, Op
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
     "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,
-    "Cosh": gnp.cosh, "Erf": npx.erf, "Exp": gnp.exp, "Floor": gnp.floor, "HardSwish": npx.hard_swish,
-    "IsNaN": gnp.isnan, "Log": gnp.log, "Mish": npx.mish,
-    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Relu": npx.relu, "Round": gnp.rint,
-    "Sigmoid": npx.sigmoid, "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh, "Softplus": npx.softrelu,
-    "Softsign": npx.softsign, "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
+    "Cosh": gnp.cosh, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
+    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Round": gnp.rint,
+    "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh,
+    "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": gnp.add, "And": gnp.logical_and, "BitwiseAnd": gnp.bitwise_and, "BitwiseOr": gnp.bitwise_or,
@@ -157,6 +157,19 @@ rule("CastLike")(lambda call: cast(call[0], call[1].dtype, bool(call.attr("satur
 # -- activations ------------------------------------------------------------------------------------------------------
 
 
+def _recorded(op: Op, attrs: Mapping[str, str]) -> Callable[[Call], Any]:
+    """Return the rule of an operator whose record names that of ONNX."""
+    function = getattr(npx, op.name)
+    return lambda call: function(
+        call[0], **{ours: call.attr(theirs, op.defaults[ours]) for ours, theirs in attrs.items()}
+    )
+
+
+for _op in set(OPS.values()):
+    if _op.onnx is not None:
+        rule(_op.onnx.name)(_recorded(_op, _op.onnx.attrs))
+
+
 rule("LeakyRelu")(lambda call: npx.leaky_relu(call[0], act_type="leaky", slope=call.attr("alpha", 0.01)))
 
 
@@ -166,9 +179,6 @@ def _prelu(call: Call) -> Any:
     if call.opset < 7 and slope.ndim == 1 and x.ndim > 2:
         slope = gnp.reshape(slope, (-1, *[1] * (x.ndim - 2)))
     return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
-
-
-rule("Elu")(lambda call: npx.elu(call[0], alpha=call.attr("alpha", 1.0)))
 
 
 @rule("Celu")
@@ -201,7 +211,6 @@ def _shrink(call: Call) -> Any:
     return gnp.where(gnp.less(x, -bound), gnp.add(x, bias), inner).astype(x.dtype)
 
 
-rule("HardSigmoid")(lambda call: npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5)))
 rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh"))
 rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 
