@@ -248,6 +248,8 @@ def cbrt(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The cube root of each element."""
 def ceil(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The smallest whole number that is not below each element."""
+def celu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
+    """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0."""
 def choose(a: ArrayLike, /, *choices: ArrayLike, mode: Any = 'clip', out: Any = None) -> ndarray:
     """Return elements of the choices, picked by the indices `a`."""
 def choose_element_0index(data: ArrayLike, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> ndarray:

@@ -520,6 +520,30 @@ def elu(x: Array, *, alpha: float = 1.0) -> Array:
     return jax.nn.elu(x, alpha)
 
 
+@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}))
+def celu(x: Array, *, alpha: float = 1.0) -> Array:
+    """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    alpha : float
+        What the result tends to far below 0, with its sign changed; not 0.
+
+    References
+    ----------
+    Barron, Continuously Differentiable Exponential Linear Units, 2017.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.celu(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.6321, 0.0, 2.0]
+    """
+    return jax.nn.celu(x, alpha)
+
+
 @register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.

@@ -181,12 +181,6 @@ def _prelu(call: Call) -> Any:
     return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
 
 
-@rule("Celu")
-def _celu(call: Call) -> Any:
-    alpha = call.attr("alpha", 1.0)
-    return gnp.multiply(npx.elu(gnp.divide(call[0], alpha)), alpha)
-
-
 _SELU = (1.67326319217681884765625, 1.05070102214813232421875)
 
 
