@@ -1134,6 +1134,8 @@ def tanh(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The hyperbolic tangent."""
 def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Any = 2, *, out: Any = None) -> ndarray:
     """Return the sum of products over some axes of each array."""
+def thresholded_relu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
+    """``data`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`."""
 def tile(data: ArrayLike, reps: Any, *, out: Any = None) -> ndarray:
     """Return the array repeated as a tile."""
 def topk(data: ArrayLike, axis: Any = -1, k: Any = 1, ret_typ: Any = 'indices', is_ascend: Any = False, dtype: Any = ..., *, out: Any = None) -> Any:

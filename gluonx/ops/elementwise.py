@@ -544,6 +544,32 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
     return jax.nn.celu(x, alpha)
 
 
+@register(
+    level=1,
+    moving=("alpha",),
+    channels_last="each",
+    onnx=Onnx("ThresholdedRelu", {"alpha": "alpha"}),
+    gradient="through `x`, 0 at `alpha`",
+)
+def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
+    """``x`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    alpha : float
+        The largest value that does not pass.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.thresholded_relu(np.array([-1.0, 1.0, 2.0])).tolist()
+    [0.0, 0.0, 2.0]
+    """
+    return jnp.where(x > alpha, x, 0)
+
+
 @register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.

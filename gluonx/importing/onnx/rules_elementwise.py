@@ -192,12 +192,6 @@ def _selu(call: Call) -> Any:
     return gnp.multiply(npx.elu(call[0], alpha=alpha), gamma)
 
 
-@rule("ThresholdedRelu")
-def _thresholded_relu(call: Call) -> Any:
-    x = call[0]
-    return gnp.where(gnp.greater(x, call.attr("alpha", 1.0)), x, gnp.zeros_like(x))
-
-
 @rule("Shrink")
 def _shrink(call: Call) -> Any:
     x, bias, bound = call[0], call.attr("bias", 0.0), call.attr("lambd", 0.5)
