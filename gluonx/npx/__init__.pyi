@@ -1032,6 +1032,8 @@ def sgd_update(weight: ArrayLike, grad: ArrayLike, lr: ArrayLike, wd: ArrayLike 
     """Gradient descent: ``(1 - lr * wd) * weight - lr * grad``."""
 def shape_array(data: ArrayLike, *, out: Any = None) -> ndarray:
     """Return the shape as an array."""
+def shrink(data: ArrayLike, lambd: Any = 0.5, bias: Any = 0.0, *, out: Any = None) -> ndarray:
+    """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty."""
 def sigmoid(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``1 / (1 + exp(-x))``."""
 def sigmoid_bce_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, pos_weight: ArrayLike | None = None, from_sigmoid: Any = False, weight: Any = None, batch_axis: Any = 0, ignore_label: Any = None, *, out: Any = None) -> ndarray:

@@ -570,6 +570,36 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     return jnp.where(x > alpha, x, 0)
 
 
+@register(
+    level=1,
+    moving=("lambd", "bias"),
+    channels_last="each",
+    onnx=Onnx("Shrink", {"lambd": "lambd", "bias": "bias"}),
+    gradient="through `x`, 0 from -`lambd` to `lambd`",
+)
+def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
+    """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty.
+
+    With ``bias=0`` it is the hard shrinkage, with ``bias=lambd`` the soft one, which has no jump.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    lambd : float
+        The largest magnitude that becomes 0.
+    bias : float
+        How far the others are moved towards 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.shrink(np.array([-2.0, 0.25, 2.0]), lambd=0.5, bias=0.5).tolist()
+    [-1.5, 0.0, 1.5]
+    """
+    return jnp.where(x > lambd, x - bias, jnp.where(x < -lambd, x + bias, 0)).astype(x.dtype)
+
+
 @register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.

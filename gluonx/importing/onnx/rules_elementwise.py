@@ -192,13 +192,6 @@ def _selu(call: Call) -> Any:
     return gnp.multiply(npx.elu(call[0], alpha=alpha), gamma)
 
 
-@rule("Shrink")
-def _shrink(call: Call) -> Any:
-    x, bias, bound = call[0], call.attr("bias", 0.0), call.attr("lambd", 0.5)
-    inner = gnp.where(gnp.greater(x, bound), gnp.subtract(x, bias), gnp.zeros_like(x))
-    return gnp.where(gnp.less(x, -bound), gnp.add(x, bias), inner).astype(x.dtype)
-
-
 rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh"))
 rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 
