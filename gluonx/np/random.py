@@ -58,7 +58,7 @@ def _register(name: str, draw: Draw, record: Record) -> None:
         return draw(key, *[jnp.broadcast_to(p.astype(work), shape) for p in parameters]).astype(wanted)
 
     drawn.__name__ = f"random_{name}"
-    register(f"random_{name}", random=True, **record)(drawn)
+    register(f"random_{name}", **{"random": True, **record})(drawn)
 
 
 for _name, (_draw, _record) in _EXTRA.items():

@@ -99,8 +99,9 @@ def along(operand: int = 1, negative: bool = True, **when: Any) -> Callable[[Att
     """
 
     def bounds(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
-        if any(attrs.get(name, value) != value for name, value in when.items()):
-            return ()
+        for name, value in when.items():  # at each call of `take`: a generator would cost more than the comparison
+            if attrs.get(name, value) != value:
+                return ()
         return along_axis(operand, shape_of(operands[0]), attrs.get("axis", 0), negative)
 
     return bounds
