@@ -84,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_EXTRAS})
+    return sorted({*__all__, *_EXTRAS})
 
 
 extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")
@@ -95,6 +95,8 @@ for _name in ("ImageDetIter", "ImageIter"):
     extensions.NAMES.offer(f"gluonx.image.{_name}", f"gluonx.compat.io.image_iter:{_name}")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
 extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
+extensions.NAMES.offer("gluonx.np.array", "gluonx.np.creation:array")
+extensions.NAMES.offer("gluonx.np.methods", "gluonx.np.methods:module")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.sparse.attach_rows", "gluonx.sparse.storage:attach_rows")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")

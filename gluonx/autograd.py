@@ -451,3 +451,7 @@ def _like(gradient: Any, aval: Any) -> Any:
 
 def _of_kind(array: Handle, kind: type | None) -> Handle:
     return array if kind in (None, type(array)) else twin_of(array, kind)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -248,3 +248,7 @@ def resolve(device: Any) -> JaxDevice | None:
     if isinstance(device, (jax.Device, jax.sharding.Sharding)):
         return device
     raise DeviceError(f"a device was expected (gluonx.cpu(), gluonx.gpu(0), ...), got {device!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -196,3 +196,7 @@ def refuse_cut(what: str, into: np.dtype, found: np.dtype) -> None:
 
 def _kind(dtype: np.dtype) -> str:
     return "f" if dtype.kind == "V" else dtype.kind
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -260,3 +260,7 @@ def _why_new(new: Node) -> str:
     if same or others:
         text += f"\n  the trace known so far had here: {(same or others)[-1]!r} at {(same or others)[-1].line}"
     return text
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -120,3 +120,7 @@ class FusionError(GluonxError, ValueError):
 
 class StaleGradientError(GluonxError, UserWarning):
     """``Trainer.step`` met a parameter whose gradient was not renewed since the last step."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -743,3 +743,7 @@ h2r_weight_initializer : str or Initializer, optional
 
 # The methods that fill a NumPy buffer as well as an array: those of the initializers above, which write nothing else.
 _ON_HOST = {vars(cls)[n] for cls in (Initializer, *_REGISTRY.values()) for n in _WRITERS if n in vars(cls)}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

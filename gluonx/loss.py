@@ -423,3 +423,7 @@ class CTCLoss(Loss):
     ) -> Any:
         """Compute the loss of each sample. Without ``label_lengths`` a label ends before its first negative number."""
         return invoke(self._op, (pred, label, pred_lengths, label_lengths, sample_weight))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

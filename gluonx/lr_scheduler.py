@@ -263,3 +263,7 @@ class CosineScheduler(_Descent):
 
     def _curve(self, part: float) -> float:
         return (1 + math.cos(math.pi * part)) / 2
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

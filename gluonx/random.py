@@ -17,9 +17,9 @@ from gluonx.arguments import named, refuse
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
 from gluonx.np.random import sample
+from gluonx.np.table import IGNORED
 from gluonx.np.wrapping import as_size, write_out
 from gluonx.npx import random as _extended
-from gluonx.npx.signatures import IGNORED
 from gluonx.ops.prng import get_state as get_state
 from gluonx.ops.prng import host_rng as host_rng
 from gluonx.ops.prng import seed as seed
@@ -235,3 +235,7 @@ if not TYPE_CHECKING:
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"gluonx.random has no function '{name}'; it has {', '.join(__all__)}.")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

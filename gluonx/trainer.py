@@ -1321,3 +1321,7 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def _give_up(grads: list[Any]) -> None:
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -446,3 +446,7 @@ def _lock(file: Any) -> bool:
     except OSError:
         return False
     return True
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -80,6 +80,7 @@ def from_target(path, node):
     return ".".join((*base, node.module) if node.module else base)
 
 
+@functools.cache
 def is_module(dotted):
     place = ROOT.joinpath(*dotted.split("."))
     return place.is_dir() or place.with_suffix(".py").exists()
@@ -130,6 +131,65 @@ def test_imports_go_down(path):
         if FLOOR_OF.get(room_of(parts), -1) > FLOOR_OF[room]
     ]
     assert not wrong, "\n".join(wrong)
+
+
+CIRCLES = [
+    ["compat.kinds", "compat.nd", "compat.nd.creation", "compat.nd.names", "compat.nd.ndarray", "compat.nd.sparse",
+     "compat.operator", "compat.operators.calling"],
+    ["compat.symbol", "compat.symbol.calling", "compat.symbol.compose", "compat.symbol.emit", "compat.symbol.front",
+     "compat.symbol.loops", "compat.symbol.methods", "compat.symbol.rules", "compat.symbol.rules_loss",
+     "compat.symbol.symbol"],
+    ["flax.from_linen", "flax.to_linen"],
+    ["flax.from_nnx", "flax.to_nnx"],
+    ["ops.host.draws", "ops.host.elementwise", "ops.host.jaxprs", "ops.host.reductions", "ops.host.windows"],
+    ["sparse.functions", "sparse.storage"],
+]  # fmt: skip
+"""Modules that import each other, imports in functions counted. There are to be none: this list only gets shorter."""
+
+
+def module_graph():
+    """Which modules a module imports, wherever it does."""
+    modules = {".".join(p for p in module_name(path) if p != "__init__") or "__init__": path for path in SOURCES}
+    graph = {}
+    for module, path in modules.items():
+        reached = set()
+        for _, parts, name in own_imports(path):
+            parts = [p for p in (*parts, name or "") if p not in ("__init__", "")]
+            while parts and ".".join(parts) not in modules:
+                parts.pop()
+            reached.add(".".join(parts) or "__init__")
+        graph[module] = reached - {module}
+    return graph
+
+
+def circles(graph):
+    """The groups of modules of which each leads to each (Tarjan's strongly connected components)."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(module):
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for other in graph[module]:
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[module] = min(low[module], low[other])
+        if low[module] == order[module]:
+            group = stack[stack.index(module) :]
+            del stack[-len(group) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in graph:
+        if module not in order:
+            visit(module)
+    return sorted(found)
+
+
+def test_imports_form_no_circle():
+    """Whoever reads a module is to find what it builds on below it, also at run time."""
+    assert circles({"a": {"b"}, "b": {"a", "c"}, "c": set()}) == [["a", "b"]]
+    assert circles(module_graph()) == CIRCLES
 
 
 @every_source

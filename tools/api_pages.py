@@ -12,6 +12,9 @@ import pathlib
 from types import ModuleType
 from typing import NamedTuple
 
+from gluonx import np
+from gluonx.ops import OPS
+
 __all__ = ["PAGES", "Page", "page", "write"]
 
 
@@ -67,8 +70,23 @@ PAGES = (
 def _public(module: ModuleType, chosen: tuple[str, ...]) -> list[str]:
     """Return the names that have something to be said of them, in the order of the alphabet."""
     names = chosen or tuple(getattr(module, "__all__", ())) or tuple(n for n in dir(module) if not n.startswith("_"))
+    if module.__name__ == "gluonx.npx":  # which makes a function of each operator when it is first asked for
+        names = (*names, *[name for name in OPS if "." not in name and name not in names])
     values = {name: getattr(module, name) for name in sorted(names, key=str.lower)}
     return [n for n, v in values.items() if (inspect.isclass(v) or inspect.isroutine(v)) and (v.__doc__ or "").strip()]
+
+
+def _told_at(module: ModuleType, name: str) -> tuple[str, str]:
+    """Return the module and the name under which a page tells of this one: another name of an operator has no page."""
+    op = OPS.get(name) if module.__name__ == "gluonx.npx" else None
+    if op is None or name in module.__all__:
+        return module.__name__, name
+    home, _, last = op.name.rpartition("_")
+    if home in ("linalg", "fft") and hasattr(getattr(np, home), last):
+        return f"gluonx.np.{home}", last
+    if name in np.functions.__all__:
+        return "gluonx.np", name
+    return module.__name__, op.name
 
 
 def page(entry: Page, known: dict[int, str] | None = None) -> str:
@@ -93,6 +111,8 @@ def page(entry: Page, known: dict[int, str] | None = None) -> str:
         value = getattr(module, name)
         if not (value.__module__ or "gluonx").startswith("gluonx"):
             foreign.append(f"``{name}`` ({value.__module__.partition('.')[0]})")
+        elif _told_at(module, name) != (module.__name__, name):
+            taken.append("``{}`` is :func:`{}.{}`".format(name, *_told_at(module, name)))
         elif id(value) in known:
             role = "class" if inspect.isclass(value) else "func"
             taken.append(f"``{name}`` is :{role}:`{known[id(value)]}`")

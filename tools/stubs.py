@@ -141,14 +141,8 @@ def _constant(name: str, value: Any) -> str:
 # -- functions of np, npx ---------------------------------------------------------------------------------------------
 
 
-def _arrays_of(function: Any) -> set[str]:
-    """Return the parameters that take arrays, which the page of a made function lists."""
-    told = [line for line in (function.__doc__ or "").splitlines() if line.endswith(" : ndarray or number")]
-    return set(told[0].removesuffix(" : ndarray or number").split(", ")) if told else set()
-
-
 def _front(name: str, function: Any, returns: str) -> Front:
-    arrays = _arrays_of(function)
+    arrays = getattr(function, "arrays", ())  # of a function made of an operator
     rows = [
         p.replace(annotation="ArrayLike" if p.name in arrays else p.annotation)
         for p in inspect.signature(function).parameters.values()

@@ -60,4 +60,4 @@ else:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_OF_SYMBOLS})
+    return sorted({*__all__, *_OF_SYMBOLS})

@@ -22,3 +22,7 @@ else:
         if name == "SymbolBlock":  # MXNet has it in this module too
             return _extensions.NAMES["gluonx.nn.SymbolBlock"]
         raise AttributeError(f"module 'gluonx.block' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,11 +15,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gluonx import html
-from gluonx.block.parameter import Parameter
 from gluonx.np.display import spread
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.block.parameter import Parameter
 
 
 _COLUMNS = ("parameter", "shape", "dtype", "numbers", "bytes", "", "values")

@@ -27,3 +27,7 @@ else:
         if name == "Bucketed":  # it calls nets
             return importlib.import_module("gluonx.data.bucketing").Bucketed
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -567,3 +567,7 @@ def _bytes(buf: Any) -> bytes:
         return bytes(memoryview(buf))
     except TypeError:
         raise TypeError(f"bytes were expected, got {type(buf).__name__}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuar
 import jax
 import numpy as np
 
+from gluonx.ops.checks import Index, MatrixCheck
+
 if TYPE_CHECKING:
     from gluonx.deferred.core import Aval, Handle, HostArray, Node, Packed, ScalarSlot, State, Variable
     from gluonx.deferred.graph import Graph
@@ -100,12 +102,15 @@ class Operator(Recorded, Protocol):
 
     ``gluonx.ops.registry.BoundOp`` and ``derived.DerivedOp`` are; both are hashable by identity. ``fn`` takes arrays (a
     key first, if ``random``), ``attrs`` are its static attributes, gradients flow through the first ``n_live`` outputs
-    (None: all). What else stands here are slots in which the engine keeps what it derives.
+    (None: all), ``index`` and ``matrix`` say what is looked at before and after it runs (`gluonx.ops.checks`). What
+    else stands here are slots in which the engine keeps what it derives.
     """
 
     fn: Callable[..., Any]
     attrs: dict[str, Any]
     n_live: int | None
+    index: Index | None
+    matrix: MatrixCheck | None
     cache: Any
     eager: Any
     traced: Any

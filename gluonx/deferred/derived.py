@@ -28,13 +28,14 @@ from jax.typing import ArrayLike
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
-from gluonx.deferred import kept, ranges, singular
+from gluonx.deferred import kept
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.kept import Kept
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
+from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import replicated
@@ -80,6 +81,8 @@ class DerivedOp:
         "kept", "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
+    index: Index | None = None
+    matrix: MatrixCheck | None = None
 
     def __init__(
         self,
@@ -262,7 +265,7 @@ def cuts_tape(op: Operator) -> bool:
 def prepare(op: Operator) -> str:
     """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
-    looked_at = op.name in ranges.RULES or op.name in singular.RULES
+    looked_at = op.index is not None or op.matrix is not None
     op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at else PLAIN
     return op.cache
 

@@ -104,7 +104,7 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of wh
         if other is not None and (found := other(args)) is not None:
             return found
         op, args = _special(op, args, state)
-        if op.name in singular.RULES and not state.deferring and state.trace is None:
+        if op.matrix is not None and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):
                 return run_now(op, args, state)  # also where an operand is pending: the result is looked at
     if state.deferring:
@@ -154,6 +154,8 @@ _RANDOM_UNDER_JIT = (
     "jitting it."
 )
 
+ranges.Switch.settle = staticmethod(settle)
+
 
 class _Root:
     handle: Handle | None = None
@@ -165,9 +167,8 @@ def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
 
     Indices that are out of range, as far as they are known, raise here.
     """
-    rule = ranges.RULES.get(op.name)
-    if rule is not None:
-        ranges.check(rule, op, args)
+    if op.index is not None:
+        ranges.check(op.index, op, args)
     if op.needs_mode:
         op = op.in_mode(state.training)
     if type(op) is Moved and state.trace is None:
@@ -274,8 +275,8 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
             growth.check_devices(op, args, avals)
             growth.check_committed(op, args, values)
         raise growth.bad_call(op, avals, error) from error
-    if op.cache is not PLAIN and op.name in singular.RULES:
-        singular.check(op, args, values, out)
+    if op.cache is not PLAIN and op.matrix is not None:
+        singular.check(op.matrix, op, values, out)
     result = _wrap(out)
     if state.naive:
         jax.block_until_ready(out)

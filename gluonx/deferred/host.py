@@ -167,8 +167,8 @@ def attempt(op: Operator, args: Args) -> Any:
     out = run(op, values)
     if out is REFUSED:
         return REFUSED
-    if op.cache is not PLAIN and op.name in singular.RULES:
-        singular.check(op, args, values, out)
+    if op.cache is not PLAIN and op.matrix is not None:
+        singular.check(op.matrix, op, values, out)
     if type(out) is tuple:
         return tuple([_kept(o, values, foreign) for o in out])
     return _kept(out, values, foreign)

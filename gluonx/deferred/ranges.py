@@ -9,16 +9,15 @@ index is looked at on the way to the operator, where its value is known without 
 - everything is, also what is pending or on an accelerator, while the switch is on (``GLUONX_CHECK=1``, or
   ``gluonx.engine.check()``). Pending values are computed for it, and hybridized blocks run un-hybridized.
 
-An operator that takes indices has a rule here by its name. The engine asks for it where the operator is not plain, so
-other operators pay nothing.
+Which operand of an operator holds indices, and how far they may go, its record says (``index``, see
+`gluonx.ops.checks`). The engine asks for it where the operator is not plain, so other operators pay nothing.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from weakref import ref
 
 import jax
@@ -28,30 +27,18 @@ from gluonx.deferred import where
 from gluonx.deferred.contracts import Args, Operand, Operator
 from gluonx.deferred.core import Handle, HostArray, Pending, Tracer, current_state
 from gluonx.errors import BadIndexError
+from gluonx.ops.checks import Index
 
-__all__ = ["RULES", "Switch", "check", "is_near", "look"]
+_Values: TypeAlias = "jax.Array | np.ndarray | np.generic | int | float | list[Any] | tuple[Any, ...]"
+
+__all__ = ["Switch", "check", "is_near", "look"]
 
 
 class Switch:
-    """True if indices on the device are looked at too."""
+    """Whether indices on the device are looked at too, and what computes one that is pending."""
 
+    settle: Callable[[Handle], Any] | None = None  # `graph.settle`, which builds on what asks for these rules
     on = os.environ.get("GLUONX_CHECK", "") not in ("", "0")
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
-
-
-def _along(what: str, args: Args, axis: int | None, index: Operand, counted: bool, strict: bool) -> None:
-    """Look at indices along an axis of the first operand (None: of all its elements); `counted` may be negative."""
-    shape = _shape(args[0])
-    if axis is None:
-        size = math.prod(shape)
-    elif -len(shape) <= axis < len(shape):
-        size = shape[axis]
-    else:
-        return  # which the operator refuses
-    look(what, index, size, axis, -size if counted else 0, strict)
 
 
 def _columns(what: str, shape: tuple[int, ...], index: Operand) -> None:
@@ -63,116 +50,26 @@ def _columns(what: str, shape: tuple[int, ...], index: Operand) -> None:
         _compare(what, ends, lambda axis=axis: _host(index)[axis], shape[axis], axis, -shape[axis])
 
 
-def _take(op: Operator, args: Args) -> None:
-    if op.attrs["mode"] == "raise":
-        _along("take", args, op.attrs["axis"], args[1], True, True)
-
-
-def _take_along(op: Operator, args: Args) -> None:
-    if op.attrs.get("mode") is None:
-        _along(op.name, args, op.attrs["axis"], args[1], True, True)
-
-
-def _put(op: Operator, args: Args) -> None:
-    if op.attrs["mode"] is None:
-        _along("put", args, None, args[1], True, True)
-
-
-def _pick(op: Operator, args: Args) -> None:
-    if op.attrs["mode"] == "clip":
-        _along("pick", args, op.attrs["axis"], args[1], False, False)
-
-
-def _labels(op: Operator, args: Args) -> None:
-    label, ignored = args[1], op.attrs["ignore_label"]
-    if ignored is not None:  # which may be out of range; what is on the device is not looked at then
-        host = None if isinstance(label, Handle) else np.asarray(label)
-        label = None if host is None else np.where(host == ignored, 0, host)
-    if op.attrs["sparse_label"] and label is not None:
-        _along(op.name, args, op.attrs["axis"], label, False, False)
-
-
-def _outputs(op: Operator, args: Args) -> None:
-    """Labels of the operators that are an output and a loss at once, where they are classes and none is left out."""
-    if len(_shape(args[1])) == len(_shape(args[0])) - 1 and not op.attrs.get("use_ignore"):
-        _along(op.name, args, 1 if op.attrs.get("multi_output") else -1, args[1], False, False)
-
-
-def _embedding(op: Operator, args: Args) -> None:
-    rows = op.attrs["input_dim"] or (_shape(args[1]) or (0,))[0]
-    look("embedding", args[0], rows, 0, 0, False)
-
-
-def _coordinates(op: Operator, args: Args) -> None:
-    _columns(op.name, _shape(args[0]), args[1])
-
-
-def _updated(op: Operator, args: Args) -> None:
-    if len(_shape(args[1])) < 2:  # rows
-        _along(op.name, args, 0, args[1], True, True)
-    else:
-        _coordinates(op, args)
-
-
-def _scattered(op: Operator, args: Args) -> None:
-    _columns("scatter_nd", tuple(op.attrs["shape"]), args[1])
-
-
-def _copied(op: Operator, args: Args) -> None:
-    _along("index_copy", args, 0, args[1], True, True)
-
-
-def _flattened(op: Operator, args: Args) -> None:
-    """Coordinates of `ravel_multi_index`, one operand an axis."""
-    dims = op.attrs["dims"]
-    if op.attrs["mode"] == "raise" and isinstance(dims, tuple) and len(dims) == len(args):
-        for axis, (index, size) in enumerate(zip(args, dims, strict=True)):
-            look("ravel_multi_index", index, size, axis, 0)
-
-
-def _parted(op: Operator, args: Args) -> None:
-    shape = op.attrs["shape"]
-    look("unravel_index", args[0], math.prod(shape) if isinstance(shape, tuple) else shape, None, 0)
-
-
-class Rule(NamedTuple):
-    """The check of an operator's indices: which operand they are, whether arrays are looked at, and by what."""
-
-    operand: int
-    strict: bool
-    look: Callable[[Any, Any], None]
-
-
-RULES: dict[str, Rule] = {
-    "embedding": Rule(0, False, _embedding),
-    "gather_nd": Rule(1, True, _coordinates),
-    "index_add": Rule(1, True, _updated),
-    "index_copy": Rule(1, True, _copied),
-    "index_update": Rule(1, True, _updated),
-    "pick": Rule(1, False, _pick),
-    "put": Rule(1, True, _put),
-    "put_along_axis": Rule(1, True, _take_along),
-    "ravel_multi_index": Rule(0, True, _flattened),
-    "scatter_nd": Rule(1, True, _scattered),
-    "softmax_cross_entropy_loss": Rule(1, False, _labels),
-    "softmax_output": Rule(1, False, _outputs),
-    "svm_output": Rule(1, False, _outputs),
-    "take": Rule(1, True, _take),
-    "take_along_axis": Rule(1, True, _take_along),
-    "np.take_along_axis": Rule(1, True, _take_along),
-    "unravel_index": Rule(0, True, _parted),
-}
-
-
-def check(rule: Rule, op: Operator, args: Args) -> None:
+def check(rule: Index, op: Operator, args: Args) -> None:
     """Raise if an index of `op` that is known is out of range.
 
     Raises
     ------
     BadIndexError
     """
-    if len(args) > rule.operand and (rule.strict or Switch.on or not isinstance(args[rule.operand], Handle)):
-        rule.look(op, args)
+    if len(args) <= rule.operand or not (rule.strict or Switch.on or not isinstance(args[rule.operand], Handle)):
+        return
+    for operand, size, axis, negative, ignored in rule.bounds(op.attrs, args):
+        index = args[operand]
+        if ignored is not None:
+            if isinstance(index, Handle):
+                continue  # what is on a device is not searched for it
+            host = np.asarray(index)
+            index = np.where(host == ignored, 0, host)
+        if isinstance(size, tuple):
+            _columns(op.name, size, index)
+        else:
+            look(op.name, index, size, axis, -size if negative else 0, rule.strict)
 
 
 def look(what: str, index: Operand, size: object, axis: int | None, lowest: int, strict: bool = True) -> None:
@@ -231,7 +128,7 @@ def is_near(array: jax.Array) -> bool:
     return known
 
 
-def _opened(index: Operand, strict: bool) -> Any:
+def _opened(index: Operand, strict: bool) -> _Values | None:
     """Return the array or number whose values are to be looked at, or None."""
     if isinstance(index, Handle):
         trace = current_state().trace
@@ -243,14 +140,13 @@ def _opened(index: Operand, strict: bool) -> Any:
         if type(value) is HostArray:
             return value.array if Switch.on or strict else None
         if not isinstance(value, jax.Array) and Switch.on:
-            from gluonx.deferred.graph import settle  # which builds on what asks for these rules
-
-            value = settle(index)
+            assert Switch.settle is not None, "gluonx.deferred.engine says how a value is computed"
+            value = Switch.settle(index)
         return _looked_at(value, strict)
     return _looked_at(index, strict)
 
 
-def _looked_at(index: object, strict: bool) -> Any:
+def _looked_at(index: object, strict: bool) -> _Values | None:
     if isinstance(index, jax.Array):
         return None if isinstance(index, Tracer) or not (Switch.on or (strict and is_near(index))) else index
     return index if isinstance(index, (np.ndarray, int, float, np.generic, list, tuple)) else None

@@ -722,3 +722,7 @@ def _check_program(folder: Path, model: Mapping[str, Any], params: Mapping[str, 
     if here not in exported.platforms:
         platforms = ", ".join(exported.platforms)
         raise FormatError(f"the artifact '{folder}' is for {platforms}; this process runs on {here}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -52,3 +52,7 @@ __all__ = [
     "save_arrays",
     "save_ndarrays",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

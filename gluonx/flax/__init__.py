@@ -27,3 +27,7 @@ __all__ = [
     "to_linen",
     "to_nnx",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -34,3 +34,7 @@ else:
         if name == "cv2":
             return opencv()
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

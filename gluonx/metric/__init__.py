@@ -22,3 +22,7 @@ __all__: list[str] = []
 __all__ += base.__all__
 __all__ += counts.__all__
 __all__ += gathered.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -41,3 +41,7 @@ else:
         if name == "SymbolBlock":  # imports nn
             return _extensions.NAMES["gluonx.nn.SymbolBlock"]
         raise AttributeError(f"module 'gluonx.nn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,3 +22,7 @@ __all__ = ["fft", "linalg", "ndarray", "random"]
 for _module in (functions, composed, creation, hosted, info):
     __all__ += _module.__all__
 del _module
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -153,17 +153,17 @@ def acosh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 's
 def add(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The sum, elementwise."""
 def all(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """Whether all elements along an axis are true."""
+    """Return whether every element over axes is non-zero."""
 def alltrue(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
     """Whether all elements along an axis are true (an old name of `all`)."""
 def amax(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The largest element along an axis."""
+    """Return the largest element over axes; each of several equal ones has the whole gradient."""
 def amin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The smallest element along an axis."""
+    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
 def angle(z: ArrayLike, deg: Any = False, *, out: Any = None) -> ndarray:
     """The angle of complex numbers."""
 def any(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """Whether any element along an axis is true."""
+    """Return whether some element over axes is non-zero."""
 def append(arr: ArrayLike, values: ArrayLike, axis: Any = None, *, out: Any = None) -> ndarray:
     """Values put behind an array."""
 def arccos(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -181,15 +181,15 @@ def arctan2(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True,
 def arctanh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The number whose hyperbolic tangent is x."""
 def argmax(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
-    """The index of the largest element along an axis."""
+    """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
 def argmin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
-    """The index of the smallest element along an axis."""
+    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
 def argpartition(a: ArrayLike, kth: Any, axis: Any = -1, kind: Any = 'introselect', order: Any = None, *, out: Any = None) -> ndarray:
     """The indices that put the kth smallest element in its place."""
 def argsort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
-    """The indices that sort along an axis."""
+    """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
 def around(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
-    """Rounded to a number of decimals."""
+    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
     """Parts of nearly equal length along an axis."""
 def asin(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -233,7 +233,7 @@ boolean_dtypes: Any
 def broadcast_arrays(*args: ArrayLike, out: Any = None) -> Any:
     """Arrays repeated to their common shape."""
 def broadcast_to(array: ArrayLike, shape: Any, *, out: Any = None) -> ndarray:
-    """An array repeated to a shape."""
+    """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
 c_: Any
 def cbrt(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The cube root of each element."""
@@ -241,16 +241,16 @@ cdouble: _dtype[Any]
 def ceil(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The smallest whole number that is not below each element."""
 def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None, out: Any = None) -> ndarray:
-    """Each element kept between two limits, either of which may be None."""
+    """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside."""
 def column_stack(tup: ArrayLike, *, out: Any = None) -> ndarray:
     """1-d arrays as the columns of a matrix."""
 complex128: _dtype[Any]
 complex64: _dtype[Any]
 complex_: _dtype[Any]
 def concat(seq: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along an axis."""
+    """Return the arrays one behind the other along an axis; flattened first if that is None."""
 def concatenate(seq: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along an axis."""
+    """Return the arrays one behind the other along an axis; flattened first if that is None."""
 def conj(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The complex conjugate."""
 def conjugate(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -277,9 +277,9 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: Any = -1, axisb: Any = -1, axisc: A
     """The vector product."""
 csingle: _dtype[Any]
 def cumprod(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
-    """The running product along an axis."""
+    """Return the running product along an axis, or of the flattened array; of integers in 64 bits."""
 def cumsum(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
-    """The running sum along an axis."""
+    """Return the running sum along an axis, or of the flattened array."""
 def cumulative_prod(x: ArrayLike, axis: Any = None, dtype: Any = None, include_initial: Any = False, *, out: Any = None) -> ndarray:
     """The running product along an axis (array API)."""
 def cumulative_sum(x: ArrayLike, axis: Any = None, dtype: Any = None, include_initial: Any = False, *, out: Any = None) -> ndarray:
@@ -303,7 +303,7 @@ def divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, 
 def divmod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Floor quotient and remainder, elementwise."""
 def dot(a: ArrayLike, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> ndarray:
-    """The dot product: inner for vectors, matrix product for matrices."""
+    """Return the sum of products over the last axis of `a` and the last but one of `b`."""
 double: _dtype[Any]
 def dsplit(ary: ArrayLike, indices_or_sections: Any, *, out: Any = None) -> Any:
     """Parts along the third axis."""
@@ -320,7 +320,7 @@ def exp(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sam
 def exp2(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """2 to the power of each element."""
 def expand_dims(a: ArrayLike, axis: Any, *, out: Any = None) -> ndarray:
-    """An axis of length one put in."""
+    """Return the array with axes of length 1 put in."""
 def expm1(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """exp(x) - 1, exact also for x near zero."""
 def fabs(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -328,7 +328,7 @@ def fabs(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sa
 def fix(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element rounded towards zero."""
 def flip(m: ArrayLike, axis: Any = None, out: Any = None) -> ndarray:
-    """The order of elements reversed along axes."""
+    """Return the elements in opposite order along axes."""
 def fliplr(m: ArrayLike, *, out: Any = None) -> ndarray:
     """The order of columns reversed."""
 def flipud(m: ArrayLike, *, out: Any = None) -> ndarray:
@@ -454,24 +454,24 @@ def logical_or(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = Tr
 def logical_xor(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Where just one is true."""
 def matmul(a: ArrayLike, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> ndarray:
-    """The matrix product, leading axes broadcast."""
+    """Return the matrix product, over stacks of matrices in the leading axes."""
 def matrix_transpose(x: ArrayLike, *, out: Any = None) -> ndarray:
     """The last two axes exchanged."""
 def matvec(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
     """The product of matrices and vectors."""
 def max(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The largest element along an axis."""
+    """Return the largest element over axes; each of several equal ones has the whole gradient."""
 def maximum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The larger element; NaN where either is. The gradient of a tie goes to ``x1``."""
 def mean(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The mean along an axis; of integers, as float32."""
+    """Return the mean over axes; of integers, a float."""
 def median(a: ArrayLike, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> ndarray:
     """The middle value along an axis."""
 def meshgrid(*xi: ArrayLike, copy: Any = True, sparse: Any = False, indexing: Any = 'xy', out: Any = None) -> Any:
     """Coordinate matrices from coordinate vectors."""
 mgrid: Any
 def min(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The smallest element along an axis."""
+    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
 def min_scalar_type(a: Any, /) -> Any:
     """min_scalar_type(a, /)"""
 def minimum(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -481,7 +481,7 @@ def mod(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, cas
 def modf(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Fractional and whole part of each element."""
 def moveaxis(a: ArrayLike, source: Any, destination: Any, *, out: Any = None) -> ndarray:
-    """Axes moved to other places."""
+    """Return the array with some axes at other places."""
 def msort(a: ArrayLike, *, out: Any = None) -> ndarray:
     """Sorted along the first axis."""
 def multiply(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -556,7 +556,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, out: Any = None) -> ndarray:
 def positive(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element as it is."""
 def prod(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The product along an axis."""
+    """Return the product over axes."""
 def product(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
     """The product along an axis (an old name of `prod`)."""
 def ptp(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = False) -> ndarray:
@@ -579,9 +579,9 @@ def reciprocal(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any
 def remainder(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The remainder with the sign of x2."""
 def repeat(a: ArrayLike, repeats: Any, axis: Any = None, *, out: Any = None) -> ndarray:
-    """Each element repeated."""
+    """Each element repeated, along an axis or of the flattened array."""
 def reshape(a: ArrayLike, newshape: Any, order: Any = 'C', out: Any = None) -> ndarray:
-    """The same elements in another shape; one length may be -1."""
+    """Return the same elements in another shape."""
 def resize(a: ArrayLike, new_shape: Any, *, out: Any = None) -> ndarray:
     """Another shape, filled by repeating the elements."""
 def right_shift(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -595,7 +595,7 @@ def rollaxis(a: ArrayLike, axis: Any, start: Any = 0, *, out: Any = None) -> nda
 def rot90(m: ArrayLike, k: Any = 1, axes: Any = (0, 1), *, out: Any = None) -> ndarray:
     """A quarter turn in the plane of two axes."""
 def round(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
-    """Rounded to a number of decimals."""
+    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
 def round_(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
     """Rounded to a number of decimals (an old name of `round`)."""
 def row_stack(arrays: ArrayLike, out: Any = None, dtype: Any = None) -> ndarray:
@@ -617,53 +617,53 @@ def sinh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sa
 def sometrue(a: ArrayLike, axis: Any = None, keepdims: Any = False, out: Any = None) -> ndarray:
     """Whether any element along an axis is true (an old name of `any`)."""
 def sort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
-    """Sorted along an axis."""
+    """Return the elements in order along an axis, or of the flattened array."""
 def sort_complex(a: ArrayLike, *, out: Any = None) -> ndarray:
     """Sorted by real, then imaginary part."""
 def spacing(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The distance from each element to the next number away from zero."""
 def split(ary: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
-    """Equal parts along an axis, or parts between indices."""
+    """Return the array cut along an axis: into so many equal parts, or at the places named."""
 def sqrt(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The square root of each element."""
 def square(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """Each element times itself."""
 def squeeze(a: ArrayLike, axis: Any = None, out: Any = None) -> ndarray:
-    """Axes of length one taken out."""
+    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
 def stack(arrays: ArrayLike, axis: Any = 0, out: Any = None, dtype: Any = None) -> ndarray:
-    """Arrays joined along a new axis."""
+    """Return the arrays, all of one shape, side by side along a new axis."""
 def std(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The standard deviation along an axis."""
+    """Return the standard deviation over axes, with gradient 0 where it is 0."""
 def subtract(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The difference, elementwise."""
 def sum(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> ndarray:
-    """The sum along an axis."""
+    """Return the sum over axes."""
 def swapaxes(a: ArrayLike, axis1: Any, axis2: Any, *, out: Any = None) -> ndarray:
-    """Two axes exchanged."""
+    """Return the array with two axes exchanged."""
 def take(a: ArrayLike, indices: ArrayLike, axis: Any = None, mode: Any = 'raise', out: Any = None) -> ndarray:
-    """Elements or slices at indices; indices out of range give NaN (integers: the least value)."""
+    """Return the elements of `a` at `indices` along an axis (None: of the flattened array)."""
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Any = -1, mode: Any = None, *, out: Any = None) -> ndarray:
-    """Elements at indices along an axis."""
+    """For each vector along an axis its elements at `indices`."""
 def tan(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The tangent of angles in radians."""
 def tanh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The hyperbolic tangent."""
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:
-    """The sum of products over given axes."""
+    """Return the sum of products over some axes of each array."""
 def tile(A: ArrayLike, reps: Any, *, out: Any = None) -> ndarray:
-    """An array repeated as a tile."""
+    """Return the array repeated as a tile."""
 def trace(a: ArrayLike, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, out: Any = None, dtype: Any = None) -> ndarray:
     """The sum of a diagonal."""
 def transpose(a: ArrayLike, axes: Any = None, *, out: Any = None) -> ndarray:
-    """The axes in another order; reversed by default."""
+    """Return the axes in another order; reversed by default."""
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: Any = -1, *, out: Any = None) -> ndarray:
     """The integral along an axis by the trapezoidal rule."""
 def trapz(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: Any = -1, *, out: Any = None) -> ndarray:
     """The integral along an axis by the trapezoidal rule (an old name of `trapezoid`)."""
 def tril(m: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
-    """The lower triangle; zeros elsewhere."""
+    """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
 def triu(m: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
-    """The upper triangle; zeros elsewhere."""
+    """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
 def true_divide(x1: ArrayLike, x2: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
     """The quotient, as a float also for integers."""
 def trunc(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:
@@ -686,7 +686,7 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: Any = -1, perio
 def vander(x: ArrayLike, N: Any = None, increasing: Any = False, *, out: Any = None) -> ndarray:
     """The Vandermonde matrix."""
 def var(a: ArrayLike, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> ndarray:
-    """The variance along an axis."""
+    """Return the variance over axes, with `correction` taken from the number of elements."""
 def vdot(a: ArrayLike, b: ArrayLike, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:
     """The inner product of two flattened arrays, the first one conjugated."""
 def vecdot(x1: ArrayLike, x2: ArrayLike, axis: Any = -1, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> ndarray:

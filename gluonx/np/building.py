@@ -1,4 +1,4 @@
-"""From a row of the table to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
+"""From an operator's record to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
 with.
 """
 
@@ -14,45 +14,34 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
+from gluonx.np.documentation import page
 from gluonx.np.rules import RULES
-from gluonx.np.table import Row
-from gluonx.np.wrapping import Param, binary, operator, read, unary
+from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
-from gluonx.ops.registry import OPS, Op
+from gluonx.ops.registry import OPS, Front, Op, Record
 
 
 def document(
     front: Callable[..., Any],
+    op: Op,
     name: str,
-    summary: str,
     params: Sequence[Param],
     module: str = "gluonx.np",
     shown: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Give a front its name, its signature and its page of documentation."""
+    """Give the front of an operator its name, its signature and its page of documentation.
+
+    Its attribute ``arrays`` names the parameters that are arrays: what a signature of such functions does not say.
+    """
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
+    front.__doc__ = page(op, name, [p for p in params if p.role != "dropped"], module, shown)
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
-    front.__doc__ = _page(name, summary, params, module)
+    front.arrays = tuple([p.name for p in params if p.role in ("array", "sequence", "star")])  # type: ignore[attr-defined]
     kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
     front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front
-
-
-def _page(name: str, summary: str, params: Sequence[Param], module: str) -> str:
-    arrays = ", ".join([p.name for p in params if p.role in ("array", "sequence", "star")])
-    statics = ", ".join([p.name for p in params if p.role == "static"])
-    lines = [summary, "", "Parameters", "----------"]
-    if arrays:
-        lines += [
-            f"{arrays} : ndarray or number",
-            "    Their values may change from call to call without a new program.",
-        ]
-    if statics:
-        lines += [f"{statics} : static", "    Part of the program: another value is another program."]
-    lines += ["out : ndarray, optional", "    Where to write the result.", "", "Notes", "-----"]
-    return "\n".join([*lines, f"The same as ``numpy.{name}``" + (f" ({module})." if module != "gluonx.np" else ".")])
 
 
 @functools.cache
@@ -83,50 +72,31 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
 
 
 def make(
-    name: str, fn: Callable[..., Any], row: Row, *, module: str = "gluonx.np", register_as: str = ""
+    name: str, fn: Callable[..., Any], record: Record, *, module: str = "gluonx.np", register_as: str = ""
 ) -> Callable[..., Any]:
-    """Turn the pure function `fn` into the function `name` on ndarrays (see `gluonx.np.wrapping`).
-
-    Where the core operators hold one of this name with these arrays and statics, that one computes, not `fn`.
+    """Turn the pure function `fn` into an operator and the function `name` on ndarrays (see `gluonx.np.wrapping`).
 
     Examples
     --------
     >>> from gluonx import np
     >>> def twice(x: jnp.ndarray):
     ...     return 2 * x
-    >>> twice = make("twice", twice, Row("Twice the input."))
+    >>> twice = make("twice", twice, Record(doc="Twice the input."))
     >>> twice(np.array([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    params = read(name, fn, row)
-    name_in_registry = register_as or name
-    core = None if row.own else _core_operator(name_in_registry, params)
-    covered = core is not None and _covers(core, params)
-    assert not covered or not (row.amp or row.wide or row.stands_for), f"{name}: the operator's record says that"
-    general_op = None if covered else operator(name_in_registry, fn, params, row)
-    renamed = {**row.also, **{theirs: ours for ours, theirs in row.shown.items()}}
-    called = f"{module.removeprefix('gluonx.')}.{name}"
-    front = general(core, general_op, called, params, renamed=renamed, shown=row.shown, listed=row.listed)
-    return document(front, name, row.summary, params, module, row.shown)
+    params = read(name, fn)
+    called = record.get("np") or Front()
+    op = operator(register_as or called.operator or name, fn, params, **record)
+    return _called(name, op, params, called, module)
 
 
-def _core_operator(name: str, params: Sequence[Param]) -> Op | None:
-    """Get the operator of this name in `gluonx.ops`, if its arrays are the first of ours and it needs no more."""
-    op = OPS.get(name)
-    if op is None or op.random or op.mode:
-        return None
-    collects = any(p.role in ("sequence", "star") for p in params)
-    further = [p for p in params if p.role == "array"][len(op.inputs) :]
-    fits = op.variadic if collects else not op.variadic and all(p.default is None for p in further)
-    return op if fits and {p.name for p in params if p.role == "static"}.issuperset(op.required) else None
-
-
-def _covers(core: Op, params: Sequence[Param]) -> bool:
-    """Return whether the core operator has all of our parameters."""
-    arrays = sum(p.role == "array" for p in params)
-    return {p.name for p in params if p.role == "static"} <= core.attr_names and (
-        core.variadic or len(core.inputs) == arrays
-    )
+def _called(name: str, op: Op, params: Sequence[Param], called: Front, module: str = "gluonx.np") -> Callable[..., Any]:
+    """Return the documented function `name` of an operator, called as its record says."""
+    renamed = {**called.also, **{theirs: ours for ours, theirs in called.shown.items()}}
+    place = f"{module.removeprefix('gluonx.')}.{name}"
+    front = general(op, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
+    return document(front, op, name, params, module, called.shown)
 
 
 _UFUNC_KEYWORDS = (
@@ -143,13 +113,12 @@ def _pure(name: str) -> Callable[..., Any]:
     return RULES[name] if name in RULES else getattr(jnp, name)
 
 
-def _ufunc(name: str, row: Row, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
+def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
     params = [Param(n, "array", positional_only=True) for n in names]
-    op = _core_operator(name, params)
-    if op is None:
-        op = operator(name, _broadcasting(_pure(name)), params, row, level=4)
+    op = OPS.get(name) or operator(name, _broadcasting(_pure(name)), params, **{"level": 4, "ufunc": True, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
-    return document(front(op, name), name, row.summary, [*params, *keywords], shown=row.shown)
+    called = op.np or Front()
+    return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,14 +164,18 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fill(namespace: dict[str, Any]) -> list[str]:
-    """Put the table's functions into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
+    """Put the functions of ``np`` into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
         there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
         made.update({n: _ufunc(n, rows[n], names, front) for n in there})
-    for name, row in table.GENERAL.items():
+    for name, op in table.CORE.items():
+        assert op.np is not None
+        params = [p._replace(role="sequence") if p.role == "star" else p for p in ordered(op, op.np.order)]
+        made[name] = _called(name, op, params, op.np)
+    for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
-            made[name] = make(name, _pure(name), row)
+            made[name] = make(name, _pure(name), record)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
     made["roll"] = _by_places(made["roll"])
     namespace.update(made)

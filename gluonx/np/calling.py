@@ -33,7 +33,7 @@ class _Layout:
     """The places of leaves and statics in a call of one form (so many positional arguments, these keywords).
 
     A place is a position, a keyword, or None for a leaf that is not given. ``bound`` remembers the operators by the
-    values of the statics, and by which leaves are None: that may decide between a function's two operators.
+    values of the statics.
     """
 
     __slots__ = ("bound", "leaves", "statics")
@@ -50,29 +50,23 @@ class _Layout:
             statics = [as_static("", s) for s in statics]
         if not SEQUENCE_TYPES.isdisjoint(map(type, leaves)):
             leaves = [as_leaf(leaf) for leaf in leaves]
-        absent = [leaf is None for leaf in leaves]
         while leaves and leaves[-1] is None:
             leaves.pop()
-        return (*statics, *absent, *map(type, statics)), leaves
+        return (*statics, *map(type, statics)), leaves
 
 
 class _Call:
-    """The parameters of one function, and the operators that compute it.
-
-    A function may have two operators: the core operator of its name, which knows the parameters that everybody uses,
-    and a wide one with all of them (``where=``, ``initial=``, ``precision=``), taken only if one of these is given.
-    """
+    """The parameters of one function, and the operator that computes it."""
 
     def __init__(
         self,
-        core: Op | None,
-        wide: Op | None,
+        op: Op,
         name: str,
         params: Sequence[Param],
         renamed: Mapping[str, str],
         shown: Mapping[str, str],
     ) -> None:
-        self.core, self.wide, self.name, self.renamed, self.shown = core, wide, name, renamed, shown
+        self.op, self.name, self.renamed, self.shown = op, name, renamed, shown
         self.params = tuple(params)
         self.by_name = {p.name: p for p in params}
         self.first = params[0].name if params else ""
@@ -81,30 +75,15 @@ class _Call:
         self.statics = tuple([p.name for p in params if p.role == "static"])
         self.required = tuple([p.name for p in params if p.default is _MISSING and p.role != "star"])
         self.defaults = {n: self.by_name[n].default for n in self.statics if self.by_name[n].default is not _MISSING}
-        self.beyond = () if core is None else self._beyond(core)
-
-    def _beyond(self, core: Op) -> tuple[str, ...]:
-        """Return the parameters that the core operator does not have."""
-        arrays = () if self.collected is not None else self.arrays[len(core.inputs) :]
-        return (*arrays, *[n for n in self.statics if n not in core.attr_names])
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOp, tuple[Any, ...], Any, bool]:
         """Get the bound operator, the leaves, ``out``, and whether the operator may be remembered for these statics."""
         given = self._assign(args, kwargs)
         statics = {n: given[n] for n in self.statics if n in given}
         attrs = {**self.defaults, **{n: as_static(n, v) for n, v in statics.items()}}
-        op = self.core
-        if op is None or any(self._says_more(n, given) for n in self.beyond):
-            op = self.wide
-            assert op is not None, f"{self.name}: no operator takes {sorted(given)}"
-        else:
-            attrs = {n: v for n, v in attrs.items() if n not in self.beyond}
         # A 64-bit dtype is another one while JAX's x64 switch is off; what can change is looked up each time.
         steady = not any(n in DTYPES and v is not None and onp.dtype(v).itemsize >= 8 for n, v in statics.items())
-        return op.bind(**attrs), self._leaves(given), given.get("out"), steady
-
-    def _says_more(self, name: str, given: Mapping[str, Any]) -> bool:
-        return name in given and given[name] is not None and given[name] is not self.defaults.get(name)
+        return self.op.bind(**attrs), self._leaves(given), given.get("out"), steady
 
     def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
@@ -117,11 +96,11 @@ class _Call:
         for key, value in kwargs.items():
             name = self.resolve(key)
             if name in given:
-                raise TypeError(f"{self.name} got two values for the argument '{name}'.")
+                raise TypeError(f"{self.name} got two values for the argument '{self.shown.get(name, name)}'.")
             given[name] = value
         missing = [n for n in self.required if n not in given]
         if missing:
-            raise TypeError(f"{self.name} is missing the argument '{missing[0]}'.")
+            raise TypeError(f"{self.name} is missing the argument '{self.shown.get(missing[0], missing[0])}'.")
         return given
 
     def resolve(self, key: str) -> str:
@@ -155,8 +134,7 @@ class _Call:
 
 
 def general(
-    core: Op | None,
-    wide: Op | None,
+    op: Op,
     name: str,
     params: Sequence[Param],
     *,
@@ -168,8 +146,8 @@ def general(
 
     Parameters
     ----------
-    core, wide : Op or None
-        The operators that compute it, one of them at least; see `_Call`.
+    op : Op
+        The operator that computes it.
     name : str
         The name that error messages use.
     params : sequence of Param
@@ -181,7 +159,7 @@ def general(
     listed : bool
         Whether several results come as a list.
     """
-    call = _Call(core, wide, name, params, renamed or {}, shown or {})
+    call = _Call(op, name, params, renamed or {}, shown or {})
     front = _apart(call) if call.collected is None else _collecting(call)
     return _listing(front) if listed else front
 

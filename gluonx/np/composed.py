@@ -23,9 +23,10 @@ from gluonx.np.hosted import as_indices, nonzero, on_host
 from gluonx.np.rules import histogram as _histogram_rule
 from gluonx.np.rules import histogram_edges as _edges_rule
 from gluonx.np.rules import whole
-from gluonx.np.wrapping import as_leaf, as_static, binary, core, write_out
+from gluonx.np.wrapping import as_leaf, as_static, binary, write_out
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, shape_of
 from gluonx.ops.common import aligned
-from gluonx.ops.registry import get
+from gluonx.ops.registry import get, register
 
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
@@ -87,7 +88,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return invoke(get("where").bind(), (condition, *given))
 
 
-@core("select_first")
+@register(
+    "select_first",
+    doc="Return the element of the first choice whose condition holds, of the last array where none does.",
+    example=("np.select([np.array([True, False])], [np.array([1.0, 2.0])], 0).tolist()", "[1.0, 0.0]"),
+)
 def _select(*arrays: Array) -> Array:
     half = len(arrays) // 2
     return jnp.select([c != 0 for c in arrays[:half]], list(arrays[half:-1]), arrays[-1])
@@ -100,7 +105,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return invoke(_select.bind(), tuple([as_leaf(v) for v in (*condlist, *choicelist, default)]))
 
 
-@core("choose")
+@register(
+    "choose",
+    doc="Return elements of the choices, picked by the indices `a`.",
+    example=("np.choose(np.array([1, 0]), [np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[3.0, 2.0]"),
+)
 def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
     return jnp.choose(whole(a), list(choices), mode=mode)
 
@@ -141,15 +150,6 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 # -- contractions -----------------------------------------------------------------------------------------------------
 
 
-@core("einsum", level=4)
-def _einsum(
-    *arrays: Array, subscripts: str, optimize: Any = "auto", precision: Any = None, preferred_element_type: Any = None
-) -> Array:
-    return jnp.einsum(
-        subscripts, *arrays, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type
-    )
-
-
 def einsum(
     subscripts: str,
     *operands: Any,
@@ -168,15 +168,12 @@ def einsum(
     """
     if not isinstance(subscripts, str):
         raise TypeError(f"np.einsum: a string such as 'ij,jk->ik' was expected first, got {type(subscripts).__name__}.")
-    if optimize in (True, False, "auto") and precision is None and preferred_element_type is None:
-        bound = get("einsum").bind(subscripts=subscripts)
-    else:
-        bound = _einsum.bind(
-            subscripts=subscripts,
-            optimize="auto" if optimize in (True, False) else as_static("optimize", optimize),
-            precision=precision,
-            preferred_element_type=as_static("preferred_element_type", preferred_element_type),
-        )
+    bound = get("einsum").bind(
+        subscripts=subscripts,
+        optimize="auto" if optimize in (True, False) else as_static("optimize", optimize),
+        precision=precision,
+        preferred_element_type=as_static("preferred_element_type", preferred_element_type),
+    )
     result = invoke(bound, tuple([as_leaf(o) for o in operands]))
     return result if out is None else write_out("np.einsum", out, result)
 
@@ -186,7 +183,11 @@ def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> An
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
 
-@core("block")
+@register(
+    "block",
+    doc="Return an array put together of nested lists of blocks.",
+    example=("np.block([np.array([1.0]), np.array([2.0, 3.0])]).tolist()", "[1.0, 2.0, 3.0]"),
+)
 def _block(*arrays: Array, nesting: Any) -> Array:
     parts = iter(arrays)
 
@@ -211,8 +212,18 @@ def block(arrays: Any) -> ndarray:
 
 # -- histograms -------------------------------------------------------------------------------------------------------
 
-_histogram = core("histogram", nout=2, wide=True)(_histogram_rule)
-_histogram_edges = core("histogram_bin_edges")(_edges_rule)
+_histogram = register(
+    "histogram",
+    doc="Count by bins, and give the edges; without `edges` there are `bins` equal ones.",
+    example=("np.histogram(np.array([1.0, 2.0, 4.0]), bins=3)[0].tolist()", "[1, 1, 1]"),
+    nout=2,
+    wide=True,
+)(_histogram_rule)
+_histogram_edges = register(
+    "histogram_bin_edges",
+    doc="Return the edges of a histogram's bins.",
+    example=("np.histogram_bin_edges(np.array([1.0, 4.0]), bins=3).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
+)(_edges_rule)
 
 
 def _binned(op: Any, a: Any, bins: Any, range: Any, weights: Any, **statics: Any) -> Any:
@@ -258,17 +269,32 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 # -- comparisons that answer with a bool ------------------------------------------------------------------------------
 
 
-@core("all_close", stands_for="`numpy.allclose`")
+@register(
+    "all_close",
+    doc="Return whether all elements agree within a tolerance.",
+    example=("np.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0]))", "True"),
+    stands_for="`numpy.allclose`",
+)
 def _all_close(a: Array, b: Array, rtol: Array, atol: Array, *, equal_nan: bool = False) -> Array:
     return jnp.allclose(a, b, rtol, atol, equal_nan)
 
 
-@core("all_equal", stands_for="`numpy.array_equal`")
+@register(
+    "all_equal",
+    doc="Return whether two arrays have one shape and equal elements.",
+    example=("np.array_equal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))", "False"),
+    stands_for="`numpy.array_equal`",
+)
 def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
     return jnp.array_equal(a, b, equal_nan)
 
 
-@core("all_equivalent", stands_for="`numpy.array_equiv`")
+@register(
+    "all_equivalent",
+    doc="Return whether two arrays are equal after broadcasting.",
+    example=("np.array_equiv(np.array([1.0, 1.0]), np.array([1.0]))", "True"),
+    stands_for="`numpy.array_equiv`",
+)
 def _all_equivalent(a: Array, b: Array) -> Array:
     return jnp.array_equiv(*aligned(a, b))
 
@@ -320,7 +346,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     return F.take(arr, onp.delete(onp.arange(size), gone).astype(onp.int32), axis=axis)
 
 
-@core("insert")
+@register(
+    "insert",
+    doc="Return the array with values put in before the places `obj`.",
+    example=("np.insert(np.array([1.0, 3.0]), 1, 2.0).tolist()", "[1.0, 2.0, 3.0]"),
+)
 def _insert(arr: Array, values: Array, *, obj: Any, axis: int | None = None) -> Array:
     at = obj if isinstance(obj, int) else onp.asarray(obj)
     return jnp.insert(arr, at, values.astype(arr.dtype), axis)
@@ -343,22 +373,47 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 
-@core("put")
+def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    return along_axis(1, shape_of(operands[0]), None, True) if attrs["mode"] is None else ()
+
+
+@register(
+    "put",
+    doc="Return the array with values written at flat indices.",
+    example=("npx.put(np.zeros(3), np.array([1]), np.array([5.0])).tolist()", "[0.0, 5.0, 0.0]"),
+    index=Index(1, _flat),
+)
 def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) -> Array:
     return jnp.put(a, whole(indices), values.astype(a.dtype), mode=mode, inplace=False)
 
 
-@core("place")
+@register(
+    "place",
+    doc="Return the array with values written where the mask holds.",
+    example=("npx.place(np.zeros(3), np.array([True, False, True]), np.array([1.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"),
+)
 def _place(a: Array, mask: Array, values: Array) -> Array:
     return jnp.place(a, mask != 0, values.astype(a.dtype), inplace=False)
 
 
-@core("put_along_axis")
+@register(
+    "put_along_axis",
+    doc="Return the array with values written at indices along an axis.",
+    example=(
+        "npx.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), np.array([[5.0], [6.0]]), axis=1).tolist()",
+        "[[0.0, 5.0], [6.0, 0.0]]",
+    ),
+    index=Index(1, along()),
+)
 def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None) -> Array:
     return jnp.put_along_axis(a, whole(indices), values.astype(a.dtype), axis, inplace=False)
 
 
-@core("fill_diagonal")
+@register(
+    "fill_diagonal",
+    doc="Return the array with its main diagonal overwritten.",
+    example=("npx.fill_diagonal(np.zeros((2, 2)), np.array(3.0)).tolist()", "[[3.0, 0.0], [0.0, 3.0]]"),
+)
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     if not wrap or a.ndim != 2:
         return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
@@ -442,7 +497,11 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: Any =
 # -- index tricks -----------------------------------------------------------------------------------------------------
 
 
-@core("concatenated_ranges")
+@register(
+    "concatenated_ranges",
+    doc="Return slices and numbers one behind the other, as ``np.r_`` and ``np.c_`` take them.",
+    example=("np.r_[0:3, np.array([7.0])].tolist()", "[0.0, 1.0, 2.0, 7.0]"),
+)
 def _ranges(*arrays: Array, items: Any, name: str) -> Any:
     parts = iter(arrays)
     build = lambda i: next(parts) if i is None else slice(*i[1:]) if isinstance(i, tuple) else i  # noqa: E731

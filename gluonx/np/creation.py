@@ -29,9 +29,9 @@ from gluonx.dtype import WIDE, canonical, keeping_64_bits, on_device, standard, 
 from gluonx.errors import ArgumentError
 from gluonx.host import copied_as
 from gluonx.np.handle import ndarray
-from gluonx.np.wrapping import as_leaf, as_static, core, write_out
+from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import forms
-from gluonx.ops.registry import get
+from gluonx.ops.registry import get, register
 
 Shape = int | Sequence[int]
 
@@ -182,17 +182,17 @@ genfromtxt = _host_reader("genfromtxt")
 # -- constants --------------------------------------------------------------------------------------------------------
 
 
-@core("zeros")
+@register("zeros", doc="Return an array of zeros.", example=("np.zeros((2,)).tolist()", "[0.0, 0.0]"))
 def _zeros(*, shape: Any, dtype: Any) -> Array:
     return jnp.zeros(shape, dtype)
 
 
-@core("ones")
+@register("ones", doc="Return an array of ones.", example=("np.ones((2,)).tolist()", "[1.0, 1.0]"))
 def _ones(*, shape: Any, dtype: Any) -> Array:
     return jnp.ones(shape, dtype)
 
 
-@core("full")
+@register("full", doc="Return an array of one value throughout.", example=("np.full((2,), 7.0).tolist()", "[7.0, 7.0]"))
 def _full(fill_value: Array, *, shape: Any, dtype: Any) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
 
@@ -306,7 +306,11 @@ def empty_like(
 # -- ranges -----------------------------------------------------------------------------------------------------------
 
 
-@core("arange")
+@register(
+    "arange",
+    doc="Return `num` numbers from `start` on, `step` apart.",
+    example=("np.arange(3).tolist()", "[0.0, 1.0, 2.0]"),
+)
 def _arange(start: Array, step: Array, *, num: int, dtype: Any) -> Array:
     return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
 
@@ -344,9 +348,9 @@ def arange(
     return placed(invoke(_arange.bind(num=num, dtype=standard(dtype)), (start, step)), device, ctx)
 
 
-def _space_op(name: str, fn: Callable[..., Array]) -> Any:
+def _space_op(name: str, fn: Callable[..., Array], doc: str, example: tuple[str, str]) -> Any:
     # Whole points are cut off from float64, since float32 holds whole numbers up to 2**24 only.
-    @core(name, wide=lambda attrs: attrs["dtype"].kind in "iu")
+    @register(name, doc=doc, example=example, wide=lambda attrs: attrs["dtype"].kind in "iu")
     def space(
         start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: Any, axis: int
     ) -> Array:
@@ -359,9 +363,24 @@ def _space_op(name: str, fn: Callable[..., Array]) -> Any:
     return space
 
 
-_linspace = _space_op("linspace", jnp.linspace)
-_logspace = _space_op("logspace", jnp.logspace)
-_geomspace = _space_op("geomspace", jnp.geomspace)
+_linspace = _space_op(
+    "linspace",
+    jnp.linspace,
+    "Return numbers at equal distances from `start` to `stop`.",
+    ("np.linspace(0, 1, 3).tolist()", "[0.0, 0.5, 1.0]"),
+)
+_logspace = _space_op(
+    "logspace",
+    jnp.logspace,
+    "Return powers of `base`, their exponents at equal distances.",
+    ("np.logspace(0, 2, 3).tolist()", "[1.0, 10.0, 100.0]"),
+)
+_geomspace = _space_op(
+    "geomspace",
+    jnp.geomspace,
+    "Return numbers from `start` to `stop`, each the same multiple of the one before.",
+    ("np.geomspace(1, 4, 3).tolist()", "[1.0, 2.0, 4.0]"),
+)
 
 
 def _space(
@@ -415,7 +434,9 @@ def geomspace(
 # -- matrices, indices, windows ---------------------------------------------------------------------------------------
 
 
-@core("eye")
+@register(
+    "eye", doc="Return a matrix with ones on a diagonal.", example=("np.eye(2).tolist()", "[[1.0, 0.0], [0.0, 1.0]]")
+)
 def _eye(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
     return jnp.eye(N, M, k, dtype)
 
@@ -425,7 +446,11 @@ def _eye_on_host(*, N: int, M: Any, k: int, dtype: Any) -> Any:
     return onp.eye(N, M, k, dtype)
 
 
-@core("tri")
+@register(
+    "tri",
+    doc="Return a matrix of ones below a diagonal and on it.",
+    example=("np.tri(2).tolist()", "[[1.0, 0.0], [1.0, 1.0]]"),
+)
 def _tri(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
     return jnp.tri(N, M, k, dtype)
 

@@ -13,8 +13,8 @@ from gluonx.np.table import FFT
 
 __all__ = ["fftfreq", "rfftfreq"]
 
-for _name, _row in FFT.items():
-    globals()[_name] = make(_name, getattr(jnp.fft, _name), _row, module="gluonx.np.fft", register_as=f"fft_{_name}")
+for _name, _record in FFT.items():
+    globals()[_name] = make(_name, getattr(jnp.fft, _name), _record, module="gluonx.np.fft", register_as=f"fft_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
 
@@ -28,4 +28,8 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> A
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 
 
-del _name, _row
+del _name, _record
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -87,9 +87,7 @@ RAW_ON_TAPE = (
 
 def _methods() -> Any:
     """Return the module of methods that are functions of ``gluonx.np``, which is made of ndarrays."""
-    from gluonx.np import methods
-
-    return methods
+    return NAMES["gluonx.np.methods"]
 
 
 @once

@@ -18,48 +18,190 @@ from gluonx.arguments import named
 from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
-from gluonx.np.table import Row
+from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import forms
+from gluonx.ops.registry import Front, Record
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
 LinAlgError = onp.linalg.LinAlgError
 
-_ROWS = {
-    "cholesky": Row("The triangular factor of a positive definite matrix.", amp="float32"),
-    "cond": Row("The condition number.", amp="float32"),
-    "cross": Row("The vector product of 3-vectors along an axis."),
-    "det": Row("The determinant.", amp="float32"),
-    "diagonal": Row("The diagonal of the last two axes."),
-    "eigh": Row("Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.", amp="float32"),
-    "eigvalsh": Row("The eigenvalues of a symmetric or Hermitian matrix, ascending.", amp="float32"),
-    "inv": Row("The inverse.", amp="float32"),
-    "lstsq": Row(
-        "The least-squares solution of a linear system: solution, residuals, rank, singular values.",
+
+def _has_no_power(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    return is_singular(inputs[0]) if attrs["n"] < 0 else ""
+
+
+def _has_no_tensor_inverse(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    rows = int(onp.prod(inputs[0].shape[: attrs["ind"]]))
+    return is_singular(inputs[0].reshape(rows, -1))
+
+
+def _has_no_tensor_solution(attrs: Attrs, out: onp.ndarray, inputs: list[onp.ndarray]) -> str:
+    a, axes = inputs[0], attrs["axes"]
+    if axes is not None:
+        a = onp.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
+    return is_singular(a.reshape(inputs[1].size, -1))
+
+
+_RECORDS: dict[str, Record] = {
+    "cholesky": Record(
+        doc="The triangular factor of a positive definite matrix.",
+        amp="float32",
+        matrix=has_no_factor,
+        example=("np.linalg.cholesky(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[1.414, 0.0], [0.0, 2.0]]"),
+    ),
+    "cond": Record(
+        doc="The condition number.",
+        amp="float32",
+        example=("float(np.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))", "2.0"),
+    ),
+    "cross": Record(
+        doc="The vector product of 3-vectors along an axis.",
+        example=("np.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()", "[0.0, 0.0, 1.0]"),
+    ),
+    "det": Record(
+        doc="The determinant.",
+        amp="float32",
+        example=("float(np.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))", "8.0"),
+    ),
+    "diagonal": Record(
+        doc="The diagonal of the last two axes.",
+        example=("np.linalg.diagonal(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
+    ),
+    "eigh": Record(
+        doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.",
+        amp="float32",
+        example=("[part.shape for part in np.linalg.eigh(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2,), (2, 2)]"),
+    ),
+    "eigvalsh": Record(
+        doc="The eigenvalues of a symmetric or Hermitian matrix, ascending.",
+        amp="float32",
+        example=("np.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
+    ),
+    "inv": Record(
+        doc="The inverse.",
+        amp="float32",
+        matrix=has_no_inverse,
+        example=("np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
+    ),
+    "lstsq": Record(
+        doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.",
         amp="float32",
         wide=True,
+        example=("np.linalg.lstsq(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0]))[0].tolist()", "[1.0, 2.0]"),
     ),
-    "matmul": Row("The matrix product.", amp="low"),
-    "matrix_norm": Row("A norm of the matrices in two axes.", amp="float32"),
-    "matrix_power": Row("A square matrix to a whole power.", amp="float32"),
-    "matrix_rank": Row("The number of singular values above a tolerance.", amp="float32", wide=True),
-    "matrix_transpose": Row("The last two axes exchanged.", shown={"x": "a"}),
-    "multi_dot": Row("The product of several matrices in the cheapest order.", amp="low"),
-    "norm": Row("A vector or matrix norm.", amp="float32"),
-    "outer": Row("The product of all pairs of two vectors.", shown={"x1": "a", "x2": "b"}),
-    "pinv": Row("The Moore-Penrose inverse.", amp="float32"),
-    "qr": Row("The factors of an orthogonal and a triangular matrix.", amp="float32"),
-    "slogdet": Row("Sign and logarithm of the absolute value of the determinant.", amp="float32"),
-    "solve": Row("The solution of a linear system.", amp="float32"),
-    "svd": Row("The singular value decomposition, in its reduced form.", amp="float32"),
-    "svdvals": Row("The singular values, descending.", amp="float32", shown={"x": "a"}),
-    "tensordot": Row("The sum of products over given axes.", shown={"x1": "a", "x2": "b"}),
-    "tensorinv": Row("The inverse for `tensordot`.", amp="float32"),
-    "tensorsolve": Row("The solution of a linear system of tensors.", amp="float32"),
-    "trace": Row("The sum of the diagonal of the last two axes.", amp="float32"),
-    "vecdot": Row("The inner product of vectors along an axis."),
-    "vector_norm": Row("A norm of the vectors in given axes.", amp="float32"),
+    "matmul": Record(
+        doc="The matrix product.",
+        amp="low",
+        example=(
+            "np.linalg.matmul(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()",
+            "[[4.0, 0.0], [0.0, 16.0]]",
+        ),
+    ),
+    "matrix_norm": Record(
+        doc="A norm of the matrices in two axes.",
+        amp="float32",
+        example=("float(np.linalg.matrix_norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
+    ),
+    "matrix_power": Record(
+        doc="A square matrix to a whole power.",
+        amp="float32",
+        matrix=_has_no_power,
+        example=("np.linalg.matrix_power(np.array([[2.0, 0.0], [0.0, 4.0]]), 3).tolist()", "[[8.0, 0.0], [0.0, 64.0]]"),
+    ),
+    "matrix_rank": Record(
+        doc="The number of singular values above a tolerance.",
+        amp="float32",
+        wide=True,
+        example=("float(np.linalg.matrix_rank(np.array([[2.0, 0.0], [0.0, 4.0]])))", "2.0"),
+    ),
+    "matrix_transpose": Record(
+        doc="The last two axes exchanged.",
+        np=Front(shown={"x": "a"}),
+        example=("np.linalg.matrix_transpose(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[2.0, 0.0], [0.0, 4.0]]"),
+    ),
+    "multi_dot": Record(
+        doc="The product of several matrices in the cheapest order.",
+        amp="low",
+        example=("np.linalg.multi_dot([np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 2))]).shape", "(2, 2)"),
+    ),
+    "norm": Record(
+        doc="A vector or matrix norm.",
+        amp="float32",
+        example=("float(np.linalg.norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
+    ),
+    "outer": Record(
+        doc="The product of all pairs of two vectors.",
+        np=Front(shown={"x1": "a", "x2": "b"}),
+        example=("np.linalg.outer(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[[3.0, 4.0], [6.0, 8.0]]"),
+    ),
+    "pinv": Record(
+        doc="The Moore-Penrose inverse.",
+        amp="float32",
+        example=("np.linalg.pinv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
+    ),
+    "qr": Record(
+        doc="The factors of an orthogonal and a triangular matrix.",
+        amp="float32",
+        example=("[part.shape for part in np.linalg.qr(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2, 2), (2, 2)]"),
+    ),
+    "slogdet": Record(
+        doc="Sign and logarithm of the absolute value of the determinant.",
+        amp="float32",
+        example=("[part.shape for part in np.linalg.slogdet(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(), ()]"),
+    ),
+    "solve": Record(
+        doc="The solution of a linear system.",
+        amp="float32",
+        matrix=has_no_inverse,
+        example=("np.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0])).tolist()", "[1.0, 2.0]"),
+    ),
+    "svd": Record(
+        doc="The singular value decomposition, in its reduced form.",
+        amp="float32",
+        example=(
+            "[part.shape for part in np.linalg.svd(np.array([[2.0, 0.0], [0.0, 4.0]]))]",
+            "[(2, 2), (2,), (2, 2)]",
+        ),
+    ),
+    "svdvals": Record(
+        doc="The singular values, descending.",
+        amp="float32",
+        np=Front(shown={"x": "a"}),
+        example=("np.linalg.svdvals(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[4.0, 2.0]"),
+    ),
+    "tensordot": Record(
+        doc="The sum of products over given axes.",
+        np=Front(shown={"x1": "a", "x2": "b"}),
+        example=("np.linalg.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape", "(2, 5)"),
+    ),
+    "tensorinv": Record(
+        doc="The inverse for `tensordot`.",
+        amp="float32",
+        matrix=_has_no_tensor_inverse,
+        example=("np.linalg.tensorinv(np.eye(4).reshape(2, 2, 2, 2)).shape", "(2, 2, 2, 2)"),
+    ),
+    "tensorsolve": Record(
+        doc="The solution of a linear system of tensors.",
+        amp="float32",
+        matrix=_has_no_tensor_solution,
+        example=("np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2), np.ones((2, 2))).shape", "(2, 2)"),
+    ),
+    "trace": Record(
+        doc="The sum of the diagonal of the last two axes.",
+        amp="float32",
+        example=("float(np.linalg.trace(np.array([[2.0, 0.0], [0.0, 4.0]])))", "6.0"),
+    ),
+    "vecdot": Record(
+        doc="The inner product of vectors along an axis.",
+        example=("float(np.linalg.vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "vector_norm": Record(
+        doc="A norm of the vectors in given axes.",
+        amp="float32",
+        example=("float(np.linalg.vector_norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
+    ),
 }
 
 
@@ -181,9 +323,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 
-for _name, _row in _ROWS.items():
+for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
-    globals()[_name] = make(_name, _fn, _row, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
+    globals()[_name] = make(_name, _fn, _record, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
 forms.form("linalg_norm")(forms.norm)
@@ -211,4 +353,8 @@ def _real(found: Any, wide: bool) -> onp.ndarray:
 
 
 named(globals(), ["eig", "eigvals"], "np.linalg")
-del _name, _fn, _row
+del _name, _fn, _record
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,19 +1,19 @@
 """ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
 
-``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, records of operators and rows of `np.table`
-say. Only those with another signature than their function are written out.
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, the records of operators say. Only those with
+another signature than their function are written out.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from types import FunctionType
 from typing import Any
 
 from gluonx import np, npx
 from gluonx._frames import door, shorten
 from gluonx.np.handle import ndarray
-from gluonx.np.table import GENERAL
 from gluonx.ops.registry import OPS
 
 
@@ -24,6 +24,7 @@ def _method(name: str, function: Any) -> Any:
     method.__qualname__ = f"ndarray.{name}"
     method.__signature__ = _bound_signature(function)  # type: ignore[attr-defined]
     method.__doc__ = getattr(function, "__doc__", None)
+    method.arrays = getattr(function, "arrays", ())  # type: ignore[attr-defined]
     return method
 
 
@@ -134,7 +135,6 @@ _OWN = {
 }
 _FUNCTIONS = frozenset([
     *[name for op in OPS.values() for name in op.methods],
-    *[name for name, row in GENERAL.items() if row.method],
     *["nonzero", "to_dlpack_for_read", "to_dlpack_for_write"],
 ])  # fmt: skip
 NAMES = _FUNCTIONS | {*_OWN, "mT", "drop_grad"}
@@ -150,3 +150,4 @@ def _install() -> None:
 
 
 _install()
+module = sys.modules[__name__]  # what `gluonx.extensions.NAMES` gives for it

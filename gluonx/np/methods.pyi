@@ -11,9 +11,9 @@ class Methods:
     def abs(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The absolute value of each element, with gradient 0 at 0."""
     def all(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
-        """Whether all elements along an axis are true."""
+        """Return whether every element over axes is non-zero."""
     def any(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
-        """Whether any element along an axis is true."""
+        """Return whether some element over axes is non-zero."""
     def arccos(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The angle in [0, pi] whose cosine is x."""
     def arccosh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -27,15 +27,15 @@ class Methods:
     def arctanh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The number whose hyperbolic tangent is x."""
     def argmax(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
-        """The index of the largest element along an axis."""
+        """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     def argmin(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
-        """The index of the smallest element along an axis."""
+        """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
     def argsort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
-        """The indices that sort along an axis."""
+        """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
     def broadcast_like(self: Self, rhs: ArrayLike, lhs_axes: Any = None, rhs_axes: Any = None, *, out: Any = None) -> Self:
-        """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+        """Return the array repeated to the shape of `rhs`; where axes are named, to the lengths of those only."""
     def broadcast_to(self: Self, shape: Any, *, out: Any = None) -> Self:
-        """An array repeated to a shape."""
+        """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
     def cbrt(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The cube root of each element."""
     def ceil(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -47,7 +47,7 @@ class Methods:
     def cosh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The hyperbolic cosine."""
     def cumsum(self: Self, axis: Any = None, dtype: Any = None, out: Any = None) -> Self:
-        """The running sum along an axis."""
+        """Return the running sum along an axis, or of the flattened array."""
     def degrees(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Radians to degrees."""
     def diag(self: Self, k: Any = 0, *, out: Any = None) -> Self:
@@ -55,11 +55,11 @@ class Methods:
     def diagonal(self: Self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, *, out: Any = None) -> Self:
         """The diagonals of the last or given two axes."""
     def dot(self: Self, b: ArrayLike, out: Any = None, precision: Any = None, preferred_element_type: Any = None) -> Self:
-        """The dot product: inner for vectors, matrix product for matrices."""
+        """Return the sum of products over the last axis of `a` and the last but one of `b`."""
     def exp(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """e to the power of each element."""
     def expand_dims(self: Self, axis: Any, *, out: Any = None) -> Self:
-        """An axis of length one put in."""
+        """Return the array with axes of length 1 put in."""
     def expm1(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """exp(x) - 1, exact also for x near zero."""
     def fix(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -67,7 +67,7 @@ class Methods:
     def flatten(self: Self, order: str = 'C') -> Self:
         """Return a one-dimensional copy."""
     def flip(self: Self, axis: Any = None, out: Any = None) -> Self:
-        """The order of elements reversed along axes."""
+        """Return the elements in opposite order along axes."""
     def floor(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The largest whole number that is not above each element."""
     def log(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -83,11 +83,11 @@ class Methods:
     def log_softmax(self: Self, axis: Any = -1, length: ArrayLike | None = None, temperature: ArrayLike | None = None, use_length: Any = False, dtype: Any = None, *, out: Any = None) -> Self:
         """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
     def max(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Self:
-        """The largest element along an axis."""
+        """Return the largest element over axes; each of several equal ones has the whole gradient."""
     def mean(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
-        """The mean along an axis; of integers, as float32."""
+        """Return the mean over axes; of integers, a float."""
     def min(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Self:
-        """The smallest element along an axis."""
+        """Return the smallest element over axes; each of several equal ones has the whole gradient."""
     def mish(self: Self, *, out: Any = None) -> Self:
         """``x tanh(log(1 + exp(x)))``."""
     def nonzero(self: Self, *, size: Any = None, fill_value: Any = None) -> Any:
@@ -101,9 +101,9 @@ class Methods:
     def pad(self: Self, pad_width: Any, mode: Any = 'constant', constant_values: ArrayLike | None = None, end_values: ArrayLike | None = None, stat_length: Any = None, reflect_type: Any = None, *, out: Any = None) -> Self:
         """An array with a margin."""
     def pick(self: Self, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> Self:
-        """One element of each vector of `x` along `axis`."""
+        """One element of each vector of `data` along `axis`."""
     def prod(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Self:
-        """The product along an axis."""
+        """Return the product over axes."""
     def radians(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Degrees to radians."""
     def ravel(self: Self, order: Any = 'C', *, out: Any = None) -> Self:
@@ -115,17 +115,17 @@ class Methods:
     def relu(self: Self, *, out: Any = None) -> Self:
         """``max(x, 0)``, with gradient 0 at 0, and NaN at NaN."""
     def repeat(self: Self, repeats: Any, axis: Any = None, *, out: Any = None) -> Self:
-        """Each element repeated."""
+        """Each element repeated, along an axis or of the flattened array."""
     def reshape(self: Self, *shape: Any, order: str = 'C', newshape: Any = None, **kwargs: Any) -> Self:
         """Return the same elements in another shape; one dimension may be -1."""
     def reshape_like(self: Self, rhs: ArrayLike, lhs_begin: Any = None, lhs_end: Any = None, rhs_begin: Any = None, rhs_end: Any = None, *, out: Any = None) -> Self:
-        """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
+        """Return the elements of `lhs` with its axes from `lhs_begin` to `lhs_end` replaced by those of `rhs`."""
     def reshape_view(self: Self, *shape: Any, order: str = 'C', newshape: Any = None, **kwargs: Any) -> Self:
         """Return the same elements in another shape; one dimension may be -1."""
     def rint(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The nearest whole number, halves to the even one (MXNet sends halves down)."""
     def round(self: Self, decimals: Any = 0, out: Any = None) -> Self:
-        """Rounded to a number of decimals."""
+        """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
     def rsqrt(self: Self, *, out: Any = None) -> Self:
         """``1 / sqrt(x)``."""
     def sigmoid(self: Self, *, out: Any = None) -> Self:
@@ -145,35 +145,35 @@ class Methods:
     def slice_axis(self: Self, axis: Any, begin: Any, end: Any, *, out: Any = None) -> Self:
         """Return the part from `begin` to `end` along one axis."""
     def slice_like(self: Self, shape_like: ArrayLike, axes: Any = (), *, out: Any = None) -> Self:
-        """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
+        """Return the front part of `data` that has the lengths of `shape_like`, along `axes` (all by default)."""
     def softmax(self: Self, length: ArrayLike | None = None, axis: Any = -1, temperature: ArrayLike | None = None, use_length: Any = False, dtype: Any = None, *, out: Any = None) -> Self:
         """``exp(x / temperature)``, normalized along `axis`."""
     def softmin(self: Self, temperature: ArrayLike | None = None, axis: Any = -1, dtype: Any = None, *, out: Any = None) -> Self:
         """Return the softmax of ``-x``."""
     def sort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
-        """Sorted along an axis."""
+        """Return the elements in order along an axis, or of the flattened array."""
     def split(self: Self, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
-        """Equal parts along an axis, or parts between indices."""
+        """Return the array cut along an axis: into so many equal parts, or at the places named."""
     def sqrt(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The square root of each element."""
     def square(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Each element times itself."""
     def squeeze(self: Self, axis: Any = None, out: Any = None) -> Self:
-        """Axes of length one taken out."""
+        """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
     def std(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
-        """The standard deviation along an axis."""
+        """Return the standard deviation over axes, with gradient 0 where it is 0."""
     def sum(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Self:
-        """The sum along an axis."""
+        """Return the sum over axes."""
     def swapaxes(self: Self, axis1: Any, axis2: Any, *, out: Any = None) -> Self:
-        """Two axes exchanged."""
+        """Return the array with two axes exchanged."""
     def take(self: Self, indices: ArrayLike, axis: Any = None, mode: Any = 'raise', out: Any = None) -> Self:
-        """Elements or slices at indices; indices out of range give NaN (integers: the least value)."""
+        """Return the elements of `a` at `indices` along an axis (None: of the flattened array)."""
     def tan(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The tangent of angles in radians."""
     def tanh(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """The hyperbolic tangent."""
     def tile(self: Self, reps: Any, *, out: Any = None) -> Self:
-        """An array repeated as a tile."""
+        """Return the array repeated as a tile."""
     def to_dlpack_for_read(self: Self) -> Any:
         """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
     def to_dlpack_for_write(self: Self) -> Any:
@@ -187,7 +187,7 @@ class Methods:
     def trunc(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
         """Each element rounded towards zero."""
     def var(self: Self, axis: Any = None, dtype: Any = None, out: Any = None, correction: Any = 0, keepdims: Any = False, where: ArrayLike | None = None) -> Self:
-        """The variance along an axis."""
+        """Return the variance over axes, with `correction` taken from the number of elements."""
     def zeros_like(self: Self, dtype: Any = None, order: str = 'C', device: Any = None, out: Any = None, *, ctx: Any = None) -> Self:
         """Zeros of the shape and dtype of `a`."""
     @property

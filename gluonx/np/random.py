@@ -23,20 +23,32 @@ from gluonx.errors import ShapeError
 from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
-from gluonx.np.wrapping import as_leaf, as_size, as_static, core, write_out
+from gluonx.np.wrapping import as_leaf, as_size, as_static, write_out
 from gluonx.ops.prng import seed as seed
-from gluonx.ops.registry import get
+from gluonx.ops.registry import Record, get, register
 
 Draw = Callable[..., Array]
 
 
-_EXTRA: dict[str, Draw] = {
-    "geometric": lambda key, p: jax.random.geometric(key, p, p.shape),
-    "triangular": lambda key, left, mode, right: jax.random.triangular(key, left, mode, right, left.shape, left.dtype),
+_EXTRA: dict[str, tuple[Draw, Record]] = {
+    "geometric": (
+        lambda key, p: jax.random.geometric(key, p, p.shape),
+        Record(
+            doc="Return how many trials it takes up to the first success.",
+            example=("np.random.geometric(0.5, size=(3,)).shape", "(3,)"),
+        ),
+    ),
+    "triangular": (
+        lambda key, left, mode, right: jax.random.triangular(key, left, mode, right, left.shape, left.dtype),
+        Record(
+            doc="Return draws of the triangular distribution.",
+            example=("np.random.triangular(0.0, 1.0, 2.0, size=(3,)).shape", "(3,)"),
+        ),
+    ),
 }
 
 
-def _register(name: str, draw: Draw) -> None:
+def _register(name: str, draw: Draw, record: Record) -> None:
     """Register a distribution that operators lack; `draw(key, *parameters)` gets its parameters spread out."""
 
     def drawn(key: Array, *parameters: Array, size: Any = None, dtype: Any = None) -> Array:
@@ -46,11 +58,11 @@ def _register(name: str, draw: Draw) -> None:
         return draw(key, *[jnp.broadcast_to(p.astype(work), shape) for p in parameters]).astype(wanted)
 
     drawn.__name__ = f"random_{name}"
-    core(f"random_{name}", random=True)(drawn)
+    register(f"random_{name}", **{"random": True, **record})(drawn)
 
 
-for _name, _draw in _EXTRA.items():
-    _register(_name, _draw)
+for _name, (_draw, _record) in _EXTRA.items():
+    _register(_name, _draw, _record)
 
 
 def sample(
@@ -381,7 +393,12 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any 
     return invoke(get("random_multivariate_normal").bind(size=as_size(size)), (asarray(mean), asarray(cov)))
 
 
-@core("random_dirichlet", random=True)
+@register(
+    "random_dirichlet",
+    doc="Return draws of the Dirichlet distribution: positive numbers that add up to 1.",
+    example=("np.random.dirichlet(np.array([1.0, 2.0]), size=(3,)).shape", "(3, 2)"),
+    random=True,
+)
 def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
     shape = alpha.shape[:-1] if size is None else (*size, *alpha.shape[:-1])
     return jax.random.dirichlet(key, alpha, shape, jnp.promote_types(alpha.dtype, jnp.float32))
@@ -395,3 +412,7 @@ def dirichlet(alpha: Any, size: Any = None) -> ndarray:
 
 __all__ = ["seed", *written(globals(), but=["sample"])]  # noqa: PLE0604
 named(globals(), __all__, "np.random")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

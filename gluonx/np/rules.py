@@ -18,8 +18,7 @@ from jax import Array
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axes_of, axis_of, index_dtype, places
-from gluonx.ops.indexing import from_end
-from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_, root
+from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
 from gluonx.ops.tensor import cut
 
 __all__ = ["RULES", "histogram", "histogram_edges", "whole"]
@@ -29,14 +28,6 @@ def whole(x: Any) -> Array:
     """Return indices and counts as integers, whatever dtype they came in."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
-
-
-def argsort(a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
-    return jnp.argsort(a, axis=axis, descending=descending, stable=stable)
-
-
-def sort(a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
-    return jnp.sort(a, axis=axis, descending=descending, stable=stable)
 
 
 def msort(a: Array) -> Array:
@@ -54,24 +45,6 @@ def average(
     if weights is None and not returned and is_long(a):
         return in_double(jnp.mean, a, axis, keepdims=keepdims)
     return jnp.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
-
-
-def std(
-    a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
-    *, where: Array | None = None,
-) -> Array:  # fmt: skip
-    if dtype is None and is_long(a):
-        return root(in_double(jnp.var, a, axis, ddof=correction, keepdims=keepdims, where=where))
-    return root(jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where))  # type: ignore[arg-type]
-
-
-def var(
-    a: Array, axis: Any = None, dtype: Any = None, out: None = None, correction: float = 0, keepdims: bool = False,
-    *, where: Array | None = None,
-) -> Array:  # fmt: skip
-    if dtype is None and is_long(a):
-        return in_double(jnp.var, a, axis, ddof=correction, keepdims=keepdims, where=where)
-    return jnp.var(a, axis=axis, dtype=dtype, ddof=correction, keepdims=keepdims, where=where)  # type: ignore[arg-type]
 
 
 def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, out: None = None, *, dtype: Any = None) -> Array:
@@ -95,10 +68,6 @@ def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) ->
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------------
-
-
-def concatenate(arrays: Sequence[Array], axis: int | None = 0, out: None = None, *, dtype: Any = None) -> Array:
-    return jnp.concatenate(arrays, axis=axis, dtype=dtype)
 
 
 def vstack(tup: Sequence[Array], out: None = None, *, dtype: Any = None) -> Array:
@@ -163,13 +132,6 @@ hsplit, vsplit, dsplit = _split_along("hsplit", 1, 1), _split_along("vsplit", 0,
 # -- indices ----------------------------------------------------------------------------------------------------------
 
 
-def take_along_axis(arr: Array, indices: Array, axis: int | None = -1, *, mode: str | None = None) -> Array:
-    indices = whole(indices)
-    if mode is None:
-        indices, mode = from_end(indices, arr.size if axis is None else arr.shape[axis]), "clip"
-    return jnp.take_along_axis(arr, indices, axis, mode=mode)
-
-
 def unravel_index(indices: Array, shape: Any, order: str = "C") -> tuple[Array, ...]:
     shape = (shape,) if isinstance(shape, int) else shape
     if order == "F":
@@ -204,14 +166,6 @@ def isin(element: Array, test_elements: Array, assume_unique: bool = False, inve
 
 
 # -- linear algebra, polynomials, statistics --------------------------------------------------------------------------
-
-
-def dot(a: Array, b: Array, out: None = None, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
-    return jnp.dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
-
-
-def matmul(a: Array, b: Array, out: None = None, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
-    return jnp.matmul(a, b, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
@@ -390,7 +344,6 @@ def histogram(
 
 _OLD_NAMES: dict[str, Callable[..., Any]] = {
     "alltrue": jnp.all,
-    "concat": concatenate,
     "fix": jnp.trunc,
     "product": jnp.prod,
     "round_": jnp.round,
@@ -400,10 +353,10 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
-        argpartition, argsort, array_split, average, concatenate, copy, corrcoef, cross, digitize, dot,
-        gradient, in1d, isin, matmul, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
-        polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue, sort, std, take_along_axis,
-        trace, trapezoid, unravel_index, vander, var, vecmat, vstack, meshgrid,
+        argpartition, array_split, average, copy, corrcoef, cross, digitize,
+        gradient, in1d, isin, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
+        polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue,
+        trace, trapezoid, unravel_index, vander, vecmat, vstack, meshgrid,
     )},
     **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
     **{name: _running(name) for name in ("nancumprod", "nancumsum")},

@@ -1,20 +1,21 @@
-"""The table behind ``gluonx.np``: which functions there are, in one line each, and how to read their parameters.
+"""The records of ``gluonx.np``'s functions that ``jax.numpy`` computes, and how to read parameters.
 
-Functions that are a core operator as it stands (``np.exp``) come from the operator's record; the rest stands here.
+Functions that are a core operator as it stands (``np.exp``, ``np.take``) are so by that operator's record; the records
+of the others stand here, each the keywords of `gluonx.ops.registry.register`.
 
-Nothing is computed here. `gluonx.np.functions` turns every row into a function: the computation is the entry of the
-same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature tells the
-parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) or a *sequence of
-arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
+Nothing is computed here. `gluonx.np.functions` makes an operator and a function of every record: the computation is
+the entry of the same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature
+tells the parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) or a
+*sequence of arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
 
-from gluonx.ops.registry import OPS, Precision
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands
+from gluonx.ops.registry import HINTS, OPS, Front, Op, Record
 
 DROPPED = frozenset([
     "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
@@ -27,298 +28,685 @@ TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "k
     "min_calib_range", "overwrite_input", "sparse_grad", "workspace"})  # fmt: skip
 """Parameters that mean nothing here, and which MXNet's callers give all the same; signatures show them."""
 
+IGNORED = (HINTS - {"num_args"}) | {"ctx", "device", "key", "layout_", "name", "ndev"}
+"""Parameters of MXNet's ``npx`` functions that mean nothing on XLA: they are taken, and ignored."""
+
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
 """Names that callers may give to the first parameter: NumPy, JAX and MXNet do not agree."""
 
-_NEEDED: Any = inspect.Parameter.empty
+
+def _ufuncs(inputs: int) -> dict[str, Record]:
+    """Return the core operators that are functions of ``np`` as they stand, by each of their names."""
+    return {name: Record(doc=op.doc) for name, op in OPS.items() if op.ufunc and len(op.inputs) == inputs}
 
 
-class Row(NamedTuple):
-    """What is said of one function: its summary, and what cannot be read off its signature.
-
-    Attributes
-    ----------
-    summary : str
-        One line that says what it computes.
-    amp : str
-        As of a core operator (`gluonx.ops.registry.Record`).
-    method : bool
-        Whether arrays have it as a method.
-    wide : bool
-        Whether it computes in 64-bit types whatever its inputs are: it gives positions or counts, which are int64.
-    listed : bool
-        Whether several results come as a list, as in NumPy; else they are a tuple.
-    own : bool
-        Whether the core operator of this name means something else.
-    params : dict of str to Any
-        Parameters and defaults, where a core operator computes and MXNet calls it otherwise than ``jax.numpy``. The
-        operator's arrays come first.
-    also : dict of str to str
-        Further names of parameters.
-    shown : dict of str to str
-        MXNet's name of a parameter: the one that signatures show, and one more that callers may use.
-    stands_for : str
-        The function of NumPy that it is, where that has another name.
-    """
-
-    summary: str
-    amp: Precision = ""
-    method: bool = False
-    wide: bool = False
-    listed: bool = False
-    own: bool = False
-    params: Mapping[str, Any] = {}
-    also: Mapping[str, str] = {}
-    shown: Mapping[str, str] = {}
-    stands_for: str = ""
+CORE: dict[str, Op] = {name: op for name, op in OPS.items() if op.np is not None and name.islower()}
+"""The core operators that are functions of ``np`` by their record (`gluonx.ops.registry.Record`), by each name."""
 
 
-def _ufuncs(inputs: int) -> dict[str, Row]:
-    """Return the rows of the core operators that are functions of ``np`` as they stand, by each of their names."""
-    return {name: Row(op.doc) for name, op in OPS.items() if op.ufunc and len(op.inputs) == inputs}
+def _coordinates(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of `ravel_multi_index`, which has an operand for each axis."""
+    dims = attrs["dims"]
+    if attrs["mode"] != "raise" or not isinstance(dims, tuple) or len(dims) != len(operands):
+        return ()
+    return [Bounds(axis, size, axis) for axis, size in enumerate(dims)]
 
 
-UNARY: dict[str, Row] = {
+def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    shape = attrs["shape"]
+    return (Bounds(0, math.prod(shape) if isinstance(shape, tuple) else shape),)
+
+
+UNARY: dict[str, Record] = {
     **_ufuncs(1),
-    "bitwise_count": Row("The number of bits set in the absolute value of each integer."),
-    "conj": Row("The complex conjugate."),
-    "conjugate": Row("The complex conjugate."),
-    "frexp": Row("Mantissa and exponent of two of each element."),
-    "i0": Row("The modified Bessel function of the first kind, order zero.", amp="float32"),
-    "imag": Row("The imaginary part."),
-    "iscomplex": Row("Where the imaginary part is not zero."),
-    "isreal": Row("Where the imaginary part is zero."),
-    "modf": Row("Fractional and whole part of each element."),
-    "positive": Row("Each element as it is."),
-    "real": Row("The real part.", shown={"x": "val"}),
-    "signbit": Row("Where the sign bit is set."),
-    "sinc": Row("sin(pi x) / (pi x), and 1 at zero."),
-    "spacing": Row("The distance from each element to the next number away from zero."),
+    "bitwise_count": Record(
+        doc="The number of bits set in the absolute value of each integer.",
+        example=('np.bitwise_count(np.array([3, 8], dtype="int32")).tolist()', "[2, 1]"),
+    ),
+    "conj": Record(
+        doc="The complex conjugate.", example=("np.conj(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "conjugate": Record(
+        doc="The complex conjugate.", example=("np.conjugate(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "frexp": Record(
+        doc="Mantissa and exponent of two of each element.",
+        example=("[part.tolist() for part in np.frexp(np.array([1.0, 2.0, 4.0]))]", "[[0.5, 0.5, 0.5], [1, 2, 3]]"),
+    ),
+    "i0": Record(
+        doc="The modified Bessel function of the first kind, order zero.",
+        amp="float32",
+        example=("np.i0(np.array([1.0, 2.0, 4.0])).tolist()", "[1.266, 2.28, 11.3]"),
+    ),
+    "imag": Record(
+        doc="The imaginary part.", example=("np.imag(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.0, 0.0]")
+    ),
+    "iscomplex": Record(
+        doc="Where the imaginary part is not zero.",
+        example=("np.iscomplex(np.array([1.0, 2.0, 4.0])).tolist()", "[False, False, False]"),
+    ),
+    "isreal": Record(
+        doc="Where the imaginary part is zero.",
+        example=("np.isreal(np.array([1.0, 2.0, 4.0])).tolist()", "[True, True, True]"),
+    ),
+    "modf": Record(
+        doc="Fractional and whole part of each element.",
+        example=(
+            "[part.tolist() for part in np.modf(np.array([1.0, 2.0, 4.0]))]",
+            "[[0.0, 0.0, 0.0], [1.0, 2.0, 4.0]]",
+        ),
+    ),
+    "positive": Record(
+        doc="Each element as it is.", example=("np.positive(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]")
+    ),
+    "real": Record(
+        doc="The real part.",
+        np=Front(shown={"x": "val"}),
+        example=("np.real(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
+    "signbit": Record(
+        doc="Where the sign bit is set.",
+        example=("np.signbit(np.array([1.0, 2.0, 4.0])).tolist()", "[False, False, False]"),
+    ),
+    "sinc": Record(
+        doc="sin(pi x) / (pi x), and 1 at zero.",
+        example=("np.sinc(np.array([1.0, 2.0, 4.0])).tolist()", "[-2.783e-08, 2.783e-08, 2.783e-08]"),
+    ),
+    "spacing": Record(
+        doc="The distance from each element to the next number away from zero.",
+        example=("np.spacing(np.array([1.0, 2.0, 4.0])).tolist()", "[1.192e-07, 2.384e-07, 4.768e-07]"),
+    ),
 }
 
-BINARY: dict[str, Row] = {
+BINARY: dict[str, Record] = {
     **_ufuncs(2),
-    "divmod": Row("Floor quotient and remainder, elementwise."),
-    "float_power": Row("x1 to the power x2, computed in floats.", amp="float32"),
-    "heaviside": Row("0 for x1 < 0, x2 at zero, 1 above."),
-    "logaddexp2": Row("log2(2**x1 + 2**x2) without overflow.", amp="float32"),
-    "nextafter": Row("The next number after x1 in the direction of x2."),
+    "divmod": Record(
+        doc="Floor quotient and remainder, elementwise.",
+        example=(
+            "[part.tolist() for part in np.divmod(np.array([7.0, -7.0]), np.array([2.0, 2.0]))]",
+            "[[3.0, -4.0], [1.0, 1.0]]",
+        ),
+    ),
+    "float_power": Record(
+        doc="x1 to the power x2, computed in floats.",
+        amp="float32",
+        example=("np.float_power(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 4.0]"),
+    ),
+    "heaviside": Record(
+        doc="0 for x1 < 0, x2 at zero, 1 above.",
+        example=("np.heaviside(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 1.0]"),
+    ),
+    "logaddexp2": Record(
+        doc="log2(2**x1 + 2**x2) without overflow.",
+        amp="float32",
+        example=("np.logaddexp2(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.585, 3.0]"),
+    ),
+    "nextafter": Record(
+        doc="The next number after x1 in the direction of x2.",
+        example=("np.nextafter(np.array([1.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 2.0]"),
+    ),
 }
 
-GENERAL: dict[str, Row] = {
+GENERAL: dict[str, Record] = {
     # reductions
-    "all": Row("Whether all elements along an axis are true.", method=True),
-    "alltrue": Row("Whether all elements along an axis are true (an old name of `all`).", stands_for="`numpy.all`"),
-    "amax": Row("The largest element along an axis."),
-    "amin": Row("The smallest element along an axis."),
-    "any": Row("Whether any element along an axis is true.", method=True),
-    "argmax": Row(
-        "The index of the largest element along an axis.",
-        params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
-        method=True,
+    "alltrue": Record(
+        doc="Whether all elements along an axis are true (an old name of `all`).",
+        stands_for="`numpy.all`",
+        example=("float(np.alltrue(np.array([True, False])))", "0.0"),
     ),
-    "argmin": Row(
-        "The index of the smallest element along an axis.",
-        params={"a": _NEEDED, "axis": None, "out": None, "keepdims": False},
-        method=True,
+    "average": Record(
+        doc="The weighted mean along an axis.",
+        amp="float32",
+        np=Front(also={"keep_dims": "keepdims"}),
+        example=("float(np.average(np.array([1.0, 2.0, 4.0])))", "2.333"),
     ),
-    "average": Row("The weighted mean along an axis.", amp="float32", also={"keep_dims": "keepdims"}),
-    "count_nonzero": Row("How many elements along an axis are not zero.", wide=True),
-    "max": Row("The largest element along an axis.", method=True),
-    "mean": Row("The mean along an axis; of integers, as float32.", method=True),
-    "median": Row("The middle value along an axis."),
-    "min": Row("The smallest element along an axis.", method=True),
-    "nanargmax": Row("The index of the largest element that is not NaN.", wide=True),
-    "nanargmin": Row("The index of the smallest element that is not NaN.", wide=True),
-    "nancumprod": Row("The running product, NaN taken as one.", amp="float32", wide=True),
-    "nancumsum": Row("The running sum, NaN taken as zero.", amp="float32", wide=True),
-    "nanmax": Row("The largest element that is not NaN."),
-    "nanmean": Row("The mean of the elements that are not NaN.", amp="float32"),
-    "nanmedian": Row("The middle value of the elements that are not NaN."),
-    "nanmin": Row("The smallest element that is not NaN."),
-    "nanpercentile": Row("A percentile of the elements that are not NaN.", also={"interpolation": "method"}),
-    "nanprod": Row("The product of the elements that are not NaN.", amp="float32", wide=True),
-    "nanquantile": Row("A quantile of the elements that are not NaN.", also={"interpolation": "method"}),
-    "nanstd": Row("The standard deviation of the elements that are not NaN.", amp="float32"),
-    "nansum": Row("The sum of the elements that are not NaN.", amp="float32", wide=True),
-    "nanvar": Row("The variance of the elements that are not NaN.", amp="float32"),
-    "percentile": Row("The q-th percentile along an axis.", shown={"method": "interpolation"}),
-    "prod": Row("The product along an axis.", method=True),
-    "product": Row("The product along an axis (an old name of `prod`).", amp="float32", stands_for="`numpy.prod`"),
-    "ptp": Row("The largest minus the smallest element along an axis."),
-    "quantile": Row("The q-quantile along an axis.", shown={"method": "interpolation"}),
-    "sometrue": Row("Whether any element along an axis is true (an old name of `any`).", stands_for="`numpy.any`"),
-    "std": Row("The standard deviation along an axis.", also={"ddof": "correction"}, method=True),
-    "sum": Row("The sum along an axis.", method=True),
-    "trapezoid": Row("The integral along an axis by the trapezoidal rule.", amp="float32"),
-    "trapz": Row(
-        "The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
+    "count_nonzero": Record(
+        doc="How many elements along an axis are not zero.",
+        wide=True,
+        example=("float(np.count_nonzero(np.array([1.0, 2.0, 4.0])))", "3.0"),
+    ),
+    "median": Record(
+        doc="The middle value along an axis.", example=("float(np.median(np.array([1.0, 2.0, 4.0])))", "2.0")
+    ),
+    "nanargmax": Record(
+        doc="The index of the largest element that is not NaN.",
+        wide=True,
+        example=("float(np.nanargmax(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanargmin": Record(
+        doc="The index of the smallest element that is not NaN.",
+        wide=True,
+        example=("float(np.nanargmin(np.array([1.0, float('nan'), 3.0])))", "0.0"),
+    ),
+    "nancumprod": Record(
+        doc="The running product, NaN taken as one.",
+        amp="float32",
+        wide=True,
+        example=("np.nancumprod(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 1.0, 3.0]"),
+    ),
+    "nancumsum": Record(
+        doc="The running sum, NaN taken as zero.",
+        amp="float32",
+        wide=True,
+        example=("np.nancumsum(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 1.0, 4.0]"),
+    ),
+    "nanmax": Record(
+        doc="The largest element that is not NaN.",
+        example=("float(np.nanmax(np.array([1.0, float('nan'), 3.0])))", "3.0"),
+    ),
+    "nanmean": Record(
+        doc="The mean of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanmean(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanmedian": Record(
+        doc="The middle value of the elements that are not NaN.",
+        example=("float(np.nanmedian(np.array([1.0, float('nan'), 3.0])))", "2.0"),
+    ),
+    "nanmin": Record(
+        doc="The smallest element that is not NaN.",
+        example=("float(np.nanmin(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
+    "nanpercentile": Record(
+        doc="A percentile of the elements that are not NaN.",
+        np=Front(also={"interpolation": "method"}),
+        example=("float(np.nanpercentile(np.array([1.0, float('nan'), 3.0]), 50))", "2.0"),
+    ),
+    "nanprod": Record(
+        doc="The product of the elements that are not NaN.",
+        amp="float32",
+        wide=True,
+        example=("float(np.nanprod(np.array([1.0, float('nan'), 3.0])))", "3.0"),
+    ),
+    "nanquantile": Record(
+        doc="A quantile of the elements that are not NaN.",
+        np=Front(also={"interpolation": "method"}),
+        example=("float(np.nanquantile(np.array([1.0, float('nan'), 3.0]), 0.5))", "2.0"),
+    ),
+    "nanstd": Record(
+        doc="The standard deviation of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanstd(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
+    "nansum": Record(
+        doc="The sum of the elements that are not NaN.",
+        amp="float32",
+        wide=True,
+        example=("float(np.nansum(np.array([1.0, float('nan'), 3.0])))", "4.0"),
+    ),
+    "nanvar": Record(
+        doc="The variance of the elements that are not NaN.",
+        amp="float32",
+        example=("float(np.nanvar(np.array([1.0, float('nan'), 3.0])))", "1.0"),
+    ),
+    "percentile": Record(
+        doc="The q-th percentile along an axis.",
+        np=Front(shown={"method": "interpolation"}),
+        example=("float(np.percentile(np.array([1.0, 2.0, 4.0]), 50))", "2.0"),
+    ),
+    "product": Record(
+        doc="The product along an axis (an old name of `prod`).",
+        amp="float32",
+        stands_for="`numpy.prod`",
+        example=("float(np.product(np.array([1.0, 2.0, 4.0])))", "8.0"),
+    ),
+    "ptp": Record(
+        doc="The largest minus the smallest element along an axis.",
+        example=("float(np.ptp(np.array([1.0, 2.0, 4.0])))", "3.0"),
+    ),
+    "quantile": Record(
+        doc="The q-quantile along an axis.",
+        np=Front(shown={"method": "interpolation"}),
+        example=("float(np.quantile(np.array([1.0, 2.0, 4.0]), 0.5))", "2.0"),
+    ),
+    "sometrue": Record(
+        doc="Whether any element along an axis is true (an old name of `any`).",
+        stands_for="`numpy.any`",
+        example=("float(np.sometrue(np.array([True, False])))", "1.0"),
+    ),
+    "trapezoid": Record(
+        doc="The integral along an axis by the trapezoidal rule.",
+        amp="float32",
+        example=("float(np.trapezoid(np.array([1.0, 2.0, 4.0])))", "4.5"),
+    ),
+    "trapz": Record(
+        doc="The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
         amp="float32",
         stands_for="`numpy.trapezoid`",
+        example=("float(np.trapz(np.array([1.0, 2.0, 4.0])))", "4.5"),
     ),
-    "var": Row("The variance along an axis.", also={"ddof": "correction"}, method=True),
     # running and differences
-    "cumprod": Row("The running product along an axis."),
-    "cumsum": Row("The running sum along an axis.", method=True),
-    "cumulative_prod": Row("The running product along an axis (array API).", amp="float32"),
-    "cumulative_sum": Row("The running sum along an axis (array API).", amp="float32"),
-    "diff": Row("The n-th difference along an axis."),
-    "ediff1d": Row("The differences of neighbours in the flattened array.", amp="widest"),
-    "gradient": Row("Central differences along each axis.", listed=True),
-    "unwrap": Row("Angles freed from jumps larger than half a period."),
+    "cumulative_prod": Record(
+        doc="The running product along an axis (array API).",
+        amp="float32",
+        example=("np.cumulative_prod(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 8.0]"),
+    ),
+    "cumulative_sum": Record(
+        doc="The running sum along an axis (array API).",
+        amp="float32",
+        example=("np.cumulative_sum(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 3.0, 7.0]"),
+    ),
+    "diff": Record(
+        doc="The n-th difference along an axis.", example=("np.diff(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]")
+    ),
+    "ediff1d": Record(
+        doc="The differences of neighbours in the flattened array.",
+        amp="widest",
+        example=("np.ediff1d(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]"),
+    ),
+    "gradient": Record(
+        doc="Central differences along each axis.",
+        np=Front(listed=True),
+        example=("np.gradient(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.5, 2.0]"),
+    ),
+    "unwrap": Record(
+        doc="Angles freed from jumps larger than half a period.",
+        example=("np.unwrap(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
     # elementwise with further parameters
-    "angle": Row("The angle of complex numbers."),
-    "around": Row("Rounded to a number of decimals.", shown={"a": "x"}),
-    "clip": Row(
-        "Each element kept between two limits, either of which may be None.",
-        params={"a": _NEEDED, "a_min": None, "a_max": None, "out": None},
-        also={"min": "a_min", "max": "a_max"},
+    "angle": Record(
+        doc="The angle of complex numbers.", example=("np.angle(np.array([1.0, -1.0])).tolist()", "[0.0, 3.142]")
     ),
-    "interp": Row("Linear interpolation between the points (xp, fp)."),
-    "isclose": Row("Where two arrays agree within a tolerance."),
-    "nan_to_num": Row("NaN and infinities replaced by numbers."),
-    "round": Row("Rounded to a number of decimals.", shown={"a": "x"}, method=True),
-    "round_": Row(
-        "Rounded to a number of decimals (an old name of `round`).", shown={"a": "x"}, stands_for="`numpy.round`"
+    "interp": Record(
+        doc="Linear interpolation between the points (xp, fp).",
+        example=("np.interp(np.array([1.5]), np.array([1.0, 2.0]), np.array([10.0, 20.0])).tolist()", "[15.0]"),
     ),
-    "where": Row(
-        "Elements of x where the condition holds, of y elsewhere.",
-        params={"condition": _NEEDED, "x": _NEEDED, "y": _NEEDED},
-        also={"cond": "condition"},
+    "isclose": Record(
+        doc="Where two arrays agree within a tolerance.",
+        example=("np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1])).tolist()", "[True, False]"),
+    ),
+    "nan_to_num": Record(
+        doc="NaN and infinities replaced by numbers.",
+        example=("np.nan_to_num(np.array([1.0, float('nan'), 3.0])).tolist()", "[1.0, 0.0, 3.0]"),
+    ),
+    "round_": Record(
+        doc="Rounded to a number of decimals (an old name of `round`).",
+        np=Front(shown={"a": "x"}),
+        stands_for="`numpy.round`",
+        example=("np.round_(np.array([1.26]), 1).tolist()", "[1.3]"),
     ),
     # shape
-    "append": Row("Values put behind an array.", amp="widest"),
-    "array_split": Row("Parts of nearly equal length along an axis.", listed=True),
-    "atleast_1d": Row("Arrays with at least one axis.", listed=True),
-    "atleast_2d": Row("Arrays with at least two axes.", listed=True),
-    "atleast_3d": Row("Arrays with at least three axes.", listed=True),
-    "broadcast_arrays": Row("Arrays repeated to their common shape.", listed=True),
-    "broadcast_to": Row("An array repeated to a shape.", method=True),
-    "column_stack": Row("1-d arrays as the columns of a matrix.", amp="widest"),
-    "concat": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
-    "concatenate": Row("Arrays joined along an axis.", shown={"arrays": "seq"}),
-    "copy": Row("A copy.", own=True),
-    "diag": Row("The diagonal of a matrix, or the matrix with a given diagonal.", shown={"v": "array"}, method=True),
-    "diagflat": Row("The matrix with the flattened input on its diagonal.", shown={"v": "array"}),
-    "diagonal": Row("The diagonals of the last or given two axes.", method=True),
-    "dsplit": Row("Parts along the third axis.", listed=True),
-    "dstack": Row("Arrays stacked along a third axis.", amp="widest", shown={"tup": "arrays"}),
-    "expand_dims": Row("An axis of length one put in.", method=True),
-    "flip": Row(
-        "The order of elements reversed along axes.", params={"m": _NEEDED, "axis": None, "out": None}, method=True
+    "append": Record(
+        doc="Values put behind an array.",
+        amp="widest",
+        example=("np.append(np.array([1.0, 2.0]), np.array([3.0])).tolist()", "[1.0, 2.0, 3.0]"),
     ),
-    "fliplr": Row("The order of columns reversed."),
-    "flipud": Row("The order of rows reversed."),
-    "hsplit": Row("Parts along the second axis (the first of a 1-d array).", listed=True),
-    "hstack": Row(
-        "Arrays joined along the second axis (the first of 1-d arrays).", amp="widest", shown={"tup": "arrays"}
+    "array_split": Record(
+        doc="Parts of nearly equal length along an axis.",
+        np=Front(listed=True),
+        example=("[part.tolist() for part in np.array_split(np.array([1.0, 2.0, 4.0]), 2)]", "[[1.0, 2.0], [4.0]]"),
     ),
-    "matrix_transpose": Row("The last two axes exchanged."),
-    "meshgrid": Row("Coordinate matrices from coordinate vectors.", listed=True),
-    "moveaxis": Row("Axes moved to other places."),
-    "pad": Row("An array with a margin.", own=True, method=True),
-    "permute_dims": Row("The axes in another order."),
-    "ravel": Row("All elements in one axis.", method=True),
-    "repeat": Row("Each element repeated.", params={"a": _NEEDED, "repeats": _NEEDED, "axis": None}, method=True),
-    "reshape": Row(
-        "The same elements in another shape; one length may be -1.",
-        params={"a": _NEEDED, "newshape": _NEEDED, "order": "C", "out": None},
-        also={"shape": "newshape"},
+    "atleast_1d": Record(
+        doc="Arrays with at least one axis.",
+        np=Front(listed=True),
+        example=("np.atleast_1d(np.array(2.0)).tolist()", "[2.0]"),
     ),
-    "resize": Row("Another shape, filled by repeating the elements."),
-    "roll": Row("Elements moved round along an axis."),
-    "rollaxis": Row("One axis moved to another place."),
-    "rot90": Row("A quarter turn in the plane of two axes."),
-    "row_stack": Row(
-        "Arrays joined along the first axis (an old name of `vstack`).",
-        shown={"tup": "arrays"},
+    "atleast_2d": Record(
+        doc="Arrays with at least two axes.",
+        np=Front(listed=True),
+        example=("np.atleast_2d(np.array([1.0, 2.0])).tolist()", "[[1.0, 2.0]]"),
+    ),
+    "atleast_3d": Record(
+        doc="Arrays with at least three axes.",
+        np=Front(listed=True),
+        example=("np.atleast_3d(np.array([1.0, 2.0])).shape", "(1, 2, 1)"),
+    ),
+    "broadcast_arrays": Record(
+        doc="Arrays repeated to their common shape.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.broadcast_arrays(np.ones((2, 1)), np.ones((3,)))]", "[(2, 3), (2, 3)]"),
+    ),
+    "column_stack": Record(
+        doc="1-d arrays as the columns of a matrix.",
+        amp="widest",
+        example=("np.column_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    ),
+    "copy": Record(
+        doc="A copy.", np=Front(operator="numpy.copy"), example=("np.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]")
+    ),
+    "diag": Record(
+        doc="The diagonal of a matrix, or the matrix with a given diagonal.",
+        methods=("diag",),
+        np=Front(shown={"v": "array"}),
+        example=("np.diag(np.array([1.0, 2.0])).tolist()", "[[1.0, 0.0], [0.0, 2.0]]"),
+    ),
+    "diagflat": Record(
+        doc="The matrix with the flattened input on its diagonal.",
+        np=Front(shown={"v": "array"}),
+        example=("np.diagflat(np.array([1.0, 2.0])).tolist()", "[[1.0, 0.0], [0.0, 2.0]]"),
+    ),
+    "diagonal": Record(
+        doc="The diagonals of the last or given two axes.",
+        methods=("diagonal",),
+        example=("np.diagonal(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[1.0, 4.0]"),
+    ),
+    "dsplit": Record(
+        doc="Parts along the third axis.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.dsplit(np.ones((2, 3, 4)), 2)]", "[(2, 3, 2), (2, 3, 2)]"),
+    ),
+    "dstack": Record(
+        doc="Arrays stacked along a third axis.",
+        amp="widest",
+        np=Front(shown={"tup": "arrays"}),
+        example=("np.dstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[[1.0, 3.0], [2.0, 4.0]]]"),
+    ),
+    "fliplr": Record(
+        doc="The order of columns reversed.",
+        example=("np.fliplr(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[2.0, 1.0], [4.0, 3.0]]"),
+    ),
+    "flipud": Record(
+        doc="The order of rows reversed.",
+        example=("np.flipud(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[3.0, 4.0], [1.0, 2.0]]"),
+    ),
+    "hsplit": Record(
+        doc="Parts along the second axis (the first of a 1-d array).",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.hsplit(np.ones((2, 4)), 2)]", "[(2, 2), (2, 2)]"),
+    ),
+    "hstack": Record(
+        doc="Arrays joined along the second axis (the first of 1-d arrays).",
+        amp="widest",
+        np=Front(shown={"tup": "arrays"}),
+        example=("np.hstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
+    ),
+    "matrix_transpose": Record(
+        doc="The last two axes exchanged.",
+        example=("np.matrix_transpose(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    ),
+    "meshgrid": Record(
+        doc="Coordinate matrices from coordinate vectors.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.meshgrid(np.arange(3), np.arange(2))]", "[(2, 3), (2, 3)]"),
+    ),
+    "pad": Record(
+        doc="An array with a margin.",
+        methods=("pad",),
+        np=Front(operator="numpy.pad"),
+        example=("np.pad(np.array([1.0, 2.0]), 1).tolist()", "[0.0, 1.0, 2.0, 0.0]"),
+    ),
+    "permute_dims": Record(
+        doc="The axes in another order.", example=("np.permute_dims(np.ones((2, 3, 4)), (1, 0, 2)).shape", "(3, 2, 4)")
+    ),
+    "ravel": Record(
+        doc="All elements in one axis.",
+        methods=("ravel",),
+        example=("np.ravel(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
+    ),
+    "resize": Record(
+        doc="Another shape, filled by repeating the elements.",
+        example=("np.resize(np.array([1.0, 2.0]), (3,)).tolist()", "[1.0, 2.0, 1.0]"),
+    ),
+    "roll": Record(
+        doc="Elements moved round along an axis.",
+        np=Front(operator="numpy.roll"),
+        example=("np.roll(np.array([1.0, 2.0, 4.0]), 1).tolist()", "[4.0, 1.0, 2.0]"),
+    ),
+    "rollaxis": Record(
+        doc="One axis moved to another place.", example=("np.rollaxis(np.ones((2, 3, 4)), 2).shape", "(4, 2, 3)")
+    ),
+    "rot90": Record(
+        doc="A quarter turn in the plane of two axes.",
+        example=("np.rot90(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[2.0, 4.0], [1.0, 3.0]]"),
+    ),
+    "row_stack": Record(
+        doc="Arrays joined along the first axis (an old name of `vstack`).",
+        np=Front(shown={"tup": "arrays"}),
         stands_for="`numpy.vstack`",
+        example=("np.row_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
     ),
-    "split": Row(
-        "Equal parts along an axis, or parts between indices.",
-        params={"ary": _NEEDED, "indices_or_sections": _NEEDED, "axis": 0},
-        listed=True,
-        method=True,
+    "unstack": Record(
+        doc="The slices along an axis as a tuple.",
+        example=(
+            "[part.tolist() for part in np.unstack(np.array([[1.0, 2.0], [3.0, 4.0]]))]",
+            "[[1.0, 2.0], [3.0, 4.0]]",
+        ),
     ),
-    "squeeze": Row("Axes of length one taken out.", params={"a": _NEEDED, "axis": None, "out": None}, method=True),
-    "stack": Row("Arrays joined along a new axis."),
-    "swapaxes": Row("Two axes exchanged.", method=True),
-    "tile": Row("An array repeated as a tile.", method=True),
-    "transpose": Row("The axes in another order; reversed by default."),
-    "tril": Row("The lower triangle; zeros elsewhere."),
-    "triu": Row("The upper triangle; zeros elsewhere."),
-    "unstack": Row("The slices along an axis as a tuple."),
-    "vsplit": Row("Parts along the first axis.", listed=True),
-    "vstack": Row("Arrays joined along the first axis.", amp="widest", shown={"tup": "arrays"}),
+    "vsplit": Record(
+        doc="Parts along the first axis.",
+        np=Front(listed=True),
+        example=("[part.shape for part in np.vsplit(np.ones((4, 2)), 2)]", "[(2, 2), (2, 2)]"),
+    ),
+    "vstack": Record(
+        doc="Arrays joined along the first axis.",
+        amp="widest",
+        np=Front(shown={"tup": "arrays"}),
+        example=("np.vstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
+    ),
     # sorting and searching
-    "argpartition": Row("The indices that put the kth smallest element in its place.", wide=True),
-    "argsort": Row("The indices that sort along an axis.", method=True),
-    "digitize": Row("The number of the bin that each element falls into.", wide=True),
-    "isin": Row("Where elements occur in another array."),
-    "in1d": Row(
-        "Where elements of a flattened array occur in another (an old name of `isin`).", stands_for="`numpy.isin`"
+    "argpartition": Record(
+        doc="The indices that put the kth smallest element in its place.",
+        wide=True,
+        example=("float(np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
-    "lexsort": Row("The indices that sort by several keys, the last one first.", wide=True),
-    "msort": Row("Sorted along the first axis.", stands_for="`numpy.sort`"),
-    "partition": Row("The kth smallest element in its place, smaller ones before it."),
-    "searchsorted": Row("Where values go into a sorted array.", wide=True),
-    "sort": Row("Sorted along an axis.", method=True),
-    "sort_complex": Row("Sorted by real, then imaginary part."),
+    "digitize": Record(
+        doc="The number of the bin that each element falls into.",
+        wide=True,
+        example=("np.digitize(np.array([0.5, 2.5]), np.array([0.0, 1.0, 2.0])).tolist()", "[1, 3]"),
+    ),
+    "isin": Record(
+        doc="Where elements occur in another array.",
+        example=("np.isin(np.array([1.0, 5.0]), np.array([5.0])).tolist()", "[False, True]"),
+    ),
+    "in1d": Record(
+        doc="Where elements of a flattened array occur in another (an old name of `isin`).",
+        stands_for="`numpy.isin`",
+        example=("np.in1d(np.array([1.0, 5.0]), np.array([5.0])).tolist()", "[False, True]"),
+    ),
+    "lexsort": Record(
+        doc="The indices that sort by several keys, the last one first.",
+        wide=True,
+        example=("np.lexsort([np.array([2.0, 1.0]), np.array([1.0, 1.0])]).tolist()", "[1, 0]"),
+    ),
+    "msort": Record(
+        doc="Sorted along the first axis.",
+        stands_for="`numpy.sort`",
+        example=("np.msort(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
+    ),
+    "partition": Record(
+        doc="The kth smallest element in its place, smaller ones before it.",
+        example=("float(np.partition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
+    ),
+    "searchsorted": Record(
+        doc="Where values go into a sorted array.",
+        wide=True,
+        example=("np.searchsorted(np.array([1.0, 2.0, 4.0]), np.array([3.0])).tolist()", "[2]"),
+    ),
+    "sort_complex": Record(
+        doc="Sorted by real, then imaginary part.",
+        example=("np.sort_complex(np.array([1.0, 2.0, 4.0])).tolist()", "[(1+0j), (2+0j), (4+0j)]"),
+    ),
     # indexing
-    "ix_": Row("Open mesh of indices."),
-    "packbits": Row("Eight booleans in each byte."),
-    "ravel_multi_index": Row("Flat indices from index tuples.", wide=True),
-    "take": Row(
-        "Elements or slices at indices; indices out of range give NaN (integers: the least value).",
-        params={"a": _NEEDED, "indices": _NEEDED, "axis": None, "mode": "raise", "out": None},
-        method=True,
+    "ix_": Record(
+        doc="Open mesh of indices.",
+        example=("[part.shape for part in np.ix_(np.array([0, 1]), np.array([2, 0, 1]))]", "[(2, 1), (1, 3)]"),
     ),
-    "take_along_axis": Row("Elements at indices along an axis."),
-    "unpackbits": Row("The bits of each byte."),
-    "unravel_index": Row("Index tuples from flat indices.", wide=True, also={"dims": "shape"}),
+    "packbits": Record(
+        doc="Eight booleans in each byte.",
+        example=('np.packbits(np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype="uint8")).tolist()', "[129]"),
+    ),
+    "ravel_multi_index": Record(
+        doc="Flat indices from index tuples.",
+        wide=True,
+        index=Index(0, _coordinates),
+        example=("np.ravel_multi_index([np.array([1]), np.array([2])], (2, 3)).tolist()", "[5]"),
+    ),
+    "unpackbits": Record(
+        doc="The bits of each byte.",
+        example=('np.unpackbits(np.array([129], dtype="uint8")).tolist()', "[1, 0, 0, 0, 0, 0, 0, 1]"),
+    ),
+    "unravel_index": Record(
+        doc="Index tuples from flat indices.",
+        wide=True,
+        index=Index(0, _flat),
+        np=Front(also={"dims": "shape"}),
+        example=("[part.tolist() for part in np.unravel_index(np.array([5]), (2, 3))]", "[[1], [2]]"),
+    ),
     # linear algebra
-    "convolve": Row("The discrete convolution of two vectors."),
-    "corrcoef": Row("Correlation coefficients."),
-    "correlate": Row("The cross-correlation of two vectors."),
-    "cov": Row("The covariance matrix."),
-    "cross": Row("The vector product.", amp="widest"),
-    "dot": Row("The dot product: inner for vectors, matrix product for matrices.", method=True),
-    "inner": Row("The sum of products over the last axes."),
-    "kron": Row("The Kronecker product.", amp="widest"),
-    "matmul": Row("The matrix product, leading axes broadcast."),
-    "matvec": Row("The product of matrices and vectors."),
-    "outer": Row("The product of all pairs."),
-    "tensordot": Row("The sum of products over given axes."),
-    "trace": Row("The sum of a diagonal.", amp="float32", method=True),
-    "vander": Row("The Vandermonde matrix.", wide=True),
-    "vdot": Row("The inner product of two flattened arrays, the first one conjugated."),
-    "vecdot": Row("The inner product of vectors along an axis."),
-    "vecmat": Row("The product of vectors and matrices."),
+    "convolve": Record(
+        doc="The discrete convolution of two vectors.",
+        example=("np.convolve(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
+    ),
+    "corrcoef": Record(
+        doc="Correlation coefficients.",
+        example=("np.corrcoef(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 1.0], [1.0, 1.0]]"),
+    ),
+    "correlate": Record(
+        doc="The cross-correlation of two vectors.",
+        example=("np.correlate(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[11.0]"),
+    ),
+    "cov": Record(
+        doc="The covariance matrix.",
+        example=("np.cov(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[0.5, 0.5], [0.5, 0.5]]"),
+    ),
+    "cross": Record(
+        doc="The vector product.",
+        amp="widest",
+        example=("np.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()", "[0.0, 0.0, 1.0]"),
+    ),
+    "inner": Record(
+        doc="The sum of products over the last axes.",
+        example=("float(np.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "kron": Record(
+        doc="The Kronecker product.",
+        amp="widest",
+        example=("np.kron(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 4.0, 6.0, 8.0]"),
+    ),
+    "matvec": Record(
+        doc="The product of matrices and vectors.",
+        example=("np.matvec(np.ones((2, 3)), np.ones(3)).tolist()", "[3.0, 3.0]"),
+    ),
+    "outer": Record(
+        doc="The product of all pairs.",
+        example=("np.outer(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[[3.0, 4.0], [6.0, 8.0]]"),
+    ),
+    "trace": Record(
+        doc="The sum of a diagonal.",
+        amp="float32",
+        methods=("trace",),
+        example=("float(np.trace(np.array([[1.0, 2.0], [3.0, 4.0]])))", "5.0"),
+    ),
+    "vander": Record(
+        doc="The Vandermonde matrix.",
+        wide=True,
+        example=("np.vander(np.array([2.0, 3.0]), 2).tolist()", "[[2.0, 1.0], [3.0, 1.0]]"),
+    ),
+    "vdot": Record(
+        doc="The inner product of two flattened arrays, the first one conjugated.",
+        example=("float(np.vdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "vecdot": Record(
+        doc="The inner product of vectors along an axis.",
+        example=("float(np.vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
+    ),
+    "vecmat": Record(
+        doc="The product of vectors and matrices.",
+        example=("np.vecmat(np.ones(2), np.ones((2, 3))).tolist()", "[2.0, 2.0, 2.0]"),
+    ),
     # polynomials
-    "poly": Row("The coefficients of the polynomial with given roots."),
-    "polyadd": Row("The sum of two polynomials."),
-    "polyder": Row("The derivative of a polynomial.", shown={"order": "m"}),
-    "polyint": Row("The antiderivative of a polynomial.", shown={"order": "m", "k_values": "k"}),
-    "polymul": Row("The product of two polynomials."),
-    "polysub": Row("The difference of two polynomials."),
-    "polyval": Row("A polynomial's value at points.", amp="float32"),
+    "poly": Record(
+        doc="The coefficients of the polynomial with given roots.",
+        example=("np.poly(np.array([1.0, 2.0])).tolist()", "[1.0, -3.0, 2.0]"),
+    ),
+    "polyadd": Record(
+        doc="The sum of two polynomials.",
+        example=("np.polyadd(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[4.0, 6.0]"),
+    ),
+    "polyder": Record(
+        doc="The derivative of a polynomial.",
+        np=Front(shown={"order": "m"}),
+        example=("np.polyder(np.array([1.0, 2.0, 4.0])).tolist()", "[2.0, 2.0]"),
+    ),
+    "polyint": Record(
+        doc="The antiderivative of a polynomial.",
+        np=Front(shown={"order": "m", "k_values": "k"}),
+        example=("np.polyint(np.array([2.0, 2.0])).tolist()", "[1.0, 2.0, 0.0]"),
+    ),
+    "polymul": Record(
+        doc="The product of two polynomials.",
+        example=("np.polymul(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
+    ),
+    "polysub": Record(
+        doc="The difference of two polynomials.",
+        example=("np.polysub(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[-2.0, -2.0]"),
+    ),
+    "polyval": Record(
+        doc="A polynomial's value at points.",
+        amp="float32",
+        example=("np.polyval(np.array([1.0, 2.0, 4.0]), np.array([2.0])).tolist()", "[12.0]"),
+    ),
 }
 
-FFT: dict[str, Row] = {
-    "fft": Row("The discrete Fourier transform along an axis.", amp="float32"),
-    "fft2": Row("The discrete Fourier transform over two axes.", amp="float32"),
-    "fftn": Row("The discrete Fourier transform over several axes.", amp="float32"),
-    "fftshift": Row("The zero frequency moved to the middle."),
-    "hfft": Row("The transform of a signal whose spectrum is real.", amp="float32"),
-    "ifft": Row("The inverse of `fft`.", amp="float32"),
-    "ifft2": Row("The inverse of `fft2`.", amp="float32"),
-    "ifftn": Row("The inverse of `fftn`.", amp="float32"),
-    "ifftshift": Row("The inverse of `fftshift`."),
-    "ihfft": Row("The inverse of `hfft`.", amp="float32"),
-    "irfft": Row("The inverse of `rfft`.", amp="float32"),
-    "irfft2": Row("The inverse of `rfft2`.", amp="float32"),
-    "irfftn": Row("The inverse of `rfftn`.", amp="float32"),
-    "rfft": Row("The discrete Fourier transform of real input.", amp="float32"),
-    "rfft2": Row("The discrete Fourier transform of real input over two axes.", amp="float32"),
-    "rfftn": Row("The discrete Fourier transform of real input over several axes.", amp="float32"),
+FFT: dict[str, Record] = {
+    "fft": Record(
+        doc="The discrete Fourier transform along an axis.",
+        amp="float32",
+        example=("np.fft.fft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(4,)"),
+    ),
+    "fft2": Record(
+        doc="The discrete Fourier transform over two axes.",
+        amp="float32",
+        example=("np.fft.fft2(np.ones((4, 4))).shape", "(4, 4)"),
+    ),
+    "fftn": Record(
+        doc="The discrete Fourier transform over several axes.",
+        amp="float32",
+        example=("np.fft.fftn(np.ones((4, 4))).shape", "(4, 4)"),
+    ),
+    "fftshift": Record(
+        doc="The zero frequency moved to the middle.",
+        example=("np.fft.fftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[-1.0, 0.0, 1.0]"),
+    ),
+    "hfft": Record(
+        doc="The transform of a signal whose spectrum is real.",
+        amp="float32",
+        example=("np.fft.hfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(6,)"),
+    ),
+    "ifft": Record(
+        doc="The inverse of `fft`.",
+        amp="float32",
+        example=("np.fft.ifft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(4,)"),
+    ),
+    "ifft2": Record(
+        doc="The inverse of `fft2`.", amp="float32", example=("np.fft.ifft2(np.ones((4, 4))).shape", "(4, 4)")
+    ),
+    "ifftn": Record(
+        doc="The inverse of `fftn`.", amp="float32", example=("np.fft.ifftn(np.ones((4, 4))).shape", "(4, 4)")
+    ),
+    "ifftshift": Record(
+        doc="The inverse of `fftshift`.",
+        example=("np.fft.ifftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[1.0, -1.0, 0.0]"),
+    ),
+    "ihfft": Record(
+        doc="The inverse of `hfft`.",
+        amp="float32",
+        example=("np.fft.ihfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(3,)"),
+    ),
+    "irfft": Record(
+        doc="The inverse of `rfft`.",
+        amp="float32",
+        example=("np.fft.irfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(6,)"),
+    ),
+    "irfft2": Record(
+        doc="The inverse of `rfft2`.", amp="float32", example=("np.fft.irfft2(np.ones((4, 4))).shape", "(4, 6)")
+    ),
+    "irfftn": Record(
+        doc="The inverse of `rfftn`.", amp="float32", example=("np.fft.irfftn(np.ones((4, 4))).shape", "(4, 6)")
+    ),
+    "rfft": Record(
+        doc="The discrete Fourier transform of real input.",
+        amp="float32",
+        example=("np.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(3,)"),
+    ),
+    "rfft2": Record(
+        doc="The discrete Fourier transform of real input over two axes.",
+        amp="float32",
+        example=("np.fft.rfft2(np.ones((4, 4))).shape", "(4, 3)"),
+    ),
+    "rfftn": Record(
+        doc="The discrete Fourier transform of real input over several axes.",
+        amp="float32",
+        example=("np.fft.rfftn(np.ones((4, 4))).shape", "(4, 3)"),
+    ),
 }

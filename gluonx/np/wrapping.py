@@ -28,10 +28,11 @@ from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError
+from gluonx.extensions import NAMES
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray
-from gluonx.ops.registry import OPS, BoundOp, Op, Record, register
+from gluonx.ops.registry import BoundOp, Op, Record, register
 
 Front = Callable[..., Any]
 
@@ -76,41 +77,73 @@ def _role(function: str, p: inspect.Parameter) -> str:
     return "sequence" if _SEQUENCE.search(said) else "array" if _ARRAY.search(said) else "static"
 
 
-def read(name: str, fn: Callable[..., Any], row: table.Row) -> tuple[Param, ...]:
-    """Return the parameters of `fn`, the function of this row, with their roles; ``**kwargs`` is left out."""
-    if row.params:
-        arrays = len(OPS[name].inputs)
-        roles = ["array" if i < arrays else "out" if p == "out" else "static" for i, p in enumerate(row.params)]
-        return tuple([Param(p, role, default) for (p, default), role in zip(row.params.items(), roles, strict=True)])
+def read(name: str, fn: Callable[..., Any]) -> tuple[Param, ...]:
+    """Return the parameters of the function `name` on JAX arrays, with their roles; ``**kwargs`` is left out."""
     rows = [p for p in inspect.signature(fn).parameters.values() if p.kind is not p.VAR_KEYWORD]
     return tuple([Param(p.name, _role(name, p), p.default, p.kind is p.POSITIONAL_ONLY) for p in rows])
 
 
-def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], row: table.Row, *, level: int = 3) -> Op:
+def declared(op: Op) -> dict[str, Param]:
+    """Return an operator's own parameters, in the order of declaration."""
+    rows: dict[str, Param] = {}
+    for p in inspect.signature(op.fn).parameters.values():
+        if p.name in op.inputs:
+            default = None if p.name in op.optional else _MISSING
+            rows[p.name] = Param(p.name, "star" if op.variadic else "array", default)
+        elif p.name in op.attr_names:
+            rows[p.name] = Param(p.name, "static", op.defaults.get(p.name, _MISSING))
+    return rows
+
+
+def ordered(op: Op, order: str) -> tuple[Param, ...]:
+    """Return the parameters that a record's `Front` names, in its order.
+
+    Raises
+    ------
+    KeyError
+        If it names a parameter that neither the operator has nor MXNet's callers give in vain.
+    """
+    own = declared(op)
+    rows: list[Param] = []
+    for word in order.split():
+        name, _, default = word.partition("=")
+        if name == "out":
+            param = Param(name, "out", None)
+        elif name in table.IGNORED and name not in own:
+            param = Param(name, "dropped", None)
+        else:
+            param = own[name]
+        rows.append(param._replace(default=_value(default)) if "=" in word else param)
+    return tuple(rows)
+
+
+def _value(text: str) -> Any:
+    """Return the default that a record's `Front` writes; one that is empty means that there is none."""
+    words = {"": _MISSING, "True": True, "False": False, "None": None}
+    try:
+        return words[text] if text in words else float(text)
+    except ValueError:
+        return text
+
+
+def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], **record: Unpack[Record]) -> Op:
     """Register `fn` as the core operator `name` and return it.
 
     Parameters
     ----------
     name : str
-        Its name in the registry; ``np.`` is put before it if that name is taken by another function.
+        Its name in the registry.
     fn : callable
         A pure function on JAX arrays.
     params : sequence of Param
         What `read` said of it.
-    row : Row
-        What the table says of it.
-    level : int
-        The operator level, see `gluonx.ops.registry`.
+    **record
+        The fields of its `Record`.
     """
     adapter = _adapter(fn, params)
     adapter.__name__ = adapter.__qualname__ = name
-    adapter.__doc__ = row.summary
-    return core(name, level=level, wide=row.wide, amp=row.amp, stands_for=row.stands_for)(adapter)
-
-
-def core(name: str, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:
-    """`gluonx.ops.registry.register` for an operator of ``gluonx.np``: a name that is taken gets ``np.`` before it."""
-    return register(name if name not in OPS else f"np.{name}", **record)
+    adapter.__doc__ = record.get("doc", "")
+    return register(name, **record)(adapter)
 
 
 def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., Any]:
@@ -160,9 +193,7 @@ def _plain(result: Any) -> Any:
 def as_leaf(value: Any) -> Any:
     """Return `value` as the engine takes a leaf: lists become arrays (of MXNet's default dtype), the rest stays."""
     if type(value) in SEQUENCE_TYPES:
-        from gluonx.np.creation import array
-
-        return array(value)
+        return NAMES["gluonx.np.array"](value)
     return value
 
 

@@ -22,7 +22,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *[name for name in _OPS if "." not in name]})
+    return sorted({*__all__, *[name for name in _OPS if "." not in name]})
 
 
 from gluonx.arguments import named as _named

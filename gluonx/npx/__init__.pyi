@@ -69,7 +69,7 @@ def Dropout(data: ArrayLike, p: Any = 0.5, mode: Any = 'training', axes: Any = (
 def ElementWiseSum(*arrays: ArrayLike, out: Any = None) -> ndarray:
     """Return the sum of several arrays of one shape."""
 def Embedding(data: ArrayLike, weight: ArrayLike, input_dim: Any = None, output_dim: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
-    """Return the rows of `weight` that `x` names; indices out of range take the first or the last row."""
+    """Return the rows of `weight` that `data` names; indices out of range take the first or the last row."""
 def Flatten(data: ArrayLike, *, out: Any = None) -> ndarray:
     """All axes but the first as one."""
 def FullyConnected(x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None = None, num_hidden: Any = None, no_bias: Any = False, flatten: Any = True, *, out: Any = None) -> ndarray:
@@ -133,11 +133,11 @@ def add_n(*arrays: ArrayLike, out: Any = None) -> ndarray:
 def all(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """Return whether every element over axes is non-zero."""
 def all_close(a: ArrayLike, b: ArrayLike, rtol: ArrayLike, atol: ArrayLike, equal_nan: Any = False, *, out: Any = None) -> ndarray:
-    """The core operator all_close."""
+    """Return whether all elements agree within a tolerance."""
 def all_equal(a: ArrayLike, b: ArrayLike, equal_nan: Any = False, *, out: Any = None) -> ndarray:
-    """The core operator all_equal."""
+    """Return whether two arrays have one shape and equal elements."""
 def all_equivalent(a: ArrayLike, b: ArrayLike, *, out: Any = None) -> ndarray:
-    """The core operator all_equivalent."""
+    """Return whether two arrays are equal after broadcasting."""
 def alltrue(a: ArrayLike, where: ArrayLike | None = None, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> Any:
     """Whether all elements along an axis are true (an old name of `all`)."""
 def amax(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
@@ -151,9 +151,9 @@ def any(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = 
 def append(arr: ArrayLike, values: ArrayLike, axis: Any = None, *, out: Any = None) -> Any:
     """Values put behind an array."""
 def arange(start: ArrayLike, step: ArrayLike, num: Any, dtype: Any, *, out: Any = None) -> ndarray:
-    """The core operator arange."""
+    """Return `num` numbers from `start` on, `step` apart."""
 def arange_like(data: ArrayLike, start: Any = 0.0, step: Any = 1.0, repeat: Any = 1, ctx: Any = None, axis: Any = None, *, out: Any = None) -> ndarray:
-    """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes."""
+    """Equally spaced numbers in the shape of `data`, or as a vector as long as one of its axes."""
 def arccos(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The angle in [0, pi] whose cosine is x."""
 def arccosh(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -175,7 +175,7 @@ def argmin(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any
 def argpartition(a: ArrayLike, kth: Any, axis: Any = -1, order: Any = None, *, out: Any = None) -> Any:
     """The indices that put the kth smallest element in its place."""
 def argsort(data: ArrayLike, axis: Any = -1, descending: Any = False, dtype: Any = None, *, out: Any = None) -> ndarray:
-    """Return the places of the elements in order; equal elements keep theirs."""
+    """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
 def around(data: ArrayLike, decimals: Any = 0, *, out: Any = None) -> ndarray:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
@@ -225,7 +225,7 @@ def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> nda
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
     """Bits set in one but not in both."""
 def block(*arrays: ArrayLike, nesting: Any, out: Any = None) -> ndarray:
-    """The core operator block."""
+    """Return an array put together of nested lists of blocks."""
 def box_decode(data: ArrayLike, anchors: ArrayLike, std0: Any = 1.0, std1: Any = 1.0, std2: Any = 1.0, std3: Any = 1.0, clip: Any = -1.0, format: Any = 'center', *, out: Any = None) -> ndarray:
     """Boxes from a detector's regression, in corner form; the inverse of `box_encode`. No gradient."""
 def box_encode(samples: ArrayLike, matches: ArrayLike, anchors: ArrayLike, refs: ArrayLike, means: ArrayLike, stds: ArrayLike, *, out: Any = None) -> Any:
@@ -237,7 +237,7 @@ def box_nms(data: ArrayLike, overlap_thresh: Any = 0.5, valid_thresh: Any = 0.0,
 def broadcast_arrays(*arrays: ArrayLike, out: Any = None) -> Any:
     """Arrays repeated to their common shape."""
 def broadcast_like(lhs: ArrayLike, rhs: ArrayLike, lhs_axes: Any = None, rhs_axes: Any = None, *, out: Any = None) -> ndarray:
-    """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+    """Return the array repeated to the shape of `rhs`; where axes are named, to the lengths of those only."""
 def broadcast_to(data: ArrayLike, shape: Any, *, out: Any = None) -> ndarray:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
 def cached_attention(query: ArrayLike, new_keys: ArrayLike, new_values: ArrayLike, keys: ArrayLike, values: ArrayLike, position: ArrayLike, mask: ArrayLike | None = None, valid_length: ArrayLike | None = None, scale: Any = None, *, out: Any = None) -> Any:
@@ -248,10 +248,12 @@ def cbrt(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The cube root of each element."""
 def ceil(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The smallest whole number that is not below each element."""
+def celu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
+    """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0."""
 def choose(a: ArrayLike, /, *choices: ArrayLike, mode: Any = 'clip', out: Any = None) -> ndarray:
-    """The core operator choose."""
+    """Return elements of the choices, picked by the indices `a`."""
 def choose_element_0index(data: ArrayLike, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> ndarray:
-    """One element of each vector of `x` along `axis`."""
+    """One element of each vector of `data` along `axis`."""
 def clip(data: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None, *, out: Any = None) -> ndarray:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside."""
 def col2im(data: ArrayLike, output_size: Any, kernel: Any, stride: Any = None, dilate: Any = None, pad: Any = None, *, out: Any = None) -> ndarray:
@@ -263,7 +265,7 @@ def concat(*arrays: ArrayLike, axis: Any = 0, out: Any = None) -> ndarray:
 def concatenate(*arrays: ArrayLike, axis: Any = 0, out: Any = None) -> ndarray:
     """Return the arrays one behind the other along an axis; flattened first if that is None."""
 def concatenated_ranges(*arrays: ArrayLike, items: Any, name: Any, out: Any = None) -> Any:
-    """The core operator concatenated_ranges."""
+    """Return slices and numbers one behind the other, as ``np.r_`` and ``np.c_`` take them."""
 def conj(data: ArrayLike, *, out: Any = None) -> Any:
     """The complex conjugate."""
 def conjugate(data: ArrayLike, *, out: Any = None) -> Any:
@@ -355,9 +357,9 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
 def einsum(*arrays: ArrayLike, subscripts: Any, out: Any = None) -> ndarray:
     """Return the sum of products that Einstein's notation describes."""
 def elu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
-    """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
+    """``data`` if positive, else ``alpha * (exp(x) - 1)``."""
 def embedding(data: ArrayLike, weight: ArrayLike, input_dim: Any = None, output_dim: Any = None, dtype: Any = None, sparse_grad: Any = False, *, out: Any = None) -> ndarray:
-    """Return the rows of `weight` that `x` names; indices out of range take the first or the last row."""
+    """Return the rows of `weight` that `data` names; indices out of range take the first or the last row."""
 def equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
     """Where x1 == x2."""
 def erf(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -373,7 +375,7 @@ def expand_dims(data: ArrayLike, axis: Any, *, out: Any = None) -> ndarray:
 def expm1(data: ArrayLike, *, out: Any = None) -> ndarray:
     """exp(x) - 1, exact also for x near zero."""
 def eye(N: Any, M: Any = None, k: Any = 0, *, dtype: Any, out: Any = None) -> ndarray:
-    """The core operator eye."""
+    """Return a matrix with ones on a diagonal."""
 def fabs(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The absolute value of each element, with gradient 0 at 0."""
 def fft_fft(a: ArrayLike, n: Any = None, axis: Any = -1, norm: Any = None, *, out: Any = None) -> Any:
@@ -411,7 +413,7 @@ def fft_rfft2(a: ArrayLike, s: Any = None, axes: Any = (-2, -1), norm: Any = Non
 def fft_rfftn(a: ArrayLike, s: Any = None, axes: Any = None, norm: Any = None, *, out: Any = None) -> Any:
     """The discrete Fourier transform of real input over several axes."""
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: Any = False, *, out: Any = None) -> ndarray:
-    """The core operator fill_diagonal."""
+    """Return the array with its main diagonal overwritten."""
 def fix(data: ArrayLike, *, out: Any = None) -> ndarray:
     """Each element rounded towards zero."""
 def flatten(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -441,7 +443,7 @@ def ftml_update(weight: ArrayLike, grad: ArrayLike, d: ArrayLike, v: ArrayLike, 
 def ftrl_update(weight: ArrayLike, grad: ArrayLike, z: ArrayLike, n: ArrayLike, lr: ArrayLike, lamda1: ArrayLike | None = None, beta: ArrayLike | None = None, wd: ArrayLike | None = None, rescale_grad: ArrayLike | None = None, clip_gradient: ArrayLike | None = None, *, out: Any = None) -> Any:
     """Follow the regularized leader: the new weight, `z` and `n`."""
 def full(fill_value: ArrayLike, shape: Any, dtype: Any, *, out: Any = None) -> ndarray:
-    """The core operator full."""
+    """Return an array of one value throughout."""
 def full_like(data: ArrayLike, fill_value: ArrayLike, dtype: Any = None, *, out: Any = None) -> ndarray:
     """One value in the shape (and, unless told, the element type) of an array."""
 def fully_connected(x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None = None, num_hidden: Any = None, no_bias: Any = True, flatten: Any = True, *, out: Any = None) -> ndarray:
@@ -451,13 +453,13 @@ def gamma(data: ArrayLike, *, out: Any = None) -> ndarray:
 def gammaln(data: ArrayLike, *, out: Any = None) -> ndarray:
     """Logarithm of ``|gamma(x)|``."""
 def gather_nd(data: ArrayLike, indices: ArrayLike, *, out: Any = None) -> ndarray:
-    """Return the elements of `x` whose coordinates stand in the columns of `indices`."""
+    """Return the elements of `data` whose coordinates stand in the columns of `indices`."""
 def gcd(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
     """The greatest common divisor."""
 def gelu(data: ArrayLike, approximate: Any = False, *, out: Any = None) -> ndarray:
-    """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
+    """``data`` times the normal distribution function of ``data``; by the formula with tanh if `approximate`."""
 def geomspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, *, num: Any, endpoint: Any, dtype: Any, axis: Any, out: Any = None) -> ndarray:
-    """The core operator geomspace."""
+    """Return numbers from `start` to `stop`, each the same multiple of the one before."""
 def gradient(*arrays: ArrayLike, axis: Any = None, edge_order: Any = None, out: Any = None) -> Any:
     """Central differences along each axis."""
 def greater(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
@@ -471,7 +473,7 @@ def group_norm(data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, num_groups: A
 def hard_sigmoid(data: ArrayLike, alpha: Any = 0.2, beta: Any = 0.5, *, out: Any = None) -> ndarray:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
 def hard_swish(data: ArrayLike, *, out: Any = None) -> ndarray:
-    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on."""
+    """``data`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``data`` from 3 on."""
 def heaviside(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> Any:
     """0 for x1 < 0, x2 at zero, 1 above."""
 def hinge_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, margin: Any = 1, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
@@ -509,7 +511,7 @@ def index_update(a: ArrayLike, ind: ArrayLike, val: ArrayLike, *, out: Any = Non
 def inner(a: ArrayLike, b: ArrayLike, precision: Any = None, preferred_element_type: Any = None, *, out: Any = None) -> Any:
     """The sum of products over the last axes."""
 def insert(arr: ArrayLike, values: ArrayLike, obj: Any, axis: Any = None, *, out: Any = None) -> ndarray:
-    """The core operator insert."""
+    """Return the array with values put in before the places `obj`."""
 def instance_norm(data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, eps: Any = 0.001, *, out: Any = None) -> ndarray:
     """Normalize each channel (axis 1) of each sample over its places."""
 def int8_convolution(data: ArrayLike, weight: ArrayLike, weight_scale: ArrayLike, data_scale: ArrayLike | None = None, bias: ArrayLike | None = None, weight_sum: ArrayLike | None = None, kernel: Any = None, stride: Any = None, dilate: Any = None, pad: Any = None, num_filter: Any = None, num_group: Any = 1, layout: Any = None, unsigned: Any = False, *, out: Any = None) -> ndarray:
@@ -653,7 +655,7 @@ def linalg_vector_norm(data: ArrayLike, ord: Any = None, axis: Any = None, keepd
 def linear_regression_output(data: ArrayLike, label: ArrayLike, grad_scale: Any = 1.0, *, out: Any = None) -> ndarray:
     """The data, with the gradient of half the squared distance to `label`, over the numbers of each sample."""
 def linspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, *, num: Any, endpoint: Any, dtype: Any, axis: Any, out: Any = None) -> ndarray:
-    """The core operator linspace."""
+    """Return numbers at equal distances from `start` to `stop`."""
 def log(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The natural logarithm."""
 def log10(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -683,7 +685,7 @@ def logistic_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | 
 def logistic_regression_output(data: ArrayLike, label: ArrayLike, grad_scale: Any = 1.0, *, out: Any = None) -> ndarray:
     """The sigmoid, with the gradient of the cross-entropy to `label`, over the numbers of each sample."""
 def logspace(start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None, *, num: Any, endpoint: Any, dtype: Any, axis: Any, out: Any = None) -> ndarray:
-    """The core operator logspace."""
+    """Return powers of `base`, their exponents at equal distances."""
 def logsumexp(data: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> ndarray:
     """``log(sum(exp(x)))`` over axes, without overflow."""
 def lrn(data: ArrayLike, nsize: Any, alpha: Any = 0.0001, beta: Any = 0.75, knorm: Any = 2.0, *, out: Any = None) -> ndarray:
@@ -805,7 +807,7 @@ def not_equal(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
 def one_hot(data: ArrayLike, depth: Any, on_value: Any = 1.0, off_value: Any = 0.0, dtype: Any = ..., *, out: Any = None) -> ndarray:
     """`on_value` at the place that each index names along a new last axis of length `depth`, `off_value` elsewhere."""
 def ones(shape: Any, dtype: Any, *, out: Any = None) -> ndarray:
-    """The core operator ones."""
+    """Return an array of ones."""
 def ones_like(data: ArrayLike, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Ones in the shape (and, unless told, the element type) of an array."""
 def outer(a: ArrayLike, b: ArrayLike, *, out: Any = None) -> Any:
@@ -821,11 +823,11 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Any = None, method: Any = 'line
 def permute_dims(a: ArrayLike, axes: Any = None, *, out: Any = None) -> Any:
     """The axes in another order."""
 def pick(data: ArrayLike, index: ArrayLike, axis: Any = -1, mode: Any = 'clip', keepdims: Any = False, *, out: Any = None) -> ndarray:
-    """One element of each vector of `x` along `axis`."""
+    """One element of each vector of `data` along `axis`."""
 def pixel_shuffle(data: ArrayLike, factors: Any, *, out: Any = None) -> ndarray:
     """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``."""
 def place(a: ArrayLike, mask: ArrayLike, values: ArrayLike, *, out: Any = None) -> ndarray:
-    """The core operator place."""
+    """Return the array with values written where the mask holds."""
 def poisson_nll_loss(pred: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None, from_logits: Any = True, compute_full: Any = False, epsilon: Any = 1e-08, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
     """Negative log likelihood of counts under a Poisson whose (log) rate is predicted."""
 def poly(seq_of_zeros: ArrayLike, *, out: Any = None) -> Any:
@@ -861,9 +863,9 @@ def psroi_pooling(data: ArrayLike, rois: ArrayLike, spatial_scale: Any, output_d
 def ptp(a: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> Any:
     """The largest minus the smallest element along an axis."""
 def put(a: ArrayLike, indices: ArrayLike, values: ArrayLike, mode: Any = None, *, out: Any = None) -> ndarray:
-    """The core operator put."""
+    """Return the array with values written at flat indices."""
 def put_along_axis(a: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: Any, *, out: Any = None) -> ndarray:
-    """The core operator put_along_axis."""
+    """Return the array with values written at indices along an axis."""
 def quantile(a: ArrayLike, q: ArrayLike, axis: Any = None, method: Any = 'linear', keepdims: Any = False, *, out: Any = None) -> Any:
     """The q-quantile along an axis."""
 def quantized_act(data: ArrayLike, min_data: ArrayLike, max_data: ArrayLike, act_type: Any, *, out: Any = None) -> Any:
@@ -903,7 +905,7 @@ def random_chisquare(df: ArrayLike, size: Any = None, dtype: Any = None, *, out:
 def random_choice(a: ArrayLike, p: ArrayLike | None = None, size: Any = None, replace: Any = True, *, out: Any = None) -> ndarray:
     """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number."""
 def random_dirichlet(alpha: ArrayLike, size: Any = None, *, out: Any = None) -> ndarray:
-    """The core operator random_dirichlet."""
+    """Return draws of the Dirichlet distribution: positive numbers that add up to 1."""
 def random_exponential(scale: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the exponential distribution of mean `scale`."""
 def random_f(dfnum: ArrayLike, dfden: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -911,7 +913,7 @@ def random_f(dfnum: ArrayLike, dfden: ArrayLike, size: Any = None, dtype: Any = 
 def random_gamma(shape: ArrayLike, scale: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the gamma distribution of shape parameter `shape` and scale `scale`."""
 def random_geometric(*parameters: ArrayLike, size: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
-    """The core operator random_geometric."""
+    """Return how many trials it takes up to the first success."""
 def random_gumbel(loc: ArrayLike | None = None, scale: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the Gumbel distribution of mode `loc`."""
 def random_laplace(loc: ArrayLike | None = None, scale: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -923,7 +925,7 @@ def random_lognormal(mean: ArrayLike | None = None, sigma: ArrayLike | None = No
 def random_multinomial(pvals: ArrayLike, n: Any, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`."""
 def random_multinomial_counts(n: ArrayLike, p: ArrayLike, shape: Any, dtype: Any, *, out: Any = None) -> ndarray:
-    """The core operator random_multinomial_counts."""
+    """Return how often each class comes in `n` draws."""
 def random_multivariate_normal(mean: ArrayLike, cov: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`."""
 def random_negative_binomial(k: ArrayLike | None = None, p: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -933,7 +935,7 @@ def random_normal(loc: ArrayLike | None = None, scale: ArrayLike | None = None, 
 def random_pareto(a: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
 def random_permutation(data: ArrayLike, axis: Any = 0, *, out: Any = None) -> ndarray:
-    """Return the slices of `x` along an axis in random order."""
+    """Return the slices of `data` along an axis in random order."""
 def random_poisson(lam: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Draw counts of events that happen `lam` times on average."""
 def random_power(a: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -943,9 +945,9 @@ def random_randint(low: ArrayLike, high: ArrayLike | None = None, size: Any = No
 def random_rayleigh(scale: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Return the Rayleigh distribution of mode `scale`."""
 def random_shuffle(data: ArrayLike, axis: Any = 0, *, out: Any = None) -> ndarray:
-    """Return the slices of `x` along an axis in random order."""
+    """Return the slices of `data` along an axis in random order."""
 def random_triangular(*parameters: ArrayLike, size: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
-    """The core operator random_triangular."""
+    """Return draws of the triangular distribution."""
 def random_uniform(low: ArrayLike | None = None, high: ArrayLike | None = None, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Numbers spread evenly over ``[low, high)``."""
 def random_weibull(a: ArrayLike, size: Any = None, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -971,7 +973,7 @@ def requantize(data: ArrayLike, min_range: ArrayLike, max_range: ArrayLike, out_
 def reshape(a: ArrayLike, newshape: Any, reverse: Any = False, order: Any = 'C', *, out: Any = None) -> ndarray:
     """Return the same elements in another shape."""
 def reshape_like(lhs: ArrayLike, rhs: ArrayLike, lhs_begin: Any = None, lhs_end: Any = None, rhs_begin: Any = None, rhs_end: Any = None, *, out: Any = None) -> ndarray:
-    """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
+    """Return the elements of `lhs` with its axes from `lhs_begin` to `lhs_end` replaced by those of `rhs`."""
 def resize(a: ArrayLike, new_shape: Any, *, out: Any = None) -> Any:
     """Another shape, filled by repeating the elements."""
 def right_shift(x1: ArrayLike, x2: ArrayLike, *, out: Any = None) -> ndarray:
@@ -1009,13 +1011,13 @@ def rroi_align(data: ArrayLike, rois: ArrayLike, pooled_size: Any, spatial_scale
 def rsqrt(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``1 / sqrt(x)``."""
 def scatter_nd(data: ArrayLike, indices: ArrayLike, shape: Any, *, out: Any = None) -> ndarray:
-    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`)."""
+    """Zeros of `shape` with the elements of `data` at the coordinates in the columns of `indices` (see `gather_nd`)."""
 def sdml_loss(x1: ArrayLike, x2: ArrayLike, smoothing_parameter: Any = 0.3, *, out: Any = None) -> ndarray:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not."""
 def searchsorted(a: ArrayLike, v: ArrayLike, sorter: ArrayLike | None = None, side: Any = 'left', *, out: Any = None) -> Any:
     """Where values go into a sorted array."""
 def select_first(*arrays: ArrayLike, out: Any = None) -> ndarray:
-    """The core operator select_first."""
+    """Return the element of the first choice whose condition holds, of the last array where none does."""
 def selu(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The scaled exponential linear unit of self-normalizing networks."""
 def sequence_last(data: ArrayLike, sequence_length: ArrayLike | None = None, use_sequence_length: Any = False, axis: Any = 0, *, out: Any = None) -> ndarray:
@@ -1030,6 +1032,8 @@ def sgd_update(weight: ArrayLike, grad: ArrayLike, lr: ArrayLike, wd: ArrayLike 
     """Gradient descent: ``(1 - lr * wd) * weight - lr * grad``."""
 def shape_array(data: ArrayLike, *, out: Any = None) -> ndarray:
     """Return the shape as an array."""
+def shrink(data: ArrayLike, lambd: Any = 0.5, bias: Any = 0.0, *, out: Any = None) -> ndarray:
+    """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty."""
 def sigmoid(data: ArrayLike, *, out: Any = None) -> ndarray:
     """``1 / (1 + exp(-x))``."""
 def sigmoid_bce_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, pos_weight: ArrayLike | None = None, from_sigmoid: Any = False, weight: Any = None, batch_axis: Any = 0, ignore_label: Any = None, *, out: Any = None) -> ndarray:
@@ -1065,7 +1069,7 @@ def slice_axis(data: ArrayLike, axis: Any, begin: Any, end: Any, *, out: Any = N
 def slice_channel(data: ArrayLike, num_outputs: Any, axis: Any = 1, squeeze_axis: Any = False, *, out: Any = None) -> Any:
     """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
 def slice_like(data: ArrayLike, shape_like: ArrayLike, axes: Any = (), *, out: Any = None) -> ndarray:
-    """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
+    """Return the front part of `data` that has the lengths of `shape_like`, along `axes` (all by default)."""
 def smooth_l1(data: ArrayLike, scalar: Any = 1.0, *, out: Any = None) -> ndarray:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
 def softmax(data: ArrayLike, length: ArrayLike | None = None, axis: Any = -1, temperature: ArrayLike | None = None, use_length: Any = False, dtype: Any = None, *, out: Any = None) -> ndarray:
@@ -1123,7 +1127,7 @@ def swiglu(data: ArrayLike, gate: ArrayLike, *, out: Any = None) -> ndarray:
 def swish(data: ArrayLike, beta: Any = 1.0, *, out: Any = None) -> ndarray:
     """``x * sigmoid(beta * x)``."""
 def take(data: ArrayLike, indices: ArrayLike, axis: Any = 0, mode: Any = 'clip', *, out: Any = None) -> ndarray:
-    """Return the elements of `x` at `indices` along an axis (None: of the flattened array)."""
+    """Return the elements of `data` at `indices` along an axis (None: of the flattened array)."""
 def take_along_axis(data: ArrayLike, indices: ArrayLike, axis: Any = -1, *, out: Any = None) -> ndarray:
     """For each vector along an axis its elements at `indices`."""
 def tan(data: ArrayLike, *, out: Any = None) -> ndarray:
@@ -1132,6 +1136,8 @@ def tanh(data: ArrayLike, *, out: Any = None) -> ndarray:
     """The hyperbolic tangent."""
 def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Any = 2, *, out: Any = None) -> ndarray:
     """Return the sum of products over some axes of each array."""
+def thresholded_relu(data: ArrayLike, alpha: Any = 1.0, *, out: Any = None) -> ndarray:
+    """``data`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`."""
 def tile(data: ArrayLike, reps: Any, *, out: Any = None) -> ndarray:
     """Return the array repeated as a tile."""
 def topk(data: ArrayLike, axis: Any = -1, k: Any = 1, ret_typ: Any = 'indices', is_ascend: Any = False, dtype: Any = ..., *, out: Any = None) -> Any:
@@ -1145,7 +1151,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike | None = N
 def trapz(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike | None = None, axis: Any = -1, *, out: Any = None) -> Any:
     """The integral along an axis by the trapezoidal rule (an old name of `trapezoid`)."""
 def tri(N: Any, M: Any = None, k: Any = 0, *, dtype: Any, out: Any = None) -> ndarray:
-    """The core operator tri."""
+    """Return a matrix of ones below a diagonal and on it."""
 def tril(data: ArrayLike, k: Any = 0, *, out: Any = None) -> ndarray:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
 def triplet_loss(pred: ArrayLike, positive: ArrayLike, negative: ArrayLike, sample_weight: ArrayLike | None = None, margin: Any = 1, weight: Any = None, batch_axis: Any = 0, *, out: Any = None) -> ndarray:
@@ -1181,6 +1187,6 @@ def vstack(*arrays: ArrayLike, dtype: Any = None, out: Any = None) -> Any:
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: Any = None) -> ndarray:
     """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
 def zeros(shape: Any, dtype: Any, *, out: Any = None) -> ndarray:
-    """The core operator zeros."""
+    """Return an array of zeros."""
 def zeros_like(data: ArrayLike, dtype: Any = None, *, out: Any = None) -> ndarray:
     """Zeros in the shape (and, unless told, the element type) of an array."""

@@ -24,7 +24,7 @@ from gluonx.device import gpu_memory_info as gpu_memory_info
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
 from gluonx.np.handle import host_value, ndarray
-from gluonx.npx.signatures import IGNORED
+from gluonx.np.table import IGNORED
 from gluonx.npx.synchronized import is_one_array, over_devices
 from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get

@@ -6,30 +6,15 @@ the record's ``npx`` says (`gluonx.ops.registry.Front`). A function is made when
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gluonx._frames import shorten
 from gluonx.np.building import document
 from gluonx.np.calling import general
-from gluonx.np.wrapping import Param
-from gluonx.npx.signatures import IGNORED
+from gluonx.np.table import IGNORED
+from gluonx.np.wrapping import Param, declared, ordered
 from gluonx.ops.registry import OPS, Op
-
-_NEEDED: Any = inspect.Parameter.empty
-
-
-def _declared(op: Op) -> dict[str, Param]:
-    """Return the operator's own parameters, in the order of declaration."""
-    rows: dict[str, Param] = {}
-    for p in inspect.signature(op.fn).parameters.values():
-        if p.name in op.inputs:
-            default = None if p.name in op.optional else _NEEDED
-            rows[p.name] = Param(p.name, "star" if op.variadic else "array", default)
-        elif p.name in op.attr_names:
-            rows[p.name] = Param(p.name, "static", op.defaults.get(p.name, _NEEDED))
-    return rows
 
 
 def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
@@ -40,37 +25,23 @@ def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
     KeyError
         If the record's ``npx`` names a parameter that the operator does not have.
     """
-    declared = _declared(op)
-    order = _order(op, name) or list(declared)
-    rows: list[Param] = []
-    for word in order:
-        key, _, default = word.partition("=")
-        if key in IGNORED and key not in declared:
-            rows.append(Param(key, "dropped", _value(default) if default else None))
-            continue
-        param = declared.pop(key)
-        rows.append(param._replace(default=_value(default)) if default else param)
-    rows += declared.values()
-    seen = {p.name for p in rows}
-    rows += [Param(key, "dropped", None) for key in sorted(IGNORED - seen)]
-    return tuple(rows)
+    rows = ordered(op, _order(op, name))
+    seen = {p.name for p in rows}.union(op.npx.hidden.split())
+    further = [p for p in declared(op).values() if p.name not in seen]
+    ignored = [Param(key, "dropped", None) for key in sorted(IGNORED - seen.union(op.inputs, op.attr_names))]
+    return (*rows, *further, *ignored)
 
 
-def _order(op: Op, name: str) -> list[str]:
-    """Return the words of the record's order; names in CamelCase are of MXNet 1 and take the operator's own."""
-    return op.npx.order.split() if name == op.name else []
+def _order(op: Op, name: str) -> str:
+    """Return the record's order; names in CamelCase are of MXNet 1 and take the operator's own."""
+    return op.npx.order if name == op.name else ""
 
 
 def shown_as(op: Op) -> dict[str, str]:
     """Return MXNet's names of an operator's arrays, where it has other names for them."""
     if op.npx.shown:
-        return dict(zip(op.inputs, op.npx.shown.split(), strict=False))
+        return dict(op.npx.shown)
     return {"x": "data"} if op.inputs[:1] == ("x",) else {}
-
-
-def _value(text: str) -> Any:
-    words = {"True": True, "False": False, "default": "default"}
-    return words[text] if text in words else float(text)
 
 
 def make_function(name: str) -> Callable[..., Any]:
@@ -93,13 +64,12 @@ def make_function(name: str) -> Callable[..., Any]:
     params = parameters_of(op, name)
     shown = shown_as(op)
     renamed = {**_renamed(op, params), **{theirs: ours for ours, theirs in shown.items()}}
-    front = general(op, None, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
+    front = general(op, f"npx.{name}", params, renamed=renamed, shown=shown, listed=op.nout != 1)
     if op.npx.unset:
         front = _without_none(front, params, frozenset(op.npx.unset.split()))
-    summary = op.doc.split("\n", 1)[0] or f"The core operator {op.name}."
-    ordered = {word.partition("=")[0] for word in _order(op, name)}
+    ordered = {word.partition("=")[0] for word in _order(op, name).split()}
     told = [p for p in params if p.role != "dropped" or p.name in ordered]
-    return document(front, name, summary, [p._replace(name=shown.get(p.name, p.name)) for p in told], "gluonx.npx")
+    return document(front, op, name, told, "gluonx.npx", shown)
 
 
 def _renamed(op: Op, params: tuple[Param, ...]) -> Mapping[str, str]:

@@ -75,3 +75,7 @@ for _operator in [op for op in OPS if op.startswith(_PREFIX)]:
     __all__ += [_name]  # noqa: PLE0604
 
 del _name, _operator
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,10 +15,10 @@ from gluonx.np.creation import placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check
 from gluonx.np.random import normal, uniform
-from gluonx.np.wrapping import as_leaf, as_size, core, write_out
-from gluonx.npx.signatures import IGNORED
+from gluonx.np.table import IGNORED
+from gluonx.np.wrapping import as_leaf, as_size, write_out
 from gluonx.ops.prng import seed as _seed
-from gluonx.ops.registry import get
+from gluonx.ops.registry import get, register
 
 __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "uniform_n"]
 
@@ -73,7 +73,12 @@ def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any
     return list(result) if isinstance(result, tuple) else result
 
 
-@core("random_multinomial_counts", random=True)
+@register(
+    "random_multinomial_counts",
+    doc="Return how often each class comes in `n` draws.",
+    example=("npx.random.multinomial(np.array([4]), np.array([[0.5, 0.5]])).shape", "(1, 2)"),
+    random=True,
+)
 def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
     full = (*n.shape, *shape, p.shape[-1])
     padded = (*n.shape, *(1,) * len(shape))
@@ -133,3 +138,7 @@ def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: An
 
 
 named(globals(), __all__, "npx.random")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -69,9 +69,9 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> 
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> interleaved_matmul_selfatt_qk(jnp.ones((5, 2, 24)), heads=2).shape
-    (4, 5, 5)
+    >>> from gluonx import np, npx
+    >>> npx.interleaved_matmul_selfatt_qk(np.ones((5, 2, 18)), heads=3).shape
+    (6, 5, 5)
     """
     query, key, _ = _heads_of("interleaved_matmul_selfatt_qk", "queries_keys_values", queries_keys_values, heads, 3)
     return _scores(query, key)
@@ -90,6 +90,12 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Arr
     Returns
     -------
     array, shape (length, batch, heads * width)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.interleaved_matmul_selfatt_valatt(np.ones((5, 2, 18)), np.ones((6, 5, 5)), heads=3).shape
+    (5, 2, 6)
     """
     name = "interleaved_matmul_selfatt_valatt"
     *_, value = _heads_of(name, "queries_keys_values", queries_keys_values, heads, 3)
@@ -110,6 +116,12 @@ def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: i
     Returns
     -------
     array, shape (batch * heads, queries, keys)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.interleaved_matmul_encdec_qk(np.ones((4, 2, 6)), np.ones((5, 2, 12)), heads=3).shape
+    (6, 4, 5)
     """
     name = "interleaved_matmul_encdec_qk"
     (query,) = _heads_of(name, "queries", queries, heads, 1)
@@ -135,6 +147,12 @@ def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, he
     Returns
     -------
     array, shape (queries, batch, heads * width)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.interleaved_matmul_encdec_valatt(np.ones((5, 2, 12)), np.ones((6, 4, 5)), heads=3).shape
+    (4, 2, 6)
     """
     name = "interleaved_matmul_encdec_valatt"
     _, value = _heads_of(name, "keys_values", keys_values, heads, 2)
@@ -206,10 +224,15 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> x = jnp.ones((2, 8, 4, 3))
-    >>> sldwin_atten_score(x, x, jnp.ones(4, "int32"), w=2, symmetric=True).shape
-    (2, 8, 4, 5)
+    >>> from gluonx import np, npx
+    >>> npx.sldwin_atten_score(
+    ...     np.ones((1, 6, 2, 4)),
+    ...     np.ones((1, 6, 2, 4)),
+    ...     np.array([1, 1], dtype="int32"),
+    ...     w=1,
+    ...     symmetric=True,
+    ... ).shape
+    (1, 6, 2, 3)
     """
     _check_window("sldwin_atten_score", query, "query", dilation, w)
     if query.shape != key.shape:
@@ -238,6 +261,18 @@ def sldwin_atten_mask_like(score: Array, dilation: Array, valid_length: Array, *
     Returns
     -------
     array of the shape and element type of `score`
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sldwin_atten_mask_like(
+    ...     np.ones((1, 4, 1, 3)),
+    ...     np.array([1], dtype="int32"),
+    ...     np.array([4], dtype="int32"),
+    ...     w=1,
+    ...     symmetric=True,
+    ... )[0, :, 0].tolist()
+    [[0.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
     """
     name = "sldwin_atten_mask_like"
     _check_window(name, score, "score", dilation, w)
@@ -278,6 +313,18 @@ def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int,
     Returns
     -------
     array, shape (batch, length, heads, width)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sldwin_atten_context(
+    ...     np.ones((1, 6, 2, 3)),
+    ...     np.ones((1, 6, 2, 4)),
+    ...     np.array([1, 1], dtype="int32"),
+    ...     w=1,
+    ...     symmetric=True,
+    ... ).shape
+    (1, 6, 2, 4)
     """
     name = "sldwin_atten_context"
     _check_window(name, value, "value", dilation, w)

@@ -76,9 +76,9 @@ def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> box_iou(jnp.array([[0.0, 0.0, 2.0, 2.0]]), jnp.array([[0.0, 0.0, 1.0, 1.0], [5.0, 5.0, 6.0, 6.0]]))
-    Array([[0.25, 0.  ]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.box_iou(np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([[1.0, 0.0, 3.0, 2.0]])).tolist()
+    [[0.3333]]
     """
     for what, x in (("lhs", lhs), ("rhs", rhs)):
         if x.ndim < 2 or x.shape[-1] != 4:
@@ -235,9 +235,9 @@ def box_nms(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> box_nms(jnp.array([[0, 0.5, 0.1, 0.1, 0.2, 0.2], [0, 0.9, 0.1, 0.1, 0.2, 0.21]]))[:, 1]
-    Array([ 0.9, -1. ], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.box_nms(np.array([[0, 0.9, 0, 0, 2, 2], [0, 0.8, 0, 0, 2, 2.1]])).tolist()
+    [[0.0, 0.9, 0.0, 0.0, 2.0, 2.0], [-1.0, -1.0, -1.0, -1.0, -1.0, -1.0]]
     """
     columns = _Columns(coord_start, score_index, id_index)
     columns.check(data)
@@ -291,6 +291,22 @@ def box_encode(
     targets, masks : array, shape (batch, n, 4)
         Shift of the center relative to the anchor's size, logarithm of the ratio of sizes; 0 without a box. The mask
         is 1 with a box, else 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.shape
+    ...     for part in npx.box_encode(
+    ...         np.ones((1, 3)),
+    ...         np.zeros((1, 3)),
+    ...         np.ones((1, 3, 4)),
+    ...         np.ones((1, 2, 4)),
+    ...         np.zeros(4),
+    ...         np.ones(4),
+    ...     )
+    ... ]
+    [(1, 3, 4), (1, 3, 4)]
     """
     if refs.ndim != 3 or anchors.ndim != 3 or samples.shape != matches.shape or samples.ndim != 2:
         raise ShapeError(
@@ -333,6 +349,14 @@ def box_decode(
     Returns
     -------
     array, shape (batch, n, 4)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.box_decode(
+    ...     np.zeros((1, 1, 4)), np.array([[[0.0, 0.0, 2.0, 4.0]]]), format="corner"
+    ... ).tolist()
+    [[[0.0, 0.0, 2.0, 4.0]]]
     """
     if data.ndim != 3 or anchors.ndim != 3 or data.shape[1:] != anchors.shape[1:] or data.shape[-1] != 4:
         raise ShapeError(
@@ -393,9 +417,12 @@ def bipartite_matching(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> bipartite_matching(jnp.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=1e-12)[0]
-    Array([ 1., -1.,  0.], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.bipartite_matching(np.array([[0.9, 0.1], [0.8, 0.7]]), threshold=0.5)
+    ... ]
+    [[0.0, 1.0], [0.0, 1.0]]
     """
     if data.ndim < 2:
         raise ShapeError(

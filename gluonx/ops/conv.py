@@ -166,9 +166,11 @@ def convolution(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> convolution(jnp.ones((1, 3, 8, 8)), jnp.ones((4, 3, 3, 3)), pad=(1, 1), stride=(2, 2)).shape
-    (1, 4, 4, 4)
+    >>> from gluonx import np, npx
+    >>> npx.convolution(
+    ...     np.ones((1, 3, 8, 8)), np.ones((4, 3, 3, 3)), kernel=(3, 3), num_filter=4, no_bias=True
+    ... ).shape
+    (1, 4, 6, 6)
     """
     name = "convolution"
     layout = layout_of(layout, x.ndim, name)
@@ -279,6 +281,19 @@ def deconvolution(
     ------
     ShapeError
         If data, weight and attributes do not fit each other.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.deconvolution(
+    ...     np.ones((1, 4, 4, 4)),
+    ...     np.ones((4, 3, 2, 2)),
+    ...     kernel=(2, 2),
+    ...     stride=(2, 2),
+    ...     num_filter=3,
+    ...     no_bias=True,
+    ... ).shape
+    (1, 3, 8, 8)
     """
     name = "deconvolution"
     layout = layout_of(layout, x.ndim, name)

@@ -203,9 +203,15 @@ def deformable_convolution(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> x, still, w = jnp.ones((1, 2, 5, 5)), jnp.zeros((1, 18, 3, 3)), jnp.ones((4, 2, 3, 3))
-    >>> deformable_convolution(x, still, w, kernel=(3, 3), num_filter=4).shape
+    >>> from gluonx import np, npx
+    >>> npx.deformable_convolution(
+    ...     np.ones((1, 2, 5, 5)),
+    ...     np.zeros((1, 18, 3, 3)),
+    ...     np.ones((4, 2, 3, 3)),
+    ...     kernel=(3, 3),
+    ...     num_filter=4,
+    ...     no_bias=True,
+    ... ).shape
     (1, 4, 3, 3)
     """
     attrs = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "layout": layout}
@@ -257,6 +263,20 @@ def modulated_deformable_convolution(
 
     The other parameters, result and errors are those of `deformable_convolution`, but that outside of the image there
     are zeros, which taps near the border are mixed with.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.modulated_deformable_convolution(
+    ...     np.ones((1, 2, 5, 5)),
+    ...     np.zeros((1, 18, 3, 3)),
+    ...     np.ones((1, 9, 3, 3)),
+    ...     np.ones((4, 2, 3, 3)),
+    ...     kernel=(3, 3),
+    ...     num_filter=4,
+    ...     no_bias=True,
+    ... ).shape
+    (1, 4, 3, 3)
     """
     attrs = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "layout": layout}
     attrs |= {"num_filter": num_filter, "num_group": num_group, "num_deformable_group": num_deformable_group}

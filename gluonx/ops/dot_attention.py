@@ -41,8 +41,23 @@ def _check(name: str, query: Array, key: Array, value: Array) -> None:
     if query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3] or query.shape[2] % key.shape[2]:
         raise ShapeError(
             f"{name}: batch and width of query and key must be equal, and the heads of query a multiple of those of "
-            f"key; got {shapes}."
+            f"key; got {shapes}.{_OTHER_ORDER if _fits_turned(query, key) else ''}"
         )
+
+
+_OTHER_ORDER = (
+    " They would fit as (batch, heads, length, width), the order of PyTorch's scaled_dot_product_attention: exchange "
+    "axes 1 and 2 of each first."
+)
+
+
+def _fits_turned(query: Array, key: Array, mask: Array | None = None) -> bool:
+    """Return whether shapes that do not fit would with their axes in PyTorch's order."""
+    batch, heads, queries, width = query.shape
+    if key.shape[0] != batch or key.shape[3] != width or heads % key.shape[1]:
+        return False
+    whole = (batch, heads, queries, key.shape[2])
+    return mask is None or all(m in (1, n) for m, n in zip(mask.shape[::-1], whole[::-1], strict=False))
 
 
 def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
@@ -57,7 +72,7 @@ def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
     if mask.ndim != 4 or any(m not in (1, n) for m, n in zip(mask.shape, whole, strict=True)):
         raise ShapeError(
             f"{name}: mask must broadcast to (batch, heads, queries, keys) = {whole}, or be (batch, queries, keys) or "
-            f"(queries, keys); got {mask.shape}."
+            f"(queries, keys); got {mask.shape}.{_OTHER_ORDER if _fits_turned(query, key, mask) else ''}"
         )
     return mask
 
@@ -172,12 +187,20 @@ def dot_product_attention(
     ValueError
         If `p` is not in [0, 1).
 
+    Notes
+    -----
+    Axis 1 is the length and axis 2 the heads, as in `jax.nn.dot_product_attention`. PyTorch's
+    ``scaled_dot_product_attention`` has them the other way round: exchange them first
+    (``np.swapaxes(x, 1, 2)``). Where a mask or two lengths tell that they are, the error says so; of arrays of one
+    length without a mask nothing can.
+
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> x = jnp.ones((2, 5, 4, 3))
-    >>> dot_product_attention(None, x, x, x, causal=True).shape
-    (2, 5, 4, 3)
+    >>> from gluonx import np, npx
+    >>> npx.dot_product_attention(
+    ...     np.ones((2, 5, 4, 8)), np.ones((2, 7, 4, 8)), np.ones((2, 7, 4, 8))
+    ... ).shape
+    (2, 5, 4, 8)
     """
     name = "dot_product_attention"
     _check(name, query, keys, values)
@@ -225,6 +248,22 @@ def cached_attention(
     array, array, array, array
         The attention, shape as `query`; the cache with the new tokens; ``position + new``. What does not fit into the
         cache overwrites its end.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     a.shape
+    ...     for a in npx.cached_attention(
+    ...         np.ones((2, 1, 4, 8)),
+    ...         np.ones((2, 1, 4, 8)),
+    ...         np.ones((2, 1, 4, 8)),
+    ...         np.zeros((2, 16, 4, 8)),
+    ...         np.zeros((2, 16, 4, 8)),
+    ...         np.array(0, dtype="int32"),
+    ...     )
+    ... ]
+    [(2, 1, 4, 8), (2, 16, 4, 8), (2, 16, 4, 8), ()]
     """
     _check("cached_attention", query, new_keys, new_values)
     if keys.shape != values.shape or keys.shape[::2] != new_keys.shape[::2] or keys.shape[3] != new_keys.shape[3]:
@@ -262,6 +301,12 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     ------
     ShapeError
         If the last axis cannot be divided so.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.split_heads(np.ones((2, 5, 32)), heads=4).shape
+    (2, 5, 4, 8)
     """
     if heads < 1 or parts < 1 or x.ndim < 1 or x.shape[-1] % (heads * parts):
         raise ShapeError(f"split_heads: the last axis of {x.shape} is no multiple of {parts} parts of {heads} heads.")
@@ -273,5 +318,12 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
 
 @register(level=6, shape="(..., heads * width)", stands_for="`stablehlo.reshape`")
 def merge_heads(x: Array) -> Array:
-    """All heads of one token side by side: (..., heads, width) becomes (..., heads * width)."""
+    """All heads of one token side by side: (..., heads, width) becomes (..., heads * width).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.merge_heads(np.ones((2, 5, 4, 8))).shape
+    (2, 5, 32)
+    """
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])

@@ -20,7 +20,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import FLAT, NONE, SAME, Front, Record, Shape, register
+from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, register
 
 
 def _mish(x: Array) -> Array:
@@ -132,7 +132,7 @@ _single = functools.partial(_in_floats, small=False)
 _small = functools.partial(_in_floats, small=True)
 
 
-def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unpack[Record]) -> None:
+def _unary(name: str, compute: Callable[[Array], Array], doc: str, /, **record: Unpack[Record]) -> None:
     """Register a function of each element."""
 
     def unary(x: Array) -> Array:
@@ -140,6 +140,7 @@ def _unary(name: str, compute: Callable[[Array], Array], doc: str, **record: Unp
 
     unary.__name__, unary.__doc__ = name, doc
     record["channels_last"] = "each"
+    record.setdefault("shape", SAME)
     register(name, **record)(unary)
 
 
@@ -167,7 +168,7 @@ def _paired(x1: Array, x2: Array) -> tuple[Array, Array]:
     return spread(x1, shape), spread(x2, shape)
 
 
-def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **record: Unpack[Record]) -> None:
+def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **record: Unpack[Record]) -> None:
     """Register a function of each pair of elements."""
 
     def binary(x1: Array, x2: Array) -> Array:
@@ -177,139 +178,237 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, **rec
 
     binary.__name__, binary.__doc__ = name, doc
     record["infer"], record["batched"], record["channels_last"] = _partners, ("x1", "x2"), "each"
+    record.setdefault("shape", BROADCAST)
     register(name, **record)(binary)
 
 
 # fmt: off
 _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
-    gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0")
+    gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
+    onnx=Onnx("Relu"),
+    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"))
 _unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
-    stands_for="`stablehlo.logistic`")
+    stands_for="`stablehlo.logistic`",
+    onnx=Onnx("Sigmoid"),
+    example=("npx.sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.2689, 0.5, 0.8808]"))
 _unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
-    methods=("log_sigmoid",))
-_unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",))
-_unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1)
-_unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",))
-_unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",))
-_unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1)
-_unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1)
-_unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",))
-_unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",))
-_unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",))
-_unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",))
-_unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1)
+    methods=("log_sigmoid",),
+    example=("npx.log_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.313, -0.6931, -0.1269]"))
+_unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",),
+    onnx=Onnx("Softplus"),
+    example=("npx.softrelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3133, 0.6931, 2.127]"))
+_unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
+    onnx=Onnx("Softsign"),
+    example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"))
+_unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
+    example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"))
+_unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
+    onnx=Onnx("Mish"),
+    example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"))
+_unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
+    example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"))
+_unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
+    example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"))
+_unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",),
+    example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"))
+_unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",),
+    example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"))
+_unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
+    example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"))
+_unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
+    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"))
+_unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
+    example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"))
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
-    aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0")
-_unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT)
+    aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
+    example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"))
+_unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT,
+    example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"))
 _unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
-    gradient=FLAT)
+    gradient=FLAT,
+    example=("npx.floor(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 1.0]"))
 _unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
-    gradient=FLAT)
+    gradient=FLAT,
+    example=("npx.ceil(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 1.0, 2.0]"))
 _unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
-    gradient=FLAT)
+    gradient=FLAT,
+    example=("npx.trunc(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"))
 _unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
-    ufunc=True, methods=("rint",), gradient=FLAT)
-_unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",))
+    ufunc=True, methods=("rint",), gradient=FLAT,
+    example=("npx.rint(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 2.0]"))
+_unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",),
+    example=("npx.cbrt(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.26]"))
 _unary("rsqrt", lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", amp="float32", methods=("rsqrt",),
-    stands_for="`stablehlo.rsqrt`")
-_unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", methods=("rcbrt",))
+    stands_for="`stablehlo.rsqrt`",
+    example=("npx.rsqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7071, 0.5]"))
+_unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", methods=("rcbrt",),
+    example=("npx.rcbrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7937, 0.63]"))
 _unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
-    methods=("reciprocal",))
+    methods=("reciprocal",),
+    example=("npx.reciprocal(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.5, 0.25]"))
 _unary("expm1", _small(jnp.expm1), "exp(x) - 1, exact also for x near zero.", ufunc=True, amp="float32",
-    methods=("expm1",))
-_unary("exp2", _small(jnp.exp2), "2 to the power of each element.", ufunc=True, amp="float32")
+    methods=("expm1",),
+    example=("npx.expm1(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.6321, 0.0, 6.389]"))
+_unary("exp2", _small(jnp.exp2), "2 to the power of each element.", ufunc=True, amp="float32",
+    example=("npx.exp2(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5, 1.0, 4.0]"))
 _unary("log1p", _small(jnp.log1p), "log(1 + x), exact also for x near zero.", ufunc=True, amp="float32",
-    methods=("log1p",))
-_unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="float32", methods=("log2",))
-_unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",))
-_unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",))
-_unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",))
-_unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",))
+    methods=("log1p",),
+    example=("npx.log1p(np.array([1.0, 2.0, 4.0])).tolist()", "[0.6931, 1.099, 1.609]"))
+_unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="float32", methods=("log2",),
+    example=("npx.log2(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.0, 2.0]"))
+_unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",),
+    example=("npx.log10(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.301, 0.6021]"))
+_unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",),
+    example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"))
+_unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",),
+    example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"))
+_unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",),
+    example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"))
 _unary("arcsin", _small(jnp.arcsin), "The angle in [-pi/2, pi/2] whose sine is x.", ufunc=True, aliases=("asin",),
-    amp="float32", methods=("arcsin",))
+    amp="float32", methods=("arcsin",),
+    example=("npx.arcsin(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5236, 0.0, 0.5236]"))
 _unary("arccos", _small(jnp.arccos), "The angle in [0, pi] whose cosine is x.", ufunc=True, aliases=("acos",),
-    amp="float32", methods=("arccos",))
+    amp="float32", methods=("arccos",),
+    example=("npx.arccos(np.array([-0.5, 0.0, 0.5])).tolist()", "[2.094, 1.571, 1.047]"))
 _unary("arctan", _small(jnp.arctan), "The angle in [-pi/2, pi/2] whose tangent is x.", ufunc=True, aliases=("atan",),
-    methods=("arctan",))
-_unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",))
-_unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",))
+    methods=("arctan",),
+    example=("npx.arctan(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7854, 0.0, 1.107]"))
+_unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",),
+    example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"))
+_unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",),
+    example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"))
 _unary("arcsinh", _small(jnp.arcsinh), "The number whose hyperbolic sine is x.", ufunc=True, aliases=("asinh",),
-    methods=("arcsinh",))
+    methods=("arcsinh",),
+    example=("npx.arcsinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8814, 0.0, 1.444]"))
 _unary("arccosh", _small(jnp.arccosh), "The number whose hyperbolic cosine is x.", ufunc=True, aliases=("acosh",),
-    methods=("arccosh",))
+    methods=("arccosh",),
+    example=("npx.arccosh(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.317, 2.063]"))
 _unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x.", ufunc=True, aliases=("atanh",),
-    amp="float32", methods=("arctanh",))
-_unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",))
-_unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliases=("deg2rad",), methods=("radians",))
+    amp="float32", methods=("arctanh",),
+    example=("npx.arctanh(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5493, 0.0, 0.5493]"))
+_unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",),
+    example=("npx.degrees(np.array([0.0, 3.1415927])).tolist()", "[0.0, 180.0]"))
+_unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliases=("deg2rad",), methods=("radians",),
+    example=("npx.radians(np.array([0.0, 180.0])).tolist()", "[0.0, 3.142]"))
 _unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.",
-    stands_for="`chlo.erf`, `erf_inv`")
+    stands_for="`chlo.erf`, `erf_inv`",
+    onnx=Onnx("Erf"),
+    example=("npx.erf(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8427, 0.0, 0.9953]"))
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
-    amp="float32", stands_for="`chlo.erf`, `erf_inv`")
-_unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32")
+    amp="float32", stands_for="`chlo.erf`, `erf_inv`",
+    example=("npx.erfinv(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.4769, 0.0, 0.4769]"))
+_unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32",
+    example=("npx.gamma(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.0, 6.0]"))
 _unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
-    stands_for="`chlo.lgamma`")
+    stands_for="`chlo.lgamma`",
+    example=("npx.gammaln(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.0, 1.792]"))
 _unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", amp="float32",
-    stands_for="`chlo.digamma`")
-_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True, gradient=NONE)
+    stands_for="`chlo.digamma`",
+    example=("npx.digamma(np.array([1.0, 2.0, 4.0])).tolist()", "[-0.5772, 0.4228, 1.256]"))
+_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True, gradient=NONE,
+    example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"))
 _unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
-    aliases=("invert", "bitwise_invert"), gradient=NONE)
-_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True, gradient=NONE)
-_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True, gradient=NONE)
-_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE)
-_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True, gradient=NONE)
-_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True, gradient=NONE)
-_unary("copy", lambda x: x, "The same values.", aliases=("identity",), stands_for="the identity")
+    aliases=("invert", "bitwise_invert"), gradient=NONE,
+    example=("np.bitwise_not(np.array([0, 5], dtype='int32')).tolist()", "[-1, -6]"))
+_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True, gradient=NONE,
+    example=("npx.isnan(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, True]"))
+_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True, gradient=NONE,
+    example=("npx.isinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"))
+_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE,
+    example=("npx.isfinite(np.array([1.0, float('inf'), float('nan')])).tolist()", "[True, False, False]"))
+_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True, gradient=NONE,
+    example=("npx.isposinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"))
+_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True, gradient=NONE,
+    example=("npx.isneginf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, False]"))
+_unary("copy", lambda x: x, "The same values.", aliases=("identity",), stands_for="the identity",
+    example=("npx.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"))
 _unary("stop_gradient", lax.stop_gradient, "The same values, through which no gradient flows.", aliases=("BlockGrad",),
-    gradient=NONE, stands_for="the identity")
+    gradient=NONE, stands_for="the identity",
+    example=("npx.stop_gradient(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"))
 _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.",
-    gradient="as if it were the identity")
-_unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity")
-_binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest")
-_binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest")
+    gradient="as if it were the identity",
+    example=("npx.round_ste(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 1.0, 2.0]"))
+_unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
+    example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"))
+_binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
+    example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"))
+_binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
+    example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"))
 _binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
-    amp="widest")
+    amp="widest",
+    example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"))
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
-    amp="widest")
-_binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32")
+    amp="widest",
+    example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"))
+_binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32",
+    example=("np.power(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[9.0, 4.0]"))
 _binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
-    level=4, gradient=FLAT)
+    level=4, gradient=FLAT,
+    example=("np.floor_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-2.0, 1.0]"))
 _binary("mod", jnp.remainder, "The remainder with the sign of x2.", ufunc=True, level=4, aliases=("remainder",),
-    amp="widest")
-_binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, level=4, amp="widest")
+    amp="widest",
+    example=("np.mod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 0.0]"))
+_binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, level=4, amp="widest",
+    example=("np.fmod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 0.0]"))
 _binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
+    example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"))
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`")
+    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
+    example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"))
 _binary("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y),
     "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
-    amp="widest")
+    amp="widest",
+    example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"))
 _binary("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y),
     "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
-    amp="widest")
+    amp="widest",
+    example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"))
 _binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
-    aliases=("atan2",))
-_binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest")
-_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`")
-_binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32")
-_binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32")
-_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE)
-_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE)
-_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE)
-_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4, gradient=NONE)
-_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4, gradient=NONE)
+    aliases=("atan2",),
+    example=("np.arctan2(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-0.9828, 0.7854]"))
+_binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest",
+    example=("np.hypot(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.606, 2.828]"))
+_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`",
+    example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"))
+_binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32",
+    example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"))
+_binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32",
+    example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"))
+_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE,
+    example=("np.gcd(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[2, 3]"))
+_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
+    example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
+_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
+_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
+_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"))
+_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
+_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
+_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"))
+_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"))
+_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"))
+_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.logical_xor(np.array([True, False]), np.array([True, True])).tolist()", "[False, True]"))
+_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE,
+    example=("np.bitwise_and(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[0, 2]"))
+_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4, gradient=NONE,
+    example=("np.bitwise_or(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[14, 7]"))
+_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4, gradient=NONE,
+    example=("np.bitwise_xor(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[14, 5]"))
 _binary("left_shift", jnp.left_shift, "The bits of x1, moved left by x2 places.", ufunc=True, level=4,
-    aliases=("bitwise_left_shift",), gradient=NONE)
+    aliases=("bitwise_left_shift",), gradient=NONE,
+    example=("np.left_shift(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[48, 48]"))
 _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 places.", ufunc=True, level=4,
-    aliases=("bitwise_right_shift",), gradient=NONE)
+    aliases=("bitwise_right_shift",), gradient=NONE,
+    example=("np.right_shift(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[3, 0]"))
 # fmt: on
 
 absolute, maximum, minimum = _absolute, _maximum, _minimum
@@ -317,7 +416,14 @@ absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 @register(level=4, amp="float32")
 def integer_power(x: Array, *, exponent: int) -> Array:
-    """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers."""
+    """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.integer_power(np.array([2.0, 3.0]), exponent=3).tolist()
+    [8.0, 27.0]
+    """
     if exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact):
         return _power(x, jnp.asarray(exponent))
     if x.dtype == bool:
@@ -325,9 +431,16 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",), gradient=FLAT)
+@register(level=3, aliases=("round",), methods=("round",), np=Front(order="x decimals out"), gradient=FLAT)
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
+    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.around(np.array([1.234, 5.678]), 1).tolist()
+    [1.2, 5.7]
+    """
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
         return jnp.round(x, decimals)
     unit = 10**-decimals
@@ -339,11 +452,21 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     return ((low + up.astype(x.dtype)) * unit).astype(x.dtype)
 
 
-@register(level=4, channels_last="each")
+@register(
+    level=4,
+    channels_last="each",
+    np=Front(order="x a_min a_max out", shown={"x": "a"}, also={"min": "a_min", "max": "a_max"}),
+)
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.
 
     Scalar bounds take the element type of `x`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.clip(np.array([-1.0, 0.5, 2.0]), 0, 1).tolist()
+    [0.0, 0.5, 1.0]
     """
     for bound, keep in ((a_min, _maximum), (a_max, _minimum)):
         if bound is not None:
@@ -352,28 +475,141 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     return x
 
 
-@register(level=1, moving=("alpha", "beta"), channels_last="each")
+@register(
+    level=1,
+    moving=("alpha", "beta"),
+    channels_last="each",
+    onnx=Onnx("HardSigmoid", {"alpha": "alpha", "beta": "beta"}),
+)
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
-    """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends."""
+    """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.hard_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()
+    [0.3, 0.5, 0.9]
+    """
     line = alpha * x + beta
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, channels_last="each", gradient="through `x`, 0 at -3 and 1 at 3")
+@register(level=1, channels_last="each", onnx=Onnx("HardSwish"), gradient="through `x`, 0 at -3 and 1 at 3")
 def hard_swish(x: Array) -> Array:
-    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on."""
+    """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.hard_swish(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.3333, 0.0, 1.667]
+    """
     return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
 
 
-@register(level=1, moving=("alpha",), channels_last="each")
+@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}))
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
-    """``x`` if positive, else ``alpha * (exp(x) - 1)``."""
+    """``x`` if positive, else ``alpha * (exp(x) - 1)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.elu(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.6321, 0.0, 2.0]
+    """
     return jax.nn.elu(x, alpha)
+
+
+@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}))
+def celu(x: Array, *, alpha: float = 1.0) -> Array:
+    """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    alpha : float
+        What the result tends to far below 0, with its sign changed; not 0.
+
+    References
+    ----------
+    Barron, Continuously Differentiable Exponential Linear Units, 2017.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.celu(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.6321, 0.0, 2.0]
+    """
+    return jax.nn.celu(x, alpha)
+
+
+@register(
+    level=1,
+    moving=("alpha",),
+    channels_last="each",
+    onnx=Onnx("ThresholdedRelu", {"alpha": "alpha"}),
+    gradient="through `x`, 0 at `alpha`",
+)
+def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
+    """``x`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    alpha : float
+        The largest value that does not pass.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.thresholded_relu(np.array([-1.0, 1.0, 2.0])).tolist()
+    [0.0, 0.0, 2.0]
+    """
+    return jnp.where(x > alpha, x, 0)
+
+
+@register(
+    level=1,
+    moving=("lambd", "bias"),
+    channels_last="each",
+    onnx=Onnx("Shrink", {"lambd": "lambd", "bias": "bias"}),
+    gradient="through `x`, 0 from -`lambd` to `lambd`",
+)
+def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
+    """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty.
+
+    With ``bias=0`` it is the hard shrinkage, with ``bias=lambd`` the soft one, which has no jump.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+    lambd : float
+        The largest magnitude that becomes 0.
+    bias : float
+        How far the others are moved towards 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.shrink(np.array([-2.0, 0.25, 2.0]), lambd=0.5, bias=0.5).tolist()
+    [-1.5, 0.0, 1.5]
+    """
+    return jnp.where(x > lambd, x - bias, jnp.where(x < -lambd, x + bias, 0)).astype(x.dtype)
 
 
 @register(level=1, channels_last="each")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
-    """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`."""
+    """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.gelu(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.1587, 0.0, 1.954]
+    """
     if approximate:
         return jax.nn.gelu(x)
     y = wide(x)
@@ -405,9 +641,9 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> activation(jnp.array([-1.0, 2.0]), act_type="relu")
-    Array([0., 2.], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.activation(np.array([-1.0, 2.0]), act_type="relu").tolist()
+    [0.0, 2.0]
     """
     compute = choose(_ACTIVATIONS, act_type, "activation", "act_type")
     return channels_last(lambda x, axis: compute(x), (x,), 1)
@@ -490,6 +726,12 @@ def leaky_relu(
         ``'rrelu'`` draws each slope between the bounds when training, and takes their mean when not.
     slope : float
         The slope of ``'leaky'``, the scale of ``'elu'``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.leaky_relu(np.array([-1.0, 2.0]), act_type="leaky", slope=0.1).tolist()
+    [-0.1, 2.0]
     """
     compute = choose(_LEAKY, act_type, "leaky_relu", "act_type")
     if act_type == "prelu":
@@ -503,7 +745,14 @@ def leaky_relu(
 
 @register(level=1, moving=("scalar",), amp="float32")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
-    """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
+    """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.smooth_l1(np.array([-2.0, 0.5])).tolist()
+    [1.5, 0.125]
+    """
     border = 1.0 / scalar**2
     size = _absolute(x)
     near = jnp.where(size < border, x, 0)  # or the gradient at infinity is 0 times infinity
@@ -512,11 +761,25 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
 
 @register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
 def add_n(*arrays: Array) -> Array:
-    """Return the sum of several arrays of one shape."""
+    """Return the sum of several arrays of one shape.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.add_n(np.array([1.0, 2.0]), np.array([10.0, 20.0])).tolist()
+    [11.0, 22.0]
+    """
     return functools.reduce(jnp.add, same_dtype(*arrays))
 
 
 @register(level=1)
 def swiglu(x: Array, gate: Array) -> Array:
-    """``silu(gate) * x``, the gated unit of current transformers."""
+    """``silu(gate) * x``, the gated unit of current transformers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.swiglu(np.array([1.0, 2.0]), np.array([3.0, -1.0])).tolist()
+    [2.858, -0.5379]
+    """
     return narrow(jax.nn.silu(wide(gate)), x.dtype) * x

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, coordinates, shape_of
 from gluonx.ops.common import aligned, axis_of, choose
 from gluonx.ops.registry import SAME, Front, register
 
@@ -28,7 +29,14 @@ def from_end(indices: Array, size: int) -> Array:
     return jnp.where(indices < 0, indices + size, indices)
 
 
-@register(level=3, shape="`x` with the axes of `indices` in place of `axis`", stands_for="`stablehlo.gather`")
+@register(
+    level=3,
+    methods=("take",),
+    index=Index(1, along(mode="raise")),
+    np=Front(order="x indices axis=None mode=raise out", shown={"x": "a"}),
+    shape="`x` with the axes of `indices` in place of `axis`",
+    stands_for="`stablehlo.gather`",
+)
 def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") -> Array:
     """Return the elements of `x` at `indices` along an axis (None: of the flattened array).
 
@@ -41,9 +49,9 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> take(jnp.array([1.0, 2.0, 3.0]), jnp.array([-1, 0, 5]))
-    Array([1., 1., 3.], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> np.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0])).tolist()
+    [30.0, 10.0]
     """
     how = choose({"clip": "clip", "wrap": "wrap", "raise": "raise"}, mode, "take", "mode")
     indices = _whole(indices)
@@ -52,11 +60,26 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     return jnp.take(x, indices, axis, mode=how)
 
 
-@register(level=3, shape="as `indices`")
-def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1) -> Array:
-    """For each vector along an axis its elements at `indices`."""
-    indices = from_end(_whole(indices), x.size if axis is None else x.shape[axis])
-    return jnp.take_along_axis(x, indices, axis, mode="clip")
+@register(
+    level=3,
+    np=Front(order="x indices axis mode", shown={"x": "arr"}),
+    npx=Front(hidden="mode"),
+    index=Index(1, along(mode=None)),
+    shape="as `indices`",
+)
+def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: str | None = None) -> Array:
+    """For each vector along an axis its elements at `indices`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.take_along_axis(np.array([[3.0, 1.0], [2.0, 4.0]]), np.array([[1], [0]]), axis=1).tolist()
+    [[1.0], [2.0]]
+    """
+    indices = _whole(indices)
+    if mode is None:
+        indices, mode = from_end(indices, x.size if axis is None else x.shape[axis]), "clip"
+    return jnp.take_along_axis(x, indices, axis, mode=mode)
 
 
 def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
@@ -65,7 +88,12 @@ def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     return tuple(_whole(indices))
 
 
-@register(level=3, shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]", stands_for="`stablehlo.gather`")
+@register(
+    level=3,
+    index=Index(1, coordinates),
+    shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]",
+    stands_for="`stablehlo.gather`",
+)
 def gather_nd(x: Array, indices: Array) -> Array:
     """Return the elements of `x` whose coordinates stand in the columns of `indices`.
 
@@ -77,13 +105,31 @@ def gather_nd(x: Array, indices: Array) -> Array:
     Returns
     -------
     array, shape indices.shape[1:] + x.shape[m:]
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.gather_nd(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [2.0, 3.0]
     """
     return x.at[_places("gather_nd", x, indices)].get(mode="clip")
 
 
-@register(level=3, shape="`shape`", stands_for="`stablehlo.scatter`")
+@register(
+    level=3,
+    index=Index(1, lambda attrs, _: (Bounds(1, tuple(attrs["shape"]), negative=True),)),
+    shape="`shape`",
+    stands_for="`stablehlo.scatter`",
+)
 def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
-    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`)."""
+    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.scatter_nd(np.array([5.0, 6.0]), np.array([[0, 1], [1, 0]]), shape=(2, 2)).tolist()
+    [[0.0, 5.0], [6.0, 0.0]]
+    """
     target = jnp.zeros(tuple(shape), x.dtype)
     return target.at[_places("scatter_nd", target, indices)].set(x)
 
@@ -99,26 +145,56 @@ def _rows(ind: Array) -> Array:
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
-@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
+_WRITE = Front(shown={"x": "a"})
+
+
+def _written(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of rows, or of coordinates in columns."""
+    if len(shape_of(operands[1])) < 2:
+        return along_axis(1, shape_of(operands[0]), 0, True)
+    return coordinates(attrs, operands)
+
+
+@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
     A number or a vector as `ind` names rows, places along the first axis.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.index_add(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
+    [1.0, 0.0, 2.0]
     """
     places = _places("index_add", x, _rows(ind))
     return x.at[places].add(_spread(x, places, val))
 
 
-@register(level=3, amp="widest", npx=Front(shown="a ind val"), shape=SAME, stands_for="`stablehlo.scatter`")
+@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
-    """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names."""
+    """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.index_update(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
+    [1.0, 0.0, 2.0]
+    """
     places = _places("index_update", x, _rows(ind))
     return x.at[places].set(_spread(x, places, val))
 
 
-@register(level=3, shape=SAME, stands_for="`stablehlo.scatter`")
+@register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
-    """Return the array with the rows of `new` put at `index`."""
+    """Return the array with the rows of `new` put at `index`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.index_copy(np.zeros((3, 2)), np.array([2, 0]), np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[3.0, 4.0], [0.0, 0.0], [1.0, 2.0]]
+    """
     return x.at[_whole(index)].set(new)
 
 
@@ -176,6 +252,12 @@ def sequence_mask(
     sequence_length : array, shape (batch,), optional
     use_sequence_length : bool
         Without it the data comes back as it is.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sequence_mask(np.ones((3, 2)), np.array([1, 3]), use_sequence_length=True).tolist()
+    [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
     """
     time, batch = _sequence_axes("sequence_mask", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
@@ -189,7 +271,16 @@ def sequence_mask(
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Return the last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first."""
+    """Return the last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sequence_last(
+    ...     np.arange(6).reshape(3, 2), np.array([1, 3]), use_sequence_length=True
+    ... ).tolist()
+    [0.0, 5.0]
+    """
     time, batch = _sequence_axes("sequence_last", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
         return lax.index_in_dim(x, -1, time, keepdims=False)
@@ -201,7 +292,16 @@ def sequence_last(
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Each sequence reversed within its length; the layout is that of `sequence_mask`."""
+    """Each sequence reversed within its length; the layout is that of `sequence_mask`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sequence_reverse(
+    ...     np.arange(6).reshape(3, 2), np.array([2, 3]), use_sequence_length=True
+    ... ).tolist()
+    [[2.0, 5.0], [0.0, 3.0], [4.0, 1.0]]
+    """
     time, batch = _sequence_axes("sequence_reverse", x, axis, sequence_length, use_sequence_length)
     if not use_sequence_length:
         return jnp.flip(x, time)

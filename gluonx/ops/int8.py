@@ -117,10 +117,11 @@ def int8_fully_connected(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> weight = jnp.array([[100, -50]], "int8")
-    >>> int8_fully_connected(jnp.array([[0.5, 1.0]]), weight, jnp.array([0.01]), jnp.array([0.01])).tolist()
-    [[0.0]]
+    >>> from gluonx import np, npx
+    >>> npx.int8_fully_connected(
+    ...     np.ones((2, 3)), np.ones((4, 3), dtype="int8"), np.ones((4,)), num_hidden=4
+    ... ).shape
+    (2, 4)
     """
     name = "int8_fully_connected"
     _checked(name, weight, weight_scale, num_hidden)
@@ -203,11 +204,15 @@ def int8_convolution(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> weight = jnp.ones((4, 3, 3, 3), "int8")
-    >>> out = int8_convolution(jnp.ones((1, 3, 8, 8)), weight, jnp.array([0.5]), jnp.array([0.01]), pad=(1, 1))
-    >>> out.shape, float(out[0, 0, 4, 4])
-    ((1, 4, 8, 8), 13.5)
+    >>> from gluonx import np, npx
+    >>> npx.int8_convolution(
+    ...     np.ones((1, 3, 4, 4)),
+    ...     np.ones((2, 3, 3, 3), dtype="int8"),
+    ...     np.ones((2,)),
+    ...     kernel=(3, 3),
+    ...     num_filter=2,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     name = "int8_convolution"
     layout = layout_of(layout, data.ndim, name)

@@ -25,7 +25,14 @@ def _bytes(x: Array, reach: Array) -> Array:
 
 @register(level=1, shape="(1,)", gradient=NONE)
 def intgemm_maxabsolute(data: Array) -> Array:
-    """Return the largest magnitude of an array, shape (1,)."""
+    """Return the largest magnitude of an array, shape (1,).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.intgemm_maxabsolute(np.array([-3.0, 2.0])).tolist()
+    [3.0]
+    """
     return lax.stop_gradient(jnp.max(jnp.abs(data)).reshape(1))
 
 
@@ -35,9 +42,9 @@ def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> intgemm_prepare_data(jnp.array([-1.0, 0.5, 9.0]), jnp.array([2.0])).tolist()
-    [-64, 32, 127]
+    >>> from gluonx import np, npx
+    >>> npx.intgemm_prepare_data(np.array([-1.0, 0.5]), np.array([1.0])).tolist()
+    [-127, 64]
     """
     return _bytes(data, maxabs)
 
@@ -57,6 +64,12 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
     ------
     ValueError
         If it is needed and missing.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.intgemm_prepare_weight(np.ones((8, 64)), np.array([1.0])).dtype
+    dtype('int8')
     """
     if already_quantized:
         if weight.dtype != jnp.int8:
@@ -69,7 +82,16 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
 
 @register(level=1, shape="(indices, weight.shape[1])", gradient=NONE)
 def intgemm_take_weight(weight: Array, indices: Array) -> Array:
-    """Return some rows of a prepared weight: the part of a large vocabulary that can come."""
+    """Return some rows of a prepared weight: the part of a large vocabulary that can come.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.intgemm_take_weight(
+    ...     np.ones((8, 64), dtype="int8"), np.array([0, 2, 4, 6, 1, 3, 5, 7], dtype="int32")
+    ... ).shape
+    (8, 64)
+    """
     return jnp.take(weight, indices.astype(jnp.int32), 0, mode="clip")
 
 
@@ -105,6 +127,18 @@ def intgemm_fully_connected(
     ------
     ValueError
         If `scaling` is missing.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.intgemm_fully_connected(
+    ...     np.ones((2, 64), dtype="int8"),
+    ...     np.ones((8, 64), dtype="int8"),
+    ...     scaling=np.array([0.5]),
+    ...     num_hidden=8,
+    ...     no_bias=True,
+    ... )[0, :2].tolist()
+    [32.0, 32.0]
     """
     name = "intgemm_fully_connected"
     choose({"float32": None, "int32": None}, out_type, name, "out_type")

@@ -14,13 +14,27 @@ from gluonx.ops.registry import SAME, register
 
 @register(level=1, moving=("beta",), channels_last="each", shape=SAME)
 def swish(x: Array, *, beta: float = 1.0) -> Array:
-    """``x * sigmoid(beta * x)``."""
+    """``x * sigmoid(beta * x)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.swish(np.array([-1.0, 0.0, 2.0])).tolist()
+    [-0.2689, 0.0, 1.762]
+    """
     return x * jax.nn.sigmoid(beta * x)
 
 
 @register(level=2, shape="(n, c / product of f, f1 w1, f2 w2, ...)", stands_for="`stablehlo.reshape`, `transpose`")
 def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
-    """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``."""
+    """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.pixel_shuffle(np.ones((1, 8, 3, 3)), factors=(2, 2)).shape
+    (1, 2, 6, 6)
+    """
     n = len(factors)
     batch, channels, *space = x.shape
     if len(space) != n or channels % math.prod(factors):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along_axis, shape_of
 from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import register
@@ -136,7 +138,14 @@ def _compared(x: Array, index: Array, axis: int) -> Array:
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
-    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged a sample."""
+    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged a sample.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.l2_loss(np.array([[1.0], [3.0]]), np.array([[0.0], [1.0]])).tolist()
+    [0.5, 2.0]
+    """
     x, y = _pair(pred, label)
     half = 0.5 if weight is None else weight / 2
     return _finish(jnp.square(y - x), pred, sample_weight, half, batch_axis)
@@ -146,7 +155,14 @@ def l2_loss(
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
-    """Return the absolute difference ``|label - pred|``, averaged a sample."""
+    """Return the absolute difference ``|label - pred|``, averaged a sample.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.l1_loss(np.array([[1.0], [3.0]]), np.array([[0.0], [1.0]])).tolist()
+    [1.0, 2.0]
+    """
     x, y = _pair(pred, label)
     return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
@@ -161,7 +177,14 @@ def huber_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet."""
+    """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.huber_loss(np.array([[0.5], [3.0]]), np.array([[0.0], [0.0]])).tolist()
+    [0.125, 2.5]
+    """
     x, y = _pair(pred, label)
     far = absolute(y - x)
     loss = jnp.where(far > rho, far - 0.5 * rho, (0.5 / rho) * jnp.square(far))
@@ -178,7 +201,14 @@ def hinge_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged a sample."""
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged a sample.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.hinge_loss(np.array([[0.5], [2.0]]), np.array([[1.0], [1.0]])).tolist()
+    [0.5, 0.0]
+    """
     x, y = _pair(pred, label)
     return _finish(jax.nn.relu(margin - x * y), pred, sample_weight, weight, batch_axis)
 
@@ -193,7 +223,14 @@ def squared_hinge_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """Return the square of the hinge loss."""
+    """Return the square of the hinge loss.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.squared_hinge_loss(np.array([[0.5], [2.0]]), np.array([[1.0], [1.0]])).tolist()
+    [0.25, 0.0]
+    """
     x, y = _pair(pred, label)
     return _finish(jnp.square(jax.nn.relu(margin - x * y)), pred, sample_weight, weight, batch_axis)
 
@@ -213,7 +250,14 @@ def logistic_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary")."""
+    """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary").
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.logistic_loss(np.array([[0.0], [2.0]]), np.array([[1.0], [-1.0]])).tolist()
+    [0.6931, 2.127]
+    """
     x, y = _pair(pred, label)
     loss = _logistic(x, (y + 1) / 2 if label_format == "signed" else y)
     return _finish(loss, pred, sample_weight, weight, batch_axis)
@@ -234,6 +278,12 @@ def sigmoid_bce_loss(
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
 
     Places whose label is `ignore_label` are left out, of the mean too.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sigmoid_bce_loss(np.array([[0.0], [2.0]]), np.array([[1.0], [0.0]])).tolist()
+    [0.6931, 2.127]
     """
     x, y = _pair(pred, label)
     if pos_weight is None:
@@ -255,7 +305,13 @@ def sigmoid_bce_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    if not attrs["sparse_label"]:
+        return ()
+    return along_axis(1, shape_of(operands[0]), attrs["axis"], False, attrs["ignore_label"])
+
+
+@register(level=1, moving=("weight",), amp="float32", index=Index(1, _classes, strict=False), shape="(batch,)")
 def softmax_cross_entropy_loss(
     pred: Array,
     label: Array,
@@ -273,6 +329,12 @@ def softmax_cross_entropy_loss(
     The label is a class index for each place (``sparse_label``; out of range is clipped) or a distribution along
     ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
     Places whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.softmax_cross_entropy_loss(np.array([[2.0, 0.0, 0.0]]), np.array([0])).tolist()
+    [0.2395]
     """
     x, kept = _wide(pred), None
     if sparse_label:
@@ -302,6 +364,12 @@ def kl_div_loss(
     """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``.
 
     With `summed` it is the sum over a sample, as in MXNet 1.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.kl_div_loss(np.log(np.array([[0.5, 0.5]])), np.array([[0.9, 0.1]])).tolist()
+    [0.184]
     """
     if label.shape != pred.shape:
         raise ShapeError(f"label has shape {label.shape}, the prediction {pred.shape}; they must be the same.")
@@ -331,6 +399,12 @@ def poisson_nll_loss(
 
     With ``compute_full`` the term that does not depend on the prediction is added, in Stirling's approximation and for
     targets above 1 only.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.poisson_nll_loss(np.array([[0.0]]), np.array([[1.0]])).tolist()
+    [1.0]
     """
     x, y = _wide(pred), _wide(_like(target, pred, "target"))
     loss = jnp.exp(x) - y * x if from_logits else x - y * jnp.log(x + epsilon)
@@ -352,7 +426,16 @@ def triplet_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed a sample."""
+    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed a sample.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.triplet_loss(
+    ...     np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), np.array([[0.0, 0.5]])
+    ... ).tolist()
+    [0.0]
+    """
     x = _wide(pred)
     near = jnp.square(_wide(_like(positive, pred, "positive")) - x)
     far = jnp.square(_wide(_like(negative, pred, "negative")) - x)
@@ -371,7 +454,16 @@ def cosine_embedding_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1."""
+    """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.cosine_embedding_loss(
+    ...     np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.array([1.0])
+    ... ).tolist()
+    [1.0]
+    """
     a, b = _wide(_like(input1, input2, "input1")), _wide(input2)
     # The norm's gradient at 0 is not finite; at a zero vector the cosine is 0 and so is its gradient.
     norms = _norm(a) * _norm(b)
@@ -388,7 +480,14 @@ def _norm(x: Array) -> Array:
 
 @register(level=1, moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
-    """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not."""
+    """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.sdml_loss(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
+    [0.05803, 0.05803]
+    """
     a, b = _wide(x1), _wide(x2)
     if a.shape != b.shape or a.ndim != 2 or len(a) < 2:
         raise ShapeError(
@@ -417,6 +516,12 @@ def ctc_batch_loss(
 
     Without ``label_lengths`` a label ends before its first -1 (any negative value). A label that is too long for its
     sequence has a loss and a gradient of 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.ctc_batch_loss(np.zeros((1, 4, 3)), np.array([[1.0, 0.0]])).tolist()
+    [1.686]
     """
     import optax  # lazily: most programs never need it here
 

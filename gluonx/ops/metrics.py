@@ -62,6 +62,14 @@ def metric_accuracy(
     """Count the places where the class predicted (the largest along ``axis``) is the label.
 
     With `ignore_label` places of that label are left out, and how many were not is the second total.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_accuracy(
+    ...     np.zeros((2, 1)), np.array([1, 0]), np.array([[0.2, 0.8], [0.3, 0.7]])
+    ... ).tolist()
+    [[1.0], [0.0]]
     """
     true, guess = _classes(label, pred, axis)
     return _add_kept(state, true == guess, true, ignore_label)
@@ -79,6 +87,14 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
     """Count the rows whose label is among the ``top_k`` classes predicted as the likeliest.
 
     `ignore_label` is as in `metric_accuracy`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_top_k(
+    ...     np.zeros((2, 1)), np.array([1, 0]), np.array([[0.2, 0.5, 0.3], [0.1, 0.5, 0.4]]), top_k=2
+    ... ).tolist()
+    [[1.0], [0.0]]
     """
     if pred.ndim != 2:
         raise ShapeError(f"top-k accuracy needs predictions of shape (samples, classes), not {pred.shape}.")
@@ -92,7 +108,16 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
 
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_binary_accuracy(state: Array, label: Array, pred: Array, threshold: Array) -> Array:
-    """Count the places where ``pred > threshold`` is the label."""
+    """Count the places where ``pred > threshold`` is the label.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_binary_accuracy(
+    ...     np.zeros((2, 1)), np.array([1, 0]), np.array([0.9, 0.8]), threshold=0.5
+    ... ).tolist()
+    [[1.0], [0.0]]
+    """
     guess = pred > _fit(threshold, pred)
     _same_count(label, guess, pred.shape)
     return _add(state, (guess.ravel() == label.astype(jnp.int32).ravel()).sum())
@@ -113,6 +138,12 @@ def metric_error(
     """Add each sample's mean absolute (``power=1``) or squared (``power=2``) difference; a vector is one column.
 
     With `whole` it is the mean over the batch that is added, or the root of it (`root`).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_error(np.zeros((2, 1)), np.array([1.0, 2.0]), np.array([1.5, 2.0])).tolist()
+    [[0.5], [0.0]]
     """
     label, pred = [x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred)]
     _same_shape(label, pred)
@@ -124,7 +155,14 @@ def metric_error(
 
 @register(level=4, moving=("p",), shape=SAME, gradient=NONE)
 def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) -> Array:
-    """Add each sample's distance in the p-norm."""
+    """Add each sample's distance in the p-norm.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_distance(np.zeros((2, 1)), np.array([[1.0, 1.0]]), np.array([[1.0, 3.0]])).tolist()
+    [[2.0], [0.0]]
+    """
     _same_shape(label, pred)
     gap = jnp.abs(_float(label) - _float(pred))
     return _add(state, ((gap**p).sum(tuple(range(1, gap.ndim))) ** (1.0 / p)).sum())
@@ -132,7 +170,14 @@ def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) ->
 
 @register(level=4, moving=("eps",), shape=SAME, gradient=NONE)
 def metric_cosine(state: Array, label: Array, pred: Array, *, eps: float = 1e-8) -> Array:
-    """Add the cosine of label and prediction along the last axis."""
+    """Add the cosine of label and prediction along the last axis.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_cosine(np.zeros((2, 1)), np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]])).tolist()
+    [[0.7071], [0.0]]
+    """
     _same_shape(label, pred)
     a, b = _float(label), _float(pred)
     norms = jnp.linalg.norm(a, axis=-1) * jnp.linalg.norm(b, axis=-1)
@@ -150,7 +195,14 @@ def metric_cross_entropy(
     ignore_label: int | None = None,
     from_logits: bool = False,
 ) -> Array:
-    """Add the negative log-likelihood of the labels, and how many were counted (two totals)."""
+    """Add the negative log-likelihood of the labels, and how many were counted (two totals).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_cross_entropy(np.zeros((2, 2)), np.array([1]), np.array([[0.25, 0.75]])).tolist()
+    [[0.2877, 1.0], [0.0, 0.0]]
+    """
     probs = jnp.moveaxis(_float(pred), axis, -1)
     if label.size * probs.shape[-1] != probs.size:
         raise ShapeError(f"labels of shape {label.shape} do not fit predictions of shape {pred.shape} (axis={axis}).")
@@ -167,7 +219,14 @@ def metric_cross_entropy(
 
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_sum(state: Array, pred: Array) -> Array:
-    """Add every element."""
+    """Add every element.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_sum(np.zeros((2, 1)), np.array([1.0, 3.0])).tolist()
+    [[4.0], [0.0]]
+    """
     return _add(state, _float(pred).sum())
 
 
@@ -176,6 +235,14 @@ def metric_counts(state: Array, label: Array, pred: Array, threshold: Array, *, 
     """Count true and false positives and negatives of each class, and the labels that are out of range.
 
     The totals are ``classes`` times tp, fp, fn and tn, in this order, and last the number of labels out of range.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_counts(np.zeros((2, 5)), np.array([1, 0]), np.array([0.9, 0.8]), threshold=0.5)[
+    ...     0
+    ... ].tolist()
+    [1.0, 1.0, 0.0, 0.0, 0.0]
     """
     true, guess, strays = _one_hot(label.astype(jnp.int32), pred, threshold, class_type)
     hits, misses = true == 1, true == 0
@@ -213,7 +280,16 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
 
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -> Array:
-    """Count each pair of predicted (rows) and true (columns) class, as ``classes ** 2`` totals."""
+    """Count each pair of predicted (rows) and true (columns) class, as ``classes ** 2`` totals.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_confusion(
+    ...     np.zeros((2, 4)), np.array([1, 0]), np.array([[0.2, 0.8], [0.3, 0.7]]), classes=2
+    ... ).tolist()
+    [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
+    """
     true, guess = _classes(label, pred, 1)
     places = jnp.arange(classes, dtype=jnp.int32)
     rows = (guess[:, None] == places[None, :]).astype(jnp.float32)
@@ -227,6 +303,12 @@ def metric_pearson(state: Array, label: Array, pred: Array) -> Array:
 
     The state is ``(n, mean label, mean pred, deviation label, deviation pred, co-deviation)``: centred moments, merged
     by the rule of Chan, Golub and LeVeque, because differences of raw moments cancel.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.metric_pearson(np.zeros(6), np.array([1.0, 2.0]), np.array([1.5, 2.0])).tolist()
+    [2.0, 1.5, 1.75, 0.5, 0.125, 0.25]
     """
     _same_shape(label, pred)
     a, b = _float(label).ravel(), _float(pred).ravel()

@@ -65,9 +65,9 @@ def multibox_prior(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> multibox_prior(jnp.zeros((1, 1, 1, 1)), sizes=(0.5,))
-    Array([[[0.25, 0.25, 0.75, 0.75]]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.multibox_prior(np.zeros((1, 3, 2, 2)), sizes=(0.5,)).shape
+    (1, 4, 4)
     """
     if data.ndim != 4:
         raise ShapeError(
@@ -204,6 +204,19 @@ def multibox_target(
     ------
     ShapeError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.shape
+    ...     for part in npx.multibox_target(
+    ...         np.array([[[0.1, 0.1, 0.5, 0.5]]]),
+    ...         np.array([[[0.0, 0.1, 0.1, 0.5, 0.5]]]),
+    ...         np.zeros((1, 2, 1)),
+    ...     )
+    ... ]
+    [(1, 4), (1, 4), (1, 1)]
     """
     _check_targets(anchor, label, cls_pred)
     scale = jnp.asarray(_numbers(variances, 4, "multibox_target", "variances"), anchor.dtype)
@@ -302,6 +315,14 @@ def multibox_detection(
     ------
     ShapeError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.multibox_detection(
+    ...     np.array([[[0.2], [0.8]]]), np.zeros((1, 4)), np.array([[[0.1, 0.1, 0.5, 0.5]]])
+    ... ).tolist()
+    [[[0.0, 0.8, 0.1, 0.1, 0.5, 0.5]]]
     """
     name = "multibox_detection"
     n = anchor.shape[1] if anchor.ndim == 3 else -1

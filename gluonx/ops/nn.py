@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, shape_of
 from gluonx.ops.common import (
     aligned,
     axis_of,
@@ -47,7 +48,7 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     aliases=("FullyConnected",),
     infer=_dense_shapes,
     amp="low",
-    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown="x"),
+    npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown={"x": "x"}),
     shape="(x.shape[0], num_hidden); x.shape[:-1] + (num_hidden,) without `flatten`",
     stands_for="`stablehlo.dot_general`",
 )
@@ -81,8 +82,8 @@ def fully_connected(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> fully_connected(jnp.ones((2, 3)), jnp.ones((4, 3)), jnp.zeros(4)).shape
+    >>> from gluonx import np, npx
+    >>> npx.fully_connected(np.ones((2, 3)), np.ones((4, 3)), num_hidden=4).shape
     (2, 4)
     """
     if flatten and x.ndim != 2:
@@ -113,11 +114,17 @@ def _embedding_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> l
     return [data, filled(weight, wanted, "embedding: weight", reason)]
 
 
+def _rows_of_weight(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    rows = attrs["input_dim"] or (shape_of(operands[1]) or (0,))[0]
+    return (Bounds(0, rows, 0),)
+
+
 @register(
     level=1,
     aliases=("Embedding",),
     infer=_embedding_shapes,
     npx=Front(order="x weight input_dim output_dim dtype sparse_grad=False", unset="dtype"),
+    index=Index(0, _rows_of_weight, strict=False),
     shape="x.shape + weight.shape[1:]",
     stands_for="`stablehlo.gather`",
 )
@@ -141,6 +148,14 @@ def embedding(
     ------
     ShapeError
         If `weight` is not of shape (input_dim, output_dim).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.embedding(
+    ...     np.array([1, 0]), np.array([[1.0, 2.0], [3.0, 4.0]]), input_dim=2, output_dim=2
+    ... ).tolist()
+    [[3.0, 4.0], [1.0, 2.0]]
     """
     expected = (input_dim or weight.shape[0], output_dim or weight.shape[-1])
     if weight.shape != expected:
@@ -193,6 +208,12 @@ def dropout(
     ------
     ValueError
         If `p` is not a probability or `mode` is unknown.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.dropout(np.array([1.0, 2.0]), p=0.5).tolist()
+    [1.0, 2.0]
     """
     always = choose({"training": False, "always": True}, mode, "dropout", "mode")
     constant = isinstance(p, (int, float))
@@ -285,9 +306,9 @@ def softmax(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> softmax(jnp.array([[1.0, 1.0]]))
-    Array([[0.5, 0.5]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.softmax(np.array([0.0, 1.0, 2.0])).tolist()
+    [0.09003, 0.2447, 0.6652]
     """
     _need_length(length, use_length, "softmax")
     length = length if use_length else None
@@ -310,7 +331,14 @@ def log_softmax(
     use_length: bool = False,
     dtype: Any = None,
 ) -> Array:
-    """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`."""
+    """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.log_softmax(np.array([0.0, 1.0, 2.0])).tolist()
+    [-2.408, -1.408, -0.4076]
+    """
     _need_length(length, use_length, "log_softmax")
     length = length if use_length else None
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
@@ -318,7 +346,14 @@ def log_softmax(
 
 @register(level=1, amp="float32", methods=("softmin",), shape=SAME)
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
-    """Return the softmax of ``-x``."""
+    """Return the softmax of ``-x``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.softmin(np.array([0.0, 1.0, 2.0])).tolist()
+    [0.6652, 0.2447, 0.09003]
+    """
     return _probabilities(-x, None, temperature, axis, dtype, "softmin", jax.nn.softmax, _masked_softmax)
 
 
@@ -342,6 +377,12 @@ def masked_softmax(
     """Return the softmax over the elements where `mask` holds; 0 elsewhere, also where nothing is left in a row.
 
     `normalize` is accepted for MXNet's sake: the largest score is always subtracted first, which changes no result.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.masked_softmax(np.array([0.0, 1.0, 2.0]), np.array([True, True, False])).tolist()
+    [0.2689, 0.7311, 0.0]
     """
     return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
 
@@ -350,7 +391,14 @@ def masked_softmax(
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
-    """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold."""
+    """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.masked_log_softmax(np.array([0.0, 1.0]), np.array([True, True])).tolist()
+    [-1.313, -0.3133]
+    """
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
@@ -363,6 +411,12 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     x : array, shape (batch, channel, ...)
     mode : {'instance', 'channel', 'spatial'}
         Sum over each sample, over the channels at each place, or over the places of each channel.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.l2_normalization(np.array([[3.0, 4.0]])).tolist()
+    [[0.6, 0.8]]
     """
     table = {"instance": range(1, x.ndim), "channel": (1,), "spatial": range(2, x.ndim)}
     axes = tuple(choose(table, mode, "l2_normalization", "mode"))
@@ -374,7 +428,9 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     level=3,
     moving=("on_value", "off_value"),
     methods=("one_hot",),
-    npx=Front(order="indices depth on_value off_value dtype", shown="data", unset="dtype off_value on_value"),
+    npx=Front(
+        order="indices depth on_value off_value dtype", shown={"indices": "data"}, unset="dtype off_value on_value"
+    ),
     shape="indices.shape + (depth,)",
     gradient=NONE,
 )
@@ -384,6 +440,12 @@ def one_hot(
     """`on_value` at the place that each index names along a new last axis of length `depth`, `off_value` elsewhere.
 
     An index out of range names no place.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.one_hot(np.array([0, 2]), depth=3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     dtype = canonical(dtype)
     places = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
@@ -395,6 +457,7 @@ def one_hot(
     level=3,
     aliases=("choose_element_0index",),
     methods=("pick",),
+    index=Index(1, along(negative=False, mode="clip"), strict=False),
     shape="`x` without `axis`, or with length 1 there",
     stands_for="`stablehlo.gather`",
 )
@@ -409,6 +472,12 @@ def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", k
         None picks from the flattened array.
     mode : {'clip', 'wrap'}
         What becomes of indices out of range.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.pick(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])).tolist()
+    [2.0, 3.0]
     """
     if axis is None:
         x, axis = x.reshape(-1), 0
@@ -468,6 +537,12 @@ def topk(
         Places, values, an array like `x` with 1 at those places, or values and places.
     dtype : dtype
         Of the places; float32 as in MXNet.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [part.tolist() for part in npx.topk(np.array([[3.0, 1.0, 2.0]]), k=2, ret_typ="both")]
+    [[[3.0, 2.0]], [[0.0, 2.0]]]
     """
     kind = choose({n: n for n in ("indices", "value", "mask", "both")}, ret_typ, "topk", "ret_typ")
     shape = x.shape

@@ -128,6 +128,14 @@ def batch_norm(
     array or tuple of arrays
         When training, the result, the new moving mean and the new moving variance; else the result. With
         `output_mean_var` always five: the three, the mean and the inverse standard deviation.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.batch_norm(
+    ...     np.array([[1.0], [3.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1)
+    ... ).tolist()
+    [[0.9995], [2.999]]
     """
     vectors = (gamma, beta, running_mean, running_var)
     results = _batch_norm(x, *vectors, eps, momentum, fix_gamma, training and not use_global_stats, axis)
@@ -223,6 +231,12 @@ def layer_norm(
     gamma, beta : arrays, shape (x.shape[axis],)
     output_mean_var : bool
         Also return the means and the standard deviations, with length 1 along `axis`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.layer_norm(np.array([[1.0, 3.0]]), np.ones(2), np.zeros(2)).tolist()
+    [[-1.0, 1.0]]
     """
     axis = axis_of(axis, x.ndim, "layer_norm")
     _check_vectors("layer_norm", x, axis, gamma=gamma, beta=beta)
@@ -263,6 +277,12 @@ def group_norm(
     ------
     ShapeError
         If the channels cannot be divided so.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.group_norm(np.array([[1.0, 3.0]]), np.ones(2), np.zeros(2), num_groups=1).tolist()
+    [[-0.9995, 0.9995]]
     """
     if x.ndim < 2 or x.shape[1] % num_groups:
         raise ShapeError(
@@ -281,7 +301,14 @@ def group_norm(
 
 @register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
-    """Normalize each channel (axis 1) of each sample over its places."""
+    """Normalize each channel (axis 1) of each sample over its places.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.instance_norm(np.array([[[1.0, 3.0]]]), np.ones(1), np.zeros(1)).tolist()
+    [[[-0.9995, 0.9995]]]
+    """
     if x.ndim < 2:
         raise ShapeError(f"instance_norm: data needs batch and channels in front, but has shape {x.shape}.")
     _check_vectors("instance_norm", x, 1, gamma=gamma, beta=beta)
@@ -293,7 +320,14 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
 
 @register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32", shape=SAME)
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
-    """Divide each vector along `axis` by its root mean square, then scale by `gamma`."""
+    """Divide each vector along `axis` by its root mean square, then scale by `gamma`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.rms_norm(np.array([[3.0, 4.0]]), np.ones(2)).tolist()
+    [[0.8485, 1.131]]
+    """
     axis = axis_of(axis, x.ndim, "rms_norm")
     _check_vectors("rms_norm", x, axis, gamma=gamma)
     y = wide(x)
@@ -309,6 +343,12 @@ def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm:
     ------
     ValueError
         If `nsize` is even.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.lrn(np.ones((1, 3, 1, 1)), nsize=3).shape
+    (1, 3, 1, 1)
     """
     if nsize % 2 == 0:
         raise ValueError(f"lrn: nsize is {nsize}, but must be odd.")

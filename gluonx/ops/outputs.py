@@ -7,7 +7,7 @@ They exist for symbols and 1.x code; new code takes a loss from `gluonx.loss`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along_axis, shape_of
 from gluonx.ops.common import choose, filled
 from gluonx.ops.registry import SAME, Op, Shape, register
 
@@ -41,6 +42,17 @@ def _with_gradient(forward: Callable[..., Array], gradient: Callable[..., Array]
 
 
 # -- softmax ----------------------------------------------------------------------------------------------------------
+
+
+def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of labels that are classes, if none is left out."""
+    data, label = map(shape_of, operands[:2])
+    if len(label) != len(data) - 1 or attrs.get("use_ignore"):
+        return ()
+    return along_axis(1, data, 1 if attrs.get("multi_output") else -1, False)
+
+
+_CLASSES = Index(1, _classes, strict=False)
 
 
 def _softmax_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
@@ -98,6 +110,7 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
     level=1,
     infer=_softmax_label,
     batched=("label",),
+    index=_CLASSES,
     amp="float32",
     shape=SAME,
     gradient="to `x` that of the cross-entropy to `label`, whatever comes from above",
@@ -134,6 +147,12 @@ def softmax_output(
         Multiply by the gradient from above.
     smooth_alpha : float
         How much of the probability the other classes share.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.softmax_output(np.array([[0.0, 0.0]]), np.array([1])).tolist()
+    [[0.5, 0.5]]
     """
     choose(_NORMALIZATIONS, normalization, "softmax_output", "normalization")
     attrs = {
@@ -166,7 +185,7 @@ def _label_like_data(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> li
 
 
 def _regression(
-    name: str, predict: Callable[[Array], Array], error: Callable[[Array], Array], doc: str, loss: str
+    name: str, predict: Callable[[Array], Array], error: Callable[[Array], Array], doc: str, loss: str, example: str
 ) -> Op:
     def regression(x: Array, label: Array, *, grad_scale: float = 1.0) -> Array:
         if math.prod(x.shape) != math.prod(label.shape):
@@ -187,6 +206,7 @@ def _regression(
         amp="float32",
         shape=SAME,
         gradient=f"to `x` that of {loss}, whatever comes from above",
+        example=(f"npx.{name}(np.array([0.0, 2.0]), np.array([0.0, 1.0])).tolist()", example),
     )(regression)
 
 
@@ -196,6 +216,7 @@ linear_regression_output = _regression(
     lambda d: d,
     "The data, with the gradient of half the squared distance to `label`, over the numbers of each sample.",
     "half the squared distance",
+    "[0.0, 2.0]",
 )
 logistic_regression_output = _regression(
     "logistic_regression_output",
@@ -203,6 +224,7 @@ logistic_regression_output = _regression(
     lambda d: d,
     "The sigmoid, with the gradient of the cross-entropy to `label`, over the numbers of each sample.",
     "the cross-entropy",
+    "[0.5, 0.8808]",
 )
 mae_regression_output = _regression(
     "mae_regression_output",
@@ -210,6 +232,7 @@ mae_regression_output = _regression(
     lambda d: jnp.where(d > 0, 1, -1).astype(d.dtype),
     "The data, with the gradient of the absolute distance to `label` (-1 at it), over the numbers of each sample.",
     "the absolute distance",
+    "[0.0, 2.0]",
 )
 
 
@@ -224,6 +247,7 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
     level=1,
     infer=_classes_label,
     batched=("label",),
+    index=_CLASSES,
     amp="float32",
     shape=SAME,
     gradient="to `x` that of the hinge loss, whatever comes from above",
@@ -231,7 +255,14 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
 def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:
-    """Return the data, with the gradient of each class's hinge loss (its square, unless `use_linear`)."""
+    """Return the data, with the gradient of each class's hinge loss (its square, unless `use_linear`).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.svm_output(np.array([[1.0, 2.0]]), np.array([1])).tolist()
+    [[1.0, 2.0]]
+    """
 
     def gradient(out: Array, label: Array, g: Array) -> Array:
         scores = out.reshape(out.shape[0], -1)
@@ -261,6 +292,12 @@ def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, n
     normalization : {'null', 'batch', 'valid'}
         Whether the gradient is divided by nothing, by the size of the batch, or by the number of elements above
         `valid_thresh`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.make_loss(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
     """
     choose(_NORMALIZATIONS, normalization, "make_loss", "normalization")
 

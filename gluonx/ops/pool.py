@@ -260,10 +260,9 @@ def pooling(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> pooling(jnp.arange(16.0).reshape(1, 1, 4, 4), kernel=(2, 2), stride=(2, 2), pool_type="avg")
-    Array([[[[ 2.5,  4.5],
-             [10.5, 12.5]]]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.pooling(np.arange(4).reshape(1, 1, 2, 2), kernel=(2, 2), pool_type="max").tolist()
+    [[[[3.0]]]]
     """
     choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
     windows = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
@@ -297,13 +296,20 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
 @register(
     level=2,
     aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
-    shape="(n, c, *output_size)",
+    shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
 )
 def adaptive_avg_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:
-    """Averages over windows chosen such that the result has the spatial size `output_size` (1 by default)."""
+    """Averages over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.adaptive_avg_pooling(np.ones((1, 2, 6, 6)), output_size=(2, 3)).shape
+    (1, 2, 2, 3)
+    """
     layout = layout_of(layout, x.ndim, "adaptive_avg_pooling")
     axes = spatial_axes(layout)
     sizes = per_axis(output_size, len(axes), 1, "adaptive_avg_pooling")

@@ -126,10 +126,17 @@ def proposal(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> prob, move = jnp.ones((1, 2, 2, 2)) / 2, jnp.zeros((1, 4, 2, 2))
-    >>> proposal(prob, move, jnp.array([[32.0, 32.0, 1.0]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=1)
-    Array([[ 0.,  0.,  0., 15., 15.]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.proposal(
+    ...     np.ones((1, 2, 4, 4)),
+    ...     np.zeros((1, 4, 4, 4)),
+    ...     np.array([[64.0, 64.0, 1.0]]),
+    ...     scales=(1.0,),
+    ...     ratios=(1.0,),
+    ...     rpn_post_nms_top_n=5,
+    ...     rpn_min_size=1,
+    ... ).shape
+    (5, 5)
     """
     stride = feature_stride
     anchors = _spread(_anchors(stride, scales, ratios), cls_prob, bbox_pred, stride)
@@ -188,6 +195,18 @@ def psroi_pooling(
     ------
     ShapeError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.psroi_pooling(
+    ...     np.ones((1, 8, 6, 6)),
+    ...     np.array([[0.0, 0.0, 0.0, 4.0, 4.0]]),
+    ...     spatial_scale=1.0,
+    ...     output_dim=2,
+    ...     pooled_size=2,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     group = group_size or pooled_size
     if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5 or data.shape[1] != output_dim * group * group:
@@ -239,9 +258,11 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> count_sketch(jnp.array([[1.0, 2, 3]]), jnp.array([0, 1, 0]), jnp.array([1, -1, 1]), out_dim=2)
-    Array([[ 4., -2.]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.count_sketch(
+    ...     np.array([[1.0, 2.0]]), np.array([0, 0]), np.array([1.0, -1.0]), out_dim=2
+    ... ).tolist()
+    [[-1.0, 0.0]]
     """
     places, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
     return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., places].add(data * signs)
@@ -261,9 +282,9 @@ def fft_pairs(data: Array) -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> fft_pairs(jnp.array([1.0, 2.0]))
-    Array([ 3.,  0., -1.,  0.], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.fft_pairs(np.array([[1.0, 2.0]])).tolist()
+    [[3.0, 0.0, -1.0, 0.0]]
     """
     found = jnp.fft.fft(data, axis=-1)
     return jnp.stack([found.real, found.imag], -1).reshape(*data.shape[:-1], -1).astype(data.dtype)
@@ -283,9 +304,9 @@ def ifft_pairs(data: Array) -> Array:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> ifft_pairs(fft_pairs(jnp.array([1.0, 2.0])))
-    Array([2., 4.], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.ifft_pairs(np.array([[3.0, 0.0, -1.0, 0.0]])).tolist()
+    [[2.0, 4.0]]
     """
     pairs = data.reshape(*data.shape[:-1], -1, 2)
     found = jnp.fft.ifft(lax.complex(pairs[..., 0], pairs[..., 1]), axis=-1).real

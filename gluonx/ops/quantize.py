@@ -88,6 +88,14 @@ def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str =
     Returns
     -------
     bytes, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.contrib_quantize(np.array([-1.0, 1.0]), np.array([-1.0]), np.array([1.0]), out_type="int8")[
+    ...     0
+    ... ].tolist()
+    [-127, 127]
     """
     choose(_BOUNDS, out_type, "contrib_quantize", "out_type")
     data, reach = lax.stop_gradient(data), lax.stop_gradient(_reach(min_range, max_range))
@@ -118,9 +126,11 @@ def quantize_v2(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> quantize_v2(jnp.array([-1.0, 0.5, 2.0]))[0].tolist()
-    [-64, 32, 127]
+    >>> from gluonx import np, npx
+    >>> npx.contrib_quantize_v2(np.array([-1.0, 1.0]), min_calib_range=-1.0, max_calib_range=1.0)[
+    ...     0
+    ... ].tolist()
+    [-128, 127]
     """
     choose({**_BOUNDS, "auto": None}, out_type, "contrib_quantize_v2", "out_type")
     known = min_calib_range is not None and max_calib_range is not None
@@ -143,6 +153,12 @@ def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str
     data : int8 or uint8 array
     min_range, max_range : array, shape (1,)
     out_type : {'float32'}
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.dequantize(np.array([-127, 127], dtype="int8"), np.array([-1.0]), np.array([1.0])).tolist()
+    [-0.9961, 0.9961]
     """
     choose({"float32": None}, out_type, "dequantize", "out_type")
     unit = _unit("dequantize", data, min_range, max_range)
@@ -172,6 +188,12 @@ def requantize(
     Returns
     -------
     bytes, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.requantize(np.array([2**30], dtype="int32"), np.array([-1.0]), np.array([1.0]))[0].dtype
+    dtype('int8')
     """
     choose({**_BOUNDS, "auto": None}, out_type, "requantize", "out_type")
     if data.dtype != jnp.int32:
@@ -234,6 +256,22 @@ def quantized_fully_connected(
     Returns
     -------
     int32 array, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_fully_connected(
+    ...     np.ones((2, 3), dtype="int8"),
+    ...     np.ones((4, 3), dtype="int8"),
+    ...     None,
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     num_hidden=4,
+    ...     no_bias=True,
+    ... )[0].shape
+    (2, 4)
     """
     name = "quantized_fully_connected"
     x, w = _whole_numbers(data, weight)
@@ -274,6 +312,23 @@ def quantized_conv(
     Returns
     -------
     int32 array, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_conv(
+    ...     np.ones((1, 1, 3, 3), dtype="int8"),
+    ...     np.ones((2, 1, 3, 3), dtype="int8"),
+    ...     None,
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     kernel=(3, 3),
+    ...     num_filter=2,
+    ...     no_bias=True,
+    ... )[0].shape
+    (1, 2, 1, 1)
     """
     x, w = _whole_numbers(data, weight)
     b = None if bias is None or no_bias else bias.astype(jnp.int32)
@@ -302,6 +357,19 @@ def quantized_elemwise_add(
     Returns
     -------
     sum, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_elemwise_add(
+    ...     np.array([5], dtype="int8"),
+    ...     np.array([6], dtype="int8"),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ... )[0].dtype
+    dtype('int32')
     """
     name = "quantized_elemwise_add"
     _same_shape(name, lhs, rhs)
@@ -339,6 +407,19 @@ def quantized_elemwise_mul(
     Returns
     -------
     product, least, largest; with `enable_float_output` the product alone
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_elemwise_mul(
+    ...     np.array([5], dtype="int8"),
+    ...     np.array([6], dtype="int8"),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ... )[0].tolist()
+    [30]
     """
     name = "quantized_elemwise_mul"
     _same_shape(name, lhs, rhs)
@@ -362,7 +443,16 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
 
 @register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
-    """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet."""
+    """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_act(
+    ...     np.array([-5, 5], dtype="int8"), np.array([-1.0]), np.array([1.0]), act_type="relu"
+    ... )[0].tolist()
+    [0, 5]
+    """
     choose({"relu": None}, act_type, "quantized_act", "act_type")
     _kind("quantized_act", data)
     return jnp.maximum(data, 0), *_as_given(min_data, max_data)
@@ -392,6 +482,18 @@ def quantized_pooling(
     Returns
     -------
     bytes, least, largest
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_pooling(
+    ...     np.ones((1, 1, 4, 4), dtype="int8"),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     kernel=(2, 2),
+    ...     stride=(2, 2),
+    ... )[0].shape
+    (1, 1, 2, 2)
     """
     kind = _kind("quantized_pooling", data)
     choose({"max": None, "avg": None}, pool_type, "quantized_pooling", "pool_type")
@@ -404,7 +506,16 @@ def quantized_pooling(
 
 @register(level=5, nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
-    """All axes but the first as one; the range stays."""
+    """All axes but the first as one; the range stays.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_flatten(np.ones((2, 3, 4), dtype="int8"), np.array([-1.0]), np.array([1.0]))[
+    ...     0
+    ... ].shape
+    (2, 12)
+    """
     return data.reshape(data.shape[0], -1) if data.size else data, *_as_given(min_data, max_data)
 
 
@@ -412,13 +523,31 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
-    """Return the same bytes in another shape (see `reshape`); the range stays."""
+    """Return the same bytes in another shape (see `reshape`); the range stays.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_reshape(
+    ...     np.ones((2, 3), dtype="int8"), np.array([-1.0]), np.array([1.0]), newshape=(3, 2)
+    ... )[0].shape
+    (3, 2)
+    """
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
 @register(level=5, nout=3, gradient=NONE)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
-    """Return the axes in another order; the range stays."""
+    """Return the axes in another order; the range stays.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_transpose(np.ones((2, 3), dtype="int8"), np.array([-1.0]), np.array([1.0]))[
+    ...     0
+    ... ].shape
+    (3, 2)
+    """
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
@@ -433,6 +562,20 @@ def quantized_embedding(
     output_dim: int,
     dtype: Any = None,
 ) -> Triple:
-    """Return the rows of a table of bytes at some indices; the range stays."""
+    """Return the rows of a table of bytes at some indices; the range stays.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.quantized_embedding(
+    ...     np.array([1]),
+    ...     np.array([[1], [2]], dtype="int8"),
+    ...     np.array([-1.0]),
+    ...     np.array([1.0]),
+    ...     input_dim=2,
+    ...     output_dim=1,
+    ... )[0].tolist()
+    [[2]]
+    """
     found = embedding(data, weight, input_dim=input_dim, output_dim=output_dim)
     return found, *_as_given(min_weight, max_weight)

@@ -20,6 +20,7 @@ from jax import Array
 
 from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
+from gluonx.ops.checks import Attrs
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
@@ -102,44 +103,93 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 
 @_draws()
 def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.0) -> Array:
-    """Numbers spread evenly over ``[low, high)``."""
+    """Numbers spread evenly over ``[low, high)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_uniform(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return low + (high - low) * jax.random.uniform(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the normal distribution of mean `loc` and standard deviation `scale`."""
+    """Return the normal distribution of mean `loc` and standard deviation `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_normal(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return loc + scale * jax.random.normal(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number = 1.0) -> Array:
-    """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`."""
+    """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_lognormal(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return jnp.exp(mean + sigma * jax.random.normal(key, draw.shape, draw.inner))
 
 
 @_draws()
 def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
-    """Return the gamma distribution of shape parameter `shape` and scale `scale`."""
+    """Return the gamma distribution of shape parameter `shape` and scale `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_gamma(2.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return scale * jax.random.gamma(key, jnp.broadcast_to(shape, draw.shape), draw.shape, draw.inner)
 
 
 @_draws()
 def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
-    """Return the chi-square distribution of `df` degrees of freedom."""
+    """Return the chi-square distribution of `df` degrees of freedom.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_chisquare(2.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return 2 * jax.random.gamma(key, jnp.broadcast_to(df / 2, draw.shape), draw.shape, draw.inner)
 
 
 @_draws()
 def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
-    """Return the beta distribution of `a` and `b`."""
+    """Return the beta distribution of `a` and `b`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_beta(2.0, 3.0, size=(2, 3)).shape
+    (2, 3)
+    """
     a, b = (jnp.broadcast_to(v, draw.shape) for v in (a, b))
     return jax.random.beta(key, a, b, draw.shape, draw.inner)
 
 
 @_draws()
 def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
-    """Return the F distribution of `dfnum` and `dfden` degrees of freedom."""
+    """Return the F distribution of `dfnum` and `dfden` degrees of freedom.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_f(2.0, 3.0, size=(2, 3)).shape
+    (2, 3)
+    """
     above, below = (jnp.broadcast_to(v, draw.shape) for v in (dfnum, dfden))
     one, two = jax.random.split(key)
     ratio = jax.random.gamma(one, above / 2, draw.shape, draw.inner) / jax.random.gamma(
@@ -150,61 +200,131 @@ def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
 
 @_draws()
 def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the exponential distribution of mean `scale`."""
+    """Return the exponential distribution of mean `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_exponential(1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return scale * jax.random.exponential(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Laplace distribution around `loc`."""
+    """Return the Laplace distribution around `loc`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_laplace(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return loc + scale * jax.random.laplace(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the logistic distribution around `loc`."""
+    """Return the logistic distribution around `loc`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_logistic(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return loc + scale * jax.random.logistic(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Gumbel distribution of mode `loc`."""
+    """Return the Gumbel distribution of mode `loc`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_gumbel(0.0, 1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return loc + scale * jax.random.gumbel(key, draw.shape, draw.inner)
 
 
 @_draws()
 def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the Rayleigh distribution of mode `scale`."""
+    """Return the Rayleigh distribution of mode `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_rayleigh(1.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return scale * jnp.sqrt(-2 * jnp.log(draw.uniform(key)))
 
 
 @_draws()
 def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Weibull distribution of shape parameter `a` and scale 1."""
+    """Return the Weibull distribution of shape parameter `a` and scale 1.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_weibull(2.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return (-jnp.log(draw.uniform(key))) ** (1 / a)
 
 
 @_draws()
 def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0."""
+    """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_pareto(2.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return jnp.expm1(-jnp.log(draw.uniform(key)) / a)
 
 
 @_draws()
 def random_power(key: Array, draw: _Draw, a: Number) -> Array:
-    """Numbers from 0 to 1 of density ``a * x ** (a - 1)``."""
+    """Numbers from 0 to 1 of density ``a * x ** (a - 1)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_power(2.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return draw.uniform(key) ** (1 / a)
 
 
 @_draws(gradient=NONE)
 def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
-    """Draw counts of events that happen `lam` times on average."""
+    """Draw counts of events that happen `lam` times on average.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_poisson(3.0, size=(2, 3)).shape
+    (2, 3)
+    """
     return jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape)
 
 
 @_draws(gradient=NONE)
 def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number = 0.5) -> Array:
-    """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`."""
+    """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_negative_binomial(3, 0.5, size=(2, 3)).shape
+    (2, 3)
+    """
     k, p = (jnp.broadcast_to(v, draw.shape) for v in (k, p))
     one, two = jax.random.split(key)
     rate = jax.random.gamma(one, k, draw.shape, draw.inner) * (1 - p) / p
@@ -213,7 +333,14 @@ def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number
 
 @_draws(gradient=NONE)
 def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Array:
-    """Draw counts of successes in `n` trials of probability `p`."""
+    """Draw counts of successes in `n` trials of probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_binomial(10, 0.5, size=(2, 3)).shape
+    (2, 3)
+    """
     return jax.random.binomial(key, n, p, draw.shape, draw.inner)
 
 
@@ -232,6 +359,12 @@ def random_bernoulli(
     ------
     ValueError
         If both or neither is given.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_bernoulli(prob=0.5, size=(2, 3)).shape
+    (2, 3)
     """
     given = logit if prob is None else prob
     if given is None or (prob is not None and logit is not None):
@@ -247,7 +380,14 @@ def random_bernoulli(
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: Any = None
 ) -> Array:
-    """Integers from `low` up to, but without, `high`; below `low` if that is the only one given."""
+    """Integers from `low` up to, but without, `high`; below `low` if that is the only one given.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_randint(0, 10, size=(2, 3)).shape
+    (2, 3)
+    """
     low, high = (0, low) if high is None else (low, high)
     dtype = canonical(dtype, index_dtype())
     wide = dtype if dtype.kind in "iu" else np.dtype(np.int32)
@@ -280,6 +420,12 @@ def random_categorical(
     Returns
     -------
     array, shape p.shape[:-1] + size
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_categorical(np.array([0.2, 0.8]), size=(3,)).shape
+    (3,)
     """
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     rest = p.shape[:-1]
@@ -303,6 +449,12 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     Returns
     -------
     array, shape size + (classes,)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> float(npx.random_multinomial(np.array([0.2, 0.8]), n=5).sum())
+    5.0
     """
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     dtype = canonical(dtype, index_dtype())
@@ -318,7 +470,14 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
 
 @register(level=3, random=True, shape="size + a.shape[1:]")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
-    """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number."""
+    """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_choice(np.array([1, 2, 3]), size=(2,)).shape
+    (2,)
+    """
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     if a.dtype not in WIDE or a.ndim == 0 or (p is not None and p.dtype in WIDE):
         return jax.random.choice(key, a, shape, replace=replace, p=p)
@@ -329,17 +488,35 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
 
 @register(level=3, random=True, aliases=("random_shuffle",), shape=SAME)
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
-    """Return the slices of `x` along an axis in random order."""
+    """Return the slices of `x` along an axis in random order.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> float(npx.random_permutation(np.arange(4)).sum())
+    6.0
+    """
     return jax.random.permutation(key, x, axis=axis_of(axis, x.ndim, "random_permutation"))
 
 
-@register(level=3, random=True, shape="size + mean.shape")
+def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> str:
+    bad = np.isnan(out).any() and np.isfinite(inputs[-2]).all()  # the mean
+    return "the covariance is not positive definite" if bad else ""
+
+
+@register(level=3, random=True, matrix=_is_indefinite, shape="size + mean.shape")
 def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
     """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
 
     Returns
     -------
     array, shape size + the batch shape + (variables,)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_multivariate_normal(np.zeros(2), np.eye(2), size=(3,)).shape
+    (3, 2)
     """
     draw = _Draw(dtype)
     if cov.shape[-2:] != mean.shape[-1:] * 2:

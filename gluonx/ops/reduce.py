@@ -23,18 +23,49 @@ Axis = int | Sequence[int] | None
 # -- products ------------------------------------------------------------------------------------------------------
 
 
-@register(level=1, amp="widest", shape="x1.shape[:-1] + x2.shape without its last axis but one")
-def dot(x1: Array, x2: Array) -> Array:
-    """Return the sum of products over the last axis of `x1` and the last but one of `x2`."""
+_PRODUCT = Front(order="x1 x2 out precision preferred_element_type", shown={"x1": "a", "x2": "b"})
+_PLAIN_PRODUCT = Front(hidden="precision preferred_element_type")
+
+
+@register(
+    level=1,
+    amp="widest",
+    methods=("dot",),
+    np=_PRODUCT,
+    npx=_PLAIN_PRODUCT,
+    shape="x1.shape[:-1] + x2.shape without its last axis but one",
+)
+def dot(x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    """Return the sum of products over the last axis of `x1` and the last but one of `x2`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> float(np.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    11.0
+    """
     _check_inner("dot", x1, x2)
-    return jnp.dot(x1, x2)
+    return jnp.dot(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
-@register(level=1, amp="low", shape="broadcast leading axes + (n, k) of (n, m) and (m, k)")
-def matmul(x1: Array, x2: Array) -> Array:
-    """Return the matrix product, over stacks of matrices in the leading axes."""
+@register(
+    level=1,
+    amp="low",
+    np=_PRODUCT,
+    npx=_PLAIN_PRODUCT,
+    shape="broadcast leading axes + (n, k) of (n, m) and (m, k)",
+)
+def matmul(x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    """Return the matrix product, over stacks of matrices in the leading axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.matmul(np.ones((2, 3, 4)), np.ones((4, 5))).shape
+    (2, 3, 5)
+    """
     _check_inner("matmul", x1, x2)
-    return jnp.matmul(x1, x2)
+    return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def _check_inner(name: str, x1: Array, x2: Array) -> None:
@@ -48,36 +79,66 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
     level=1,
     amp="widest",
     npx=Front(
-        order="x1 x2 transpose_a transpose_b forward_stype=default", shown="a b", also={"lhs": "x1", "rhs": "x2"}
+        order="x1 x2 transpose_a transpose_b forward_stype=default",
+        shown={"x1": "a", "x2": "b"},
+        also={"lhs": "x1", "rhs": "x2"},
     ),
     shape="(b, n, k) of (b, n, m) and (b, m, k)",
     stands_for="`stablehlo.dot_general`",
 )
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """Return the matrix products of two stacks of matrices, each transposed if told so."""
+    """Return the matrix products of two stacks of matrices, each transposed if told so.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.batch_dot(np.ones((2, 3, 4)), np.ones((2, 4, 5))).shape
+    (2, 3, 5)
+    """
     x1 = jnp.swapaxes(x1, -1, -2) if transpose_a else x1
     x2 = jnp.swapaxes(x2, -1, -2) if transpose_b else x2
     _check_inner("batch_dot", x1, x2)
     return jnp.matmul(x1, x2)
 
 
-@register(level=3, amp="widest", shape="the axes of both that are not summed over")
-def tensordot(x1: Array, x2: Array, *, axes: Any = 2) -> Array:
-    """Return the sum of products over some axes of each array."""
-    return jnp.tensordot(x1, x2, axes)
+@register(
+    level=3,
+    amp="widest",
+    np=Front(order="x1 x2 axes precision preferred_element_type", shown={"x1": "a", "x2": "b"}),
+    npx=_PLAIN_PRODUCT,
+    shape="the axes of both that are not summed over",
+)
+def tensordot(
+    x1: Array, x2: Array, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """Return the sum of products over some axes of each array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape
+    (2, 5)
+    """
+    return jnp.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
-@register(level=3, amp="low", shape="as the subscripts say")
-def einsum(*arrays: Array, subscripts: str) -> Array:
+@register(
+    level=3, amp="low", npx=Front(hidden="optimize precision preferred_element_type"), shape="as the subscripts say"
+)
+def einsum(
+    *arrays: Array, subscripts: str, optimize: Any = "auto", precision: Any = None, preferred_element_type: Any = None
+) -> Array:
     """Return the sum of products that Einstein's notation describes.
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> einsum(jnp.ones((2, 3)), jnp.ones((3, 4)), subscripts="ij,jk->ik").shape
+    >>> from gluonx import np, npx
+    >>> np.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4))).shape
     (2, 4)
     """
-    return jnp.einsum(subscripts, *arrays)
+    return jnp.einsum(
+        subscripts, *arrays, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type
+    )
 
 
 # -- reductions ----------------------------------------------------------------------------------------------------
@@ -87,9 +148,34 @@ def _sum_dtype(dtype: Any) -> Any:
     return None if dtype is None else canonical(dtype)
 
 
-@register("sum", level=4, amp="float32", shape=REDUCED)
-def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """Return the sum over axes."""
+_TOTAL = Front(order="x axis dtype out keepdims initial where", shown={"x": "a"})
+_MEAN = Front(order="x axis dtype out keepdims where", shown={"x": "a"})
+_SPREAD = Front(order="x axis dtype out ddof keepdims where", shown={"x": "a", "ddof": "correction"})
+_EXTREME = Front(order="x axis out keepdims initial where", shown={"x": "a"})
+_TRUTH = Front(order="x axis out keepdims where", shown={"x": "a"})
+_ALL, _ALL_FROM = Front(hidden="where"), Front(hidden="initial where")  # of all elements, from a first value on
+
+
+@register("sum", level=4, amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
+def sum_(
+    x: Array,
+    initial: Array | None = None,
+    where: Array | None = None,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Array:
+    """Return the sum over axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.sum(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [4.0, 6.0]
+    """
+    if initial is not None or where is not None:
+        return jnp.sum(x, axis, _sum_dtype(dtype), keepdims=keepdims, initial=initial, where=where)
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is not None:
         return total(x, axes, keepdims)
@@ -111,9 +197,20 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
     return found if found is not None and folded(x.shape, found) else None
 
 
-@register(level=4, amp="float32", shape=REDUCED)
-def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """Return the mean over axes; of integers, a float."""
+@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED)
+def mean(
+    x: Array, where: Array | None = None, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+) -> Array:
+    """Return the mean over axes; of integers, a float.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.mean(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [2.0, 3.0]
+    """
+    if where is not None:
+        return jnp.mean(x, axis, _sum_dtype(dtype), keepdims=keepdims, where=where)
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
         return _whole_mean(x, axis, keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -144,10 +241,25 @@ def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
     return in_double(jnp.mean, x, axis, keepdims=keepdims).astype(jnp.float32)
 
 
-@register(level=4, amp="float32", shape=REDUCED)
-def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """Return the product over axes."""
-    return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
+@register(level=4, amp="float32", methods=("prod",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
+def prod(
+    x: Array,
+    initial: Array | None = None,
+    where: Array | None = None,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Array:
+    """Return the product over axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.prod(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [3.0, 8.0]
+    """
+    return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims, initial=initial, where=where)
 
 
 def _mean_of_rows(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -172,47 +284,141 @@ def _extreme_moved(
     return best.reshape(slope.shape), slope
 
 
-@register("max", level=4, aliases=("amax",), shape=REDUCED, gradient="through `x`, ties share it")
-def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the largest element over axes; each of several equal ones has the whole gradient."""
+@register(
+    "max",
+    level=4,
+    aliases=("amax",),
+    methods=("max",),
+    np=_EXTREME,
+    npx=_ALL_FROM,
+    shape=REDUCED,
+    gradient="through `x`, ties share it",
+)
+def max_(
+    x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False
+) -> Array:
+    """Return the largest element over axes; each of several equal ones has the whole gradient.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.max(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [3.0, 4.0]
+    """
+    if initial is not None or where is not None:
+        return jnp.max(x, axis, keepdims=keepdims, initial=initial, where=where)
     return _extreme(x, False, axis, keepdims)
 
 
-@register("min", level=4, aliases=("amin",), shape=REDUCED, gradient="through `x`, ties share it")
-def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the smallest element over axes; each of several equal ones has the whole gradient."""
+@register(
+    "min",
+    level=4,
+    aliases=("amin",),
+    methods=("min",),
+    np=_EXTREME,
+    npx=_ALL_FROM,
+    shape=REDUCED,
+    gradient="through `x`, ties share it",
+)
+def min_(
+    x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False
+) -> Array:
+    """Return the smallest element over axes; each of several equal ones has the whole gradient.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.min(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [1.0, 2.0]
+    """
+    if initial is not None or where is not None:
+        return jnp.min(x, axis, keepdims=keepdims, initial=initial, where=where)
     return _extreme(x, True, axis, keepdims)
 
 
-@register("all", level=4, shape=REDUCED, gradient=NONE)
-def all_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return whether every element over axes is non-zero."""
-    return jnp.all(x, axis, keepdims=keepdims)
+@register("all", level=4, methods=("all",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE)
+def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Return whether every element over axes is non-zero.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.all(np.array([[True, False], [True, True]]), axis=1).tolist()
+    [False, True]
+    """
+    return jnp.all(x, axis, keepdims=keepdims, where=where)
 
 
-@register("any", level=4, shape=REDUCED, gradient=NONE)
-def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return whether some element over axes is non-zero."""
-    return jnp.any(x, axis, keepdims=keepdims)
+@register("any", level=4, methods=("any",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE)
+def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Return whether some element over axes is non-zero.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.any(np.array([[False, False], [True, False]]), axis=1).tolist()
+    [False, True]
+    """
+    return jnp.any(x, axis, keepdims=keepdims, where=where)
 
 
-@register(level=4, amp="float32", shape=REDUCED)
-def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Return the variance over axes, with `ddof` taken from the number of elements."""
+@register(level=4, amp="float32", methods=("var",), np=_SPREAD, npx=_ALL, shape=REDUCED)
+def var(
+    x: Array,
+    where: Array | None = None,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Array:
+    """Return the variance over axes, with `ddof` taken from the number of elements.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.var(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [1.0, 1.0]
+    """
     if dtype is None and is_long(x):
-        return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims)
+        return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims, where=where)
+    if where is not None:
+        return jnp.var(x, axis, _sum_dtype(dtype), ddof=ddof, keepdims=keepdims, where=where)  # type: ignore[arg-type]
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is None:
-        return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)
+        return jnp.var(x, axis, dtype=_sum_dtype(dtype), ddof=ddof, keepdims=keepdims)  # type: ignore[arg-type]
     y, count = wide(x), math.prod(x.shape[a] for a in axes)
     squares = total(jnp.square(y - _mean_of_rows(y, axes, True)), axes, keepdims)
     return narrow(squares / (count - ddof), x.dtype)
 
 
-@register(level=4, amp="float32", shape=REDUCED, gradient="through `x`, 0 where it is 0")
-def std(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
-    """Return the standard deviation over axes, with gradient 0 where it is 0."""
-    return root(var.fn(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+@register(
+    level=4,
+    amp="float32",
+    methods=("std",),
+    np=_SPREAD,
+    npx=_ALL,
+    shape=REDUCED,
+    gradient="through `x`, 0 where it is 0",
+)
+def std(
+    x: Array,
+    where: Array | None = None,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Array:
+    """Return the standard deviation over axes, with gradient 0 where it is 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.std(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [1.0, 1.0]
+    """
+    return root(var.fn(x, where, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
 def root(x: Array) -> Array:
@@ -229,15 +435,32 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
     return places(largest_place, x, axis % x.ndim, keepdims, smallest)
 
 
-@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
+_PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
+
+
+@register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
+    """Return the place of the largest element (the first of several) along an axis, or in the flattened array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.argmax(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [1, 0]
+    """
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4, wide=True, shape=REDUCED, gradient=NONE)
+@register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
+    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.argmin(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
+    [0, 1]
+    """
     return _in_all(True, x, axis, keepdims)
 
 
@@ -250,7 +473,14 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     gradient="through `x`, 0 where it is 0",
 )
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
-    """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1)."""
+    """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.norm(np.array([[3.0, 4.0]]), axis=1).tolist()
+    [5.0]
+    """
     size = choose({1: absolute, 2: jnp.square}, ord, "norm", "ord")  # type: ignore[arg-type]
     axis = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     total = sum_.fn(size(wide(x)), axis=axis, keepdims=keepdims)
@@ -260,7 +490,14 @@ def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, o
 
 @register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`")
 def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """``log(sum(exp(x)))`` over axes, without overflow."""
+    """``log(sum(exp(x)))`` over axes, without overflow.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> float(npx.logsumexp(np.array([0.0, 0.0])))
+    0.6931
+    """
     axes = _slow_axes(x, axis)
     if axes is None:
         return jax.nn.logsumexp(x, axis, keepdims=keepdims)
@@ -271,9 +508,25 @@ def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return narrow(found if keepdims else found.squeeze(axes), x.dtype)
 
 
-@register(level=4, amp="float32", shape="as the first input; flat where `axis` is None")
+_RUNNING = Front(order="x axis dtype out", shown={"x": "a"})
+
+
+@register(
+    level=4,
+    amp="float32",
+    methods=("cumsum",),
+    np=_RUNNING,
+    shape="as the first input; flat where `axis` is None",
+)
 def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """Return the running sum along an axis, or of the flattened array."""
+    """Return the running sum along an axis, or of the flattened array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.cumsum(np.array([1.0, 2.0, 3.0])).tolist()
+    [1.0, 3.0, 6.0]
+    """
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
         return jnp.cumsum(x, axis, dtype=_sum_dtype(dtype))
     return running(x, axis % x.ndim)
@@ -291,10 +544,18 @@ def in_long(x: Array) -> Array:
     level=4,
     wide=lambda attrs: attrs["dtype"] is None,
     amp="float32",
+    np=_RUNNING,
     shape="as the first input; flat where `axis` is None",
 )
 def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
-    """Return the running product along an axis, or of the flattened array; of integers in 64 bits."""
+    """Return the running product along an axis, or of the flattened array; of integers in 64 bits.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.cumprod(np.array([1.0, 2.0, 3.0])).tolist()
+    [1.0, 2.0, 6.0]
+    """
     if dtype is None:
         x = in_long(x)
     if axis is None or dtype is not None or not -x.ndim <= axis < x.ndim:
@@ -305,9 +566,20 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 # -- order ---------------------------------------------------------------------------------------------------------
 
 
-@register(level=3, shape=SAME)
-def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
-    """Return the elements in order along an axis, or of the flattened array."""
+_ORDER = Front(order="x axis descending stable", shown={"x": "a"})
+_STABLE = Front(hidden="stable")
+
+
+@register(level=3, methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME)
+def sort(x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the elements in order along an axis, or of the flattened array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.sort(np.array([3.0, 1.0, 2.0])).tolist()
+    [1.0, 2.0, 3.0]
+    """
     if axis is None or descending or not -x.ndim <= axis < x.ndim:
         return jnp.sort(x, axis, descending=descending)
     return ordered(x, axis % x.ndim)
@@ -317,10 +589,22 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     level=3,
     wide=lambda attrs: attrs["dtype"] is None,
     amp="float32",
+    methods=("argsort",),
+    np=_ORDER,
+    npx=_STABLE,
     shape="as the first input; flat where `axis` is None",
     gradient=NONE,
 )
-def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
-    """Return the places of the elements in order; equal elements keep theirs."""
-    found = places(jnp.argsort, x, axis, descending=descending, stable=True)
+def argsort(
+    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: Any = None
+) -> Array:
+    """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.argsort(np.array([3.0, 1.0, 2.0])).tolist()
+    [1, 2, 0]
+    """
+    found = places(jnp.argsort, x, axis, descending=descending, stable=stable)
     return found if dtype is None else found.astype(dtype)

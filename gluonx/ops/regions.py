@@ -43,6 +43,17 @@ def rroi_align(
     ------
     ShapeError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.rroi_align(
+    ...     np.ones((1, 2, 6, 6)),
+    ...     np.array([[0.0, 3.0, 3.0, 2.0, 2.0, 45.0]]),
+    ...     pooled_size=(2, 2),
+    ...     spatial_scale=1.0,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 6 or len(pooled_size) != 2:
         raise ShapeError(
@@ -123,6 +134,20 @@ def deformable_psroi_pooling(
     ------
     ShapeError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.deformable_psroi_pooling(
+    ...     np.ones((1, 8, 6, 6)),
+    ...     np.array([[0.0, 0.0, 0.0, 4.0, 4.0]]),
+    ...     spatial_scale=1.0,
+    ...     output_dim=2,
+    ...     group_size=2,
+    ...     pooled_size=2,
+    ...     no_trans=True,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     side = part_size or pooled_size
     _check_parts(data, rois, None if no_trans else trans, output_dim, output_dim * group_size**2, side, not no_trans)

@@ -34,6 +34,7 @@ import numpy as np
 
 from gluonx.arguments import did_you_mean
 from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.ops.checks import Index, MatrixCheck
 
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
@@ -65,25 +66,51 @@ _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
 class Front(NamedTuple):
-    """How MXNet's ``npx`` function of an operator is called, where that is not as the operator is declared.
+    """How MXNet's ``np`` or ``npx`` function of an operator is called, where that is not as the operator is declared.
 
     Attributes
     ----------
     order : str
         The parameters in MXNet's order, by the operator's names; ``name=value`` is another default. Names that no
-        operator has (``workspace``) are taken and ignored. Of the operator's own name only, not of its aliases.
-    shown : str
-        MXNet's names of the arrays: the ones that signatures show, and that callers may use. Else ``x`` is ``data``.
+        operator has (``workspace``) are taken and ignored. In ``npx`` it counts for the operator's own name only, and
+        what it does not name follows it; a function of ``np`` has these parameters and no others.
+    shown : dict of str to str
+        MXNet's names of parameters: the ones that signatures show, and that callers may use. In ``npx``, where nothing
+        is said, ``x`` is ``data``.
     also : dict of str to str
         Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
     unset : str
         Static attributes whose None means "as by default", where the operator has another default.
+    hidden : str
+        Parameters that ``npx``'s function does not have: those that NumPy knows and MXNet's operator does not.
+    listed : bool
+        Whether several results come as a list, as in NumPy; else they are a tuple.
+    operator : str
+        The operator's name, where the core operator that is called as the function is another one.
     """
 
     order: str = ""
-    shown: str = ""
+    shown: Mapping[str, str] = {}
     also: Mapping[str, str] = {}
     unset: str = ""
+    hidden: str = ""
+    listed: bool = False
+    operator: str = ""
+
+
+class Onnx(NamedTuple):
+    """The operator of ONNX that an operator of one input is, node for node: how it is written, and how it is read.
+
+    Attributes
+    ----------
+    name : str
+        ONNX's name.
+    attrs : dict of str to str
+        ONNX's name of each attribute; they are numbers, and what a file leaves out is by default as here.
+    """
+
+    name: str
+    attrs: Mapping[str, str] = {}
 
 
 class Record(TypedDict, total=False):
@@ -93,6 +120,8 @@ class Record(TypedDict, total=False):
 
     Attributes
     ----------
+    doc : str
+        What it computes, if the function's own docstring does not say it.
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     aliases : tuple of str
@@ -123,17 +152,28 @@ class Record(TypedDict, total=False):
         Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
     methods : tuple of str
         Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
+    np : Front or None
+        How ``np``'s function of this name, and of each alias in lower case, is called; None: ``np`` has none of it.
     npx : Front
         How ``npx``'s function of this name is called in MXNet.
     channels_last : {'', 'each', 'axis', 'layout'}
         How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
         parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
+    index : Index or None
+        Which input holds indices, and how far they may go; they are looked at before it runs, where they are known.
+    matrix : callable or None
+        Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
+    onnx : Onnx or None
+        The operator of ONNX that it is; what is not one to one has a rule in ``export/onnx`` and ``importing/onnx``.
+    example : tuple of str
+        A call and what it gives, for the documentation of a function whose docstring has no example.
     shape, gradient, stands_for : str
-        For ``docs/core_ops.md``: the shape of the result, what is particular about the gradient (at kinks above all),
-        and the operation of NumPy or StableHLO that it is. Where nothing is said, ``tools/core_ops.py`` tells by rule:
-        elementwise operators, names that NumPy has, docstrings that say the shape of what they return.
+        For the documentation and ``docs/core_ops.md``: the shape of the result, what is particular about the gradient
+        (at kinks above all), and the operation of NumPy or StableHLO that it is. Where nothing is said,
+        ``tools/core_ops.py`` tells by rule: names that NumPy has, docstrings that say the shape of what they return.
     """
 
+    doc: str
     level: int
     aliases: tuple[str, ...]
     random: bool | Callable[[Mapping[str, Any]], bool]
@@ -147,8 +187,13 @@ class Record(TypedDict, total=False):
     amp: Precision
     ufunc: bool
     methods: tuple[str, ...]
+    np: Front | None
     npx: Front
     channels_last: Layout
+    index: Index | None
+    matrix: MatrixCheck | None
+    onnx: Onnx | None
+    example: tuple[str, str] | None
     shape: str
     gradient: str
     stands_for: str
@@ -187,8 +232,13 @@ class Op:
     amp: Precision = ""
     ufunc: bool = False
     methods: tuple[str, ...] = ()
+    np: Front | None = None
     npx: Front = Front()
     channels_last: Layout = ""
+    index: Index | None = None
+    matrix: MatrixCheck | None = None
+    onnx: Onnx | None = None
+    example: tuple[str, str] | None = None
     shape: str = ""
     gradient: str = ""
     stands_for: str = ""
@@ -350,7 +400,9 @@ class BoundOp:
         "exact",
         "fn",
         "host",
+        "index",
         "kept",
+        "matrix",
         "n_live",
         "name",
         "needs_mode",
@@ -370,6 +422,7 @@ class BoundOp:
         self.random, self.needs_mode = op.traits(attrs)
         self.nout = op.num_outputs(attrs)
         self.n_live = op.n_live
+        self.index, self.matrix = op.index, op.matrix
         keyless = (None,) if op.random and not self.random else ()
         self.fn = functools.partial(op.fn, *keyless, **attrs)
         self.eager = self.traced = self.vjp = self.shapes = self.host = self.kept = self.cache = None

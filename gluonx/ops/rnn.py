@@ -289,11 +289,16 @@ def rnn(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> size = sum(math.prod(shape) for _, shape in packing("gru", 3, 4, 1))
-    >>> x, flat, h = jnp.ones((5, 2, 3)), jnp.zeros(size), jnp.ones((1, 2, 4))
-    >>> rnn(None, x, flat, h, mode="gru", state_size=4, num_layers=1)[:, 0, 0].tolist()
-    [0.5, 0.25, 0.125, 0.0625, 0.03125]
+    >>> from gluonx import np, npx
+    >>> npx.rnn(
+    ...     np.ones((5, 2, 3)),
+    ...     np.zeros(36),
+    ...     np.zeros((1, 2, 4)),
+    ...     mode="rnn_tanh",
+    ...     state_size=4,
+    ...     num_layers=1,
+    ... ).shape
+    (5, 2, 4)
     """
     attrs: dict[str, Any] = dict(
         zip(_NAMES, (mode, state_size, num_layers, bidirectional, p, projection_size), strict=True)

@@ -126,7 +126,8 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
 
 @register(
     level=1,
-    npx=Front(order="x newshape reverse order", shown="a", also={"shape": "newshape"}),
+    np=Front(order="x newshape order out", shown={"x": "a"}, also={"shape": "newshape"}),
+    npx=Front(order="x newshape reverse order", shown={"x": "a"}, also={"shape": "newshape"}),
     shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
 )
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
@@ -147,6 +148,12 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     ------
     ShapeError
         If the number of elements does not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.reshape(np.ones((2, 3)), (3, -1)).shape
+    (3, 2)
     """
     return jnp.reshape(x, new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
@@ -154,7 +161,7 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
 @register(
     level=3,
     methods=("reshape_like",),
-    npx=Front(shown="lhs rhs"),
+    npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="`like`, or `x` with the axes of `like` in a range",
     stands_for="`stablehlo.reshape`",
 )
@@ -167,7 +174,14 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ) -> Array:
-    """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`."""
+    """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.reshape_like(np.ones((2, 3)), np.ones((3, 2))).shape
+    (3, 2)
+    """
     kept = range(x.ndim)[slice(lhs_begin, lhs_end)]
     new = like.shape[slice(rhs_begin, rhs_end)]
     shape = x.shape[: kept.start] + new + x.shape[max(kept.stop, kept.start) :]
@@ -184,43 +198,108 @@ def reshape_like(
     stands_for="`stablehlo.reshape`",
 )
 def batch_flatten(x: Array) -> Array:
-    """All axes but the first as one."""
+    """All axes but the first as one.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.batch_flatten(np.ones((2, 3, 4))).shape
+    (2, 12)
+    """
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
-@register(level=3, shape="`x` with 1 at each of `axis`")
+@register(
+    level=3,
+    methods=("expand_dims",),
+    np=Front(order="x axis", shown={"x": "a"}),
+    shape="`x` with 1 at each of `axis`",
+)
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
-    """Return the array with axes of length 1 put in."""
+    """Return the array with axes of length 1 put in.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.expand_dims(np.ones((2, 3)), 0).shape
+    (1, 2, 3)
+    """
     return jnp.expand_dims(x, axis)
 
 
-@register(level=3, shape="`x` without axes of length 1")
+@register(
+    level=3,
+    methods=("squeeze",),
+    np=Front(order="x axis out", shown={"x": "a"}),
+    shape="`x` without axes of length 1",
+)
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
-    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0."""
+    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.squeeze(np.ones((1, 3, 1))).shape
+    (3,)
+    """
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(level=3, shape="`x` with its axes in the order of `axes`")
+@register(level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`")
 def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
-    """Return the axes in another order; reversed by default."""
+    """Return the axes in another order; reversed by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.transpose(np.ones((2, 3, 4))).shape
+    (4, 3, 2)
+    """
     return jnp.transpose(x, axes or None)
 
 
-@register(level=3, aliases=("SwapAxis",), shape="`x` with two axes exchanged")
+@register(
+    level=3,
+    aliases=("SwapAxis",),
+    methods=("swapaxes",),
+    np=Front(order="x axis1= axis2=", shown={"x": "a"}),
+    shape="`x` with two axes exchanged",
+)
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
-    """Return the array with two axes exchanged."""
+    """Return the array with two axes exchanged.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.swapaxes(np.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3, shape="`x` with axes moved")
+@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Return the array with some axes at other places."""
+    """Return the array with some axes at other places.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     return jnp.moveaxis(x, source, destination)
 
 
-@register(level=4, shape="`shape`")
+@register(level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`")
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
-    """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last."""
+    """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.broadcast_to(np.ones((1, 3)), (2, 3)).shape
+    (2, 3)
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -2 in shape:
         missing = len(shape) - x.ndim
@@ -236,12 +315,19 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 @register(
     level=4,
     methods=("broadcast_like",),
-    npx=Front(shown="lhs rhs"),
+    npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="as `like`, or as `x` with the lengths of `like` in `lhs_axes`",
     stands_for="`stablehlo.broadcast_in_dim`",
 )
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
-    """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
+    """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.broadcast_like(np.ones((2, 1)), np.ones((2, 3))).shape
+    (2, 3)
+    """
     if (lhs_axes is None) != (rhs_axes is None):
         raise ValueError("broadcast_like: lhs_axes and rhs_axes go together; one of them is None.")
     if lhs_axes is None or rhs_axes is None:
@@ -268,25 +354,52 @@ def cast(x: Array, *, dtype: Any) -> Array:
     """Get the values in another element type. Floats are cut towards zero.
 
     What a small integer cannot hold wraps round.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.cast(np.array([1.7, -1.7]), dtype="int32").tolist()
+    [1, -1]
     """
     return converted(x, canonical(dtype))
 
 
 @register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
 def zeros_like(x: Array, *, dtype: Any = None) -> Array:
-    """Zeros in the shape (and, unless told, the element type) of an array."""
+    """Zeros in the shape (and, unless told, the element type) of an array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.zeros_like(np.array([5.0, 6.0])).tolist()
+    [0.0, 0.0]
+    """
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
 @register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
 def ones_like(x: Array, *, dtype: Any = None) -> Array:
-    """Ones in the shape (and, unless told, the element type) of an array."""
+    """Ones in the shape (and, unless told, the element type) of an array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.ones_like(np.array([5.0, 6.0])).tolist()
+    [1.0, 1.0]
+    """
     return jnp.ones_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
 @register(level=3, shape=SAME)
 def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
-    """One value in the shape (and, unless told, the element type) of an array."""
+    """One value in the shape (and, unless told, the element type) of an array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.full_like(np.ones((2,)), 7.0).tolist()
+    [7.0, 7.0]
+    """
     dtype = x.dtype if dtype is None else canonical(dtype)
     return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype), x.shape)
 
@@ -302,6 +415,12 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
     `repeat` says how often each number stands.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.arange_like(np.zeros((2, 3)), axis=1).tolist()
+    [0.0, 1.0, 2.0]
     """
     count = x.size if axis is None else x.shape[axis_of(axis, x.ndim, "arange_like")]
     values = (jnp.arange(count) // repeat * step + start).astype(x.dtype)
@@ -310,7 +429,14 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
 
 @register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE)
 def shape_array(x: Array) -> Array:
-    """Return the shape as an array."""
+    """Return the shape as an array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.shape_array(np.ones((2, 3))).tolist()
+    [2, 3]
+    """
     return jnp.asarray(x.shape, index_dtype())
 
 
@@ -322,15 +448,24 @@ def shape_array(x: Array) -> Array:
     level=1,
     aliases=("concat",),
     amp="widest",
+    np=Front(order="arrays axis out dtype", shown={"arrays": "seq"}),
+    npx=Front(hidden="dtype"),
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
 )
-def concatenate(*arrays: Array, axis: int | None = 0) -> Array:
-    """Return the arrays one behind the other along an axis; flattened first if that is None."""
+def concatenate(*arrays: Array, axis: int | None = 0, dtype: Any = None) -> Array:
+    """Return the arrays one behind the other along an axis; flattened first if that is None.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.concatenate([np.array([1.0, 2.0]), np.array([3.0])]).tolist()
+    [1.0, 2.0, 3.0]
+    """
     if axis is None:
-        return jnp.concatenate([a.reshape(-1) for a in arrays])
+        return jnp.concatenate([a.reshape(-1) for a in arrays], dtype=dtype)
     _same_but(arrays, axis_of(axis, arrays[0].ndim, "concatenate"))
-    return jnp.concatenate(arrays, axis)
+    return jnp.concatenate(arrays, axis, dtype=dtype)
 
 
 def _same_but(arrays: Sequence[Array], axis: int) -> None:
@@ -345,12 +480,25 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
             )
 
 
-@register(level=1, amp="widest", shape="the inputs' shape with their number at `axis`")
-def stack(*arrays: Array, axis: int = 0) -> Array:
-    """Return the arrays, all of one shape, side by side along a new axis."""
+@register(
+    level=1,
+    amp="widest",
+    np=Front(order="arrays axis out dtype"),
+    npx=Front(hidden="dtype"),
+    shape="the inputs' shape with their number at `axis`",
+)
+def stack(*arrays: Array, axis: int = 0, dtype: Any = None) -> Array:
+    """Return the arrays, all of one shape, side by side along a new axis.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])], axis=1).tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     if any(a.shape != arrays[0].shape for a in arrays):
         raise ShapeError(f"stack: the arrays must have one shape, but have {', '.join(str(a.shape) for a in arrays)}.")
-    return jnp.stack(arrays, axis)
+    return jnp.stack(arrays, axis, dtype=dtype)
 
 
 def _parts(attrs: Mapping[str, Any]) -> int:
@@ -358,9 +506,22 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     return sections if isinstance(sections, int) else len(sections) + 1
 
 
-@register(level=3, nout=_parts, shape="parts of `x` along `axis`")
+@register(
+    level=3,
+    nout=_parts,
+    methods=("split",),
+    np=Front(order="x indices_or_sections axis", shown={"x": "ary"}, listed=True),
+    shape="parts of `x` along `axis`",
+)
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
-    """Return the array cut along an axis: into so many equal parts, or at the places named."""
+    """Return the array cut along an axis: into so many equal parts, or at the places named.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [part.tolist() for part in np.split(np.array([1.0, 2.0, 3.0, 4.0]), 2)]
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     axis = axis_of(axis, x.ndim, "split")
     if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
         raise ShapeError(
@@ -391,7 +552,14 @@ def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
     stands_for="`numpy.split`",
 )
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
-    """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`."""
+    """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [part.tolist() for part in npx.slice_channel(np.array([[1.0, 2.0]]), num_outputs=2)]
+    [[[1.0]], [[2.0]]]
+    """
     axis = axis_of(axis, x.ndim, "slice_channel")
     if x.shape[axis] % num_outputs or (squeeze_axis and x.shape[axis] != num_outputs):
         raise ShapeError(
@@ -401,15 +569,39 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     return tuple(p.squeeze(axis) for p in parts) if squeeze_axis else tuple(parts)
 
 
-@register(level=3, shape="the lengths of `x` times `reps`")
+@register(
+    level=3,
+    methods=("tile",),
+    np=Front(order="x reps", shown={"x": "A"}),
+    shape="the lengths of `x` times `reps`",
+)
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
-    """Return the array repeated as a tile."""
+    """Return the array repeated as a tile.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.tile(np.array([1.0, 2.0]), 2).tolist()
+    [1.0, 2.0, 1.0, 2.0]
+    """
     return jnp.tile(x, reps)
 
 
-@register(level=3, shape="`x` with the length of `axis` times `repeats`")
+@register(
+    level=3,
+    methods=("repeat",),
+    np=Front(order="x repeats axis", shown={"x": "a"}),
+    shape="`x` with the length of `axis` times `repeats`",
+)
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Each element repeated, along an axis or of the flattened array."""
+    """Each element repeated, along an axis or of the flattened array.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.repeat(np.array([1.0, 2.0]), 2).tolist()
+    [1.0, 1.0, 2.0, 2.0]
+    """
     if not isinstance(repeats, int):
         return jnp.repeat(x, jnp.asarray(repeats), axis, total_repeat_length=sum(repeats))
     return jnp.repeat(x, repeats, axis)
@@ -435,6 +627,12 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
         How many places before and after.
     mode : {'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'maximum', 'minimum', 'mean', ...}
         As `numpy.pad`'s.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.pad(np.array([[1.0, 2.0]]), pad_width=((0, 0), (1, 1))).tolist()
+    [[0.0, 1.0, 2.0, 0.0]]
     """
     if isinstance(pad_width, tuple) and x.ndim > 1 and len(pad_width) == 2 * x.ndim and isinstance(pad_width[0], int):
         pad_width = tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
@@ -446,15 +644,29 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME)
 def flip(x: Array, *, axis: Axis = None) -> Array:
-    """Return the elements in opposite order along axes."""
+    """Return the elements in opposite order along axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.flip(np.array([1.0, 2.0, 3.0])).tolist()
+    [3.0, 2.0, 1.0]
+    """
     return jnp.flip(x, axis)
 
 
 @register(level=3, shape=SAME)
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
-    """Return the elements moved round along axes."""
+    """Return the elements moved round along axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.roll(np.array([1.0, 2.0, 3.0]), 1).tolist()
+    [3.0, 1.0, 2.0]
+    """
     return jnp.roll(x, shift, axis)
 
 
@@ -462,21 +674,42 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3, shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
 def tril(x: Array, *, k: int = 0) -> Array:
-    """Return the lower triangle of the last two axes; 0 above. A vector is every row."""
+    """Return the lower triangle of the last two axes; 0 above. A vector is every row.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.tril(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
 def triu(x: Array, *, k: int = 0) -> Array:
-    """Return the upper triangle of the last two axes; 0 below. A vector is every row."""
+    """Return the upper triangle of the last two axes; 0 below. A vector is every row.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.triu(np.ones((2, 2))).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
     return jnp.triu(_matrix(x), k)
 
 
 @register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
-    """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
+    """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.depth_to_space(np.ones((1, 8, 2, 3)), block_size=2).shape
+    (1, 2, 4, 6)
+    """
     n, c, h, w = x.shape
     y = x.reshape(n, block_size, block_size, c // block_size**2, h, w).transpose(0, 3, 4, 1, 5, 2)
     return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
@@ -484,7 +717,14 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
 
 @register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`")
 def space_to_depth(x: Array, *, block_size: int) -> Array:
-    """Return the inverse of `depth_to_space`."""
+    """Return the inverse of `depth_to_space`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.space_to_depth(np.ones((1, 2, 4, 6)), block_size=2).shape
+    (1, 8, 2, 3)
+    """
     n, c, h, w = x.shape
     y = x.reshape(n, c, h // block_size, block_size, w // block_size, block_size).transpose(0, 3, 5, 1, 2, 4)
     return y.reshape(n, c * block_size**2, h // block_size, w // block_size)
@@ -516,6 +756,12 @@ def slice_(
     """Return the part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open.
 
     A number in place of a sequence is one for the first axis.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.slice(np.arange(6).reshape(2, 3), begin=(0, 1), end=(2, 3)).tolist()
+    [[1.0, 2.0], [4.0, 5.0]]
     """
     begin, end, step = [(n,) if n is None or isinstance(n, int) else n for n in (begin, end, step)]
     step = tuple(step or ()) or (None,) * len(begin)
@@ -531,7 +777,14 @@ def slice_(
     stands_for="`stablehlo.slice`",
 )
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
-    """Return the part from `begin` to `end` along one axis."""
+    """Return the part from `begin` to `end` along one axis.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.slice_axis(np.arange(6).reshape(2, 3), axis=1, begin=1, end=3).tolist()
+    [[1.0, 2.0], [4.0, 5.0]]
+    """
     axis = axis_of(axis, x.ndim, "slice_axis")
     n = x.shape[axis]
     return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
@@ -545,7 +798,14 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     stands_for="`stablehlo.slice`",
 )
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
-    """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default)."""
+    """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.slice_like(np.ones((3, 4)), np.ones((2, 3))).shape
+    (2, 3)
+    """
     chosen = axes_of(None if axes == () else axes, x.ndim, "slice_like")
     for axis in chosen:
         if axis >= shape_like.ndim or shape_like.shape[axis] > x.shape[axis]:
@@ -555,7 +815,14 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(level=3, amp="widest", shape=BROADCAST)
+@register(level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST)
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """Return the elements of `x` where `condition` holds, those of `y` elsewhere."""
+    """Return the elements of `x` where `condition` holds, those of `y` elsewhere.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> np.where(np.array([True, False]), np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
+    [1.0, 4.0]
+    """
     return jnp.where(*aligned(condition.astype(bool), x, y))

@@ -142,9 +142,9 @@ def sgd_update(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> sgd_update(jnp.ones(2), jnp.ones(2), 0.5)
-    Array([0.5, 0.5], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.sgd_update(np.array([1.0]), np.array([0.5]), lr=0.1).tolist()
+    [0.95]
     """
     return (1 - lr * wd) * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
 
@@ -160,7 +160,17 @@ def sgd_mom_update(
     rescale_grad: Number = 1.0,
     clip_gradient: Number = -1.0,
 ) -> tuple[Array, Array]:
-    """Gradient descent with momentum: the new weight and the new `mom`; see `sgd_update`."""
+    """Gradient descent with momentum: the new weight and the new `mom`; see `sgd_update`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.sgd_mom_update(np.array([1.0]), np.array([0.5]), np.zeros(1), lr=0.1)
+    ... ]
+    [[0.95], [-0.05]]
+    """
     mom = momentum * mom - lr * wd * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
     return weight + mom, mom
 
@@ -176,7 +186,17 @@ def nag_mom_update(
     rescale_grad: Number = 1.0,
     clip_gradient: Number = -1.0,
 ) -> tuple[Array, Array]:
-    """Nesterov's accelerated gradient: the new weight and the new `mom`; see `sgd_update`."""
+    """Nesterov's accelerated gradient: the new weight and the new `mom`; see `sgd_update`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.nag_mom_update(np.array([1.0]), np.array([0.5]), np.zeros(1), lr=0.1)
+    ... ]
+    [[0.95], [-0.05]]
+    """
     step = lr * (_scaled(grad, rescale_grad, clip_gradient) + wd * weight)
     mom = momentum * mom - step
     return weight + momentum * mom - step, mom
@@ -186,7 +206,14 @@ def nag_mom_update(
 def signsgd_update(
     weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
 ) -> Array:
-    """Return a step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign."""
+    """Return a step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.signsgd_update(np.array([1.0]), np.array([0.5]), lr=0.1).tolist()
+    [0.9]
+    """
     return (1 - lr * wd) * weight - lr * jnp.sign(_scaled(grad, rescale_grad, clip_gradient))
 
 
@@ -202,7 +229,17 @@ def signum_update(
     clip_gradient: Number = -1.0,
     wd_lh: Number = 0.0,
 ) -> tuple[Array, Array]:
-    """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight."""
+    """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.signum_update(np.array([1.0]), np.array([0.5]), np.zeros(1), lr=0.1)
+    ... ]
+    [[0.9], [-0.5]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
     mom = momentum * mom - (1 - momentum) * grad
     return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom
@@ -224,7 +261,19 @@ def ftml_update(
     rescale_grad: Number = 1.0,
     clip_grad: Number = -1.0,
 ) -> tuple[Array, Array, Array, Array]:
-    """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`."""
+    """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.ftml_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.1, t=1
+    ...     )
+    ... ]
+    [[0.9], [2.0], [0.00025], [-1.8]]
+    """
     grad = _scaled(grad, rescale_grad, clip_grad) + wd * weight
     new, (d, v, z) = ftml_step(weight, grad, (d, v, z), lr, t, (beta1, beta2), epsilon)
     return new, d, v, z
@@ -244,7 +293,19 @@ def adam_update(
     rescale_grad: Number = 1.0,
     clip_gradient: Number = -1.0,
 ) -> tuple[Array, Array, Array]:
-    """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`."""
+    """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.adam_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), lr=0.1
+    ...     )
+    ... ]
+    [[0.6838], [0.05], [0.00025]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
     descent, (mean, var) = adam_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
     return weight - descent, mean, var
@@ -268,6 +329,17 @@ def adamw_update(
     """Adam with decoupled weight decay and the schedule's factor `eta`: the new weight, `mean` and `var`.
 
     A `rescale_grad` that is 0, infinite or NaN, as a loss scaler gives it, leaves everything as it is.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.adamw_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), 1.0, lr=0.1, eta=1.0
+    ...     )
+    ... ]
+    [[0.6838], [0.05], [0.00025]]
     """
     skip, rescale_grad = _refused(rescale_grad)
     grad = _scaled(grad, rescale_grad, clip_gradient)
@@ -290,7 +362,19 @@ def adabelief_update(
     wd: Number = 0.0,
     clip_gradient: Number = -1.0,
 ) -> tuple[Array, Array, Array]:
-    """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`."""
+    """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.adabelief_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), 1.0, lr=0.1, eta=1.0
+    ...     )
+    ... ]
+    [[0.6486], [0.05], [0.0002025]]
+    """
     skip, rescale_grad = _refused(rescale_grad)
     grad = _clipped(grad * rescale_grad + wd * weight, clip_gradient)
     descent, new = belief_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
@@ -322,7 +406,17 @@ def rmsprop_update(
     clip_gradient: Number = -1.0,
     clip_weights: Number = -1.0,
 ) -> tuple[Array, Array]:
-    """RMSProp: the new weight, and `n`, the average of squared gradients."""
+    """RMSProp: the new weight, and `n`, the average of squared gradients.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.rmsprop_update(np.array([1.0]), np.array([0.5]), np.zeros(1), lr=0.1)
+    ... ]
+    [[0.5528], [0.0125]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
     descent, (n,) = rms_step(grad, (n,), lr, gamma1, epsilon)
     return _clipped(weight - descent, clip_weights), n
@@ -344,7 +438,19 @@ def rmspropalex_update(
     clip_gradient: Number = -1.0,
     clip_weights: Number = -1.0,
 ) -> tuple[Array, Array, Array, Array]:
-    """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum)."""
+    """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.rmspropalex_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.1
+    ...     )
+    ... ]
+    [[0.5412], [0.0125], [0.025], [-0.4588]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
     delta, (g, n, _) = centered_step(grad, (g, n, delta), lr, gamma1, gamma2, epsilon)
     return _clipped(weight + delta, clip_weights), n, g, delta
@@ -363,7 +469,19 @@ def ftrl_update(
     rescale_grad: Number = 1.0,
     clip_gradient: Number = -1.0,
 ) -> tuple[Array, Array, Array]:
-    """Follow the regularized leader: the new weight, `z` and `n`."""
+    """Follow the regularized leader: the new weight, `z` and `n`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.ftrl_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), lr=0.1
+    ...     )
+    ... ]
+    [[0.2993], [-4.5], [0.25]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient)
     new = n + jnp.square(grad)
     z = z + grad - (jnp.sqrt(new) - jnp.sqrt(n)) * weight / lr
@@ -386,7 +504,19 @@ def lamb_update_phase1(
     *,
     bias_correction: bool = True,
 ) -> tuple[Array, Array, Array]:
-    """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`."""
+    """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.lamb_update_phase1(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), t=1, wd=0.0
+    ...     )
+    ... ]
+    [[1.0], [0.05], [0.00025]]
+    """
     grad = _scaled(grad, rescale_grad, clip_gradient)
     mean, var = moments(grad, (mean, var), (beta1, beta2))
     way, _ = lamb_direction((mean, var), t if bias_correction else None, (beta1, beta2), epsilon)
@@ -397,7 +527,16 @@ def lamb_update_phase1(
 def lamb_update_phase2(
     weight: Array, g: Array, r1: Array, r2: Array, lr: Number, lower_bound: Number = -1.0, upper_bound: Number = -1.0
 ) -> Array:
-    """LAMB's step along the direction `g`, scaled by the norms `r1` of the weight and `r2` of the direction."""
+    """LAMB's step along the direction `g`, scaled by the norms `r1` of the weight and `r2` of the direction.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.lamb_update_phase2(
+    ...     np.array([1.0]), np.array([0.5]), np.array([1.0]), np.array([0.5]), lr=0.1
+    ... ).tolist()
+    [0.9]
+    """
     return weight - lr * _trust(r1, r2, lower_bound, upper_bound) * g
 
 
@@ -426,7 +565,19 @@ def lans_update(
     lower_bound: Number = -1.0,
     upper_bound: Number = -1.0,
 ) -> tuple[Array, Array, Array]:
-    """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead."""
+    """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> [
+    ...     part.tolist()
+    ...     for part in npx.lans_update(
+    ...         np.array([1.0]), np.array([0.5]), np.zeros(1), np.zeros(1), t=1, lr=0.1, wd=0.0
+    ...     )
+    ... ]
+    [[0.9], [0.1], [0.001]]
+    """
     grad = grad * rescale_grad
     grad = _clipped(grad / jnp.linalg.norm(grad), clip_gradient)
     mean, var = moments(grad, (mean, var), (beta1, beta2))
@@ -447,7 +598,16 @@ def multi_lars(
     eps: Number,
     rescale_grad: Number = 1.0,
 ) -> Array:
-    """Return the learning rates of LARS from the sums of squares of weights and gradients, one each of many."""
+    """Return the learning rates of LARS from the sums of squares of weights and gradients, one each of many.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.multi_lars(
+    ...     np.array([0.1]), np.array([4.0]), np.array([1.0]), np.array([0.0]), eta=0.5, eps=0.0
+    ... ).tolist()
+    [0.1]
+    """
     weights, grads = jnp.sqrt(weights_sum_sq), jnp.sqrt(grads_sum_sq) * rescale_grad
     scaled = lrs * eta * weights / (grads + wds * weights + eps)
     return jnp.where((weights > 0) & (grads > 0), scaled, lrs)

@@ -103,11 +103,14 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> x = jnp.arange(16.0).reshape(1, 1, 4, 4)
-    >>> roi_pooling(x, jnp.array([[0, 0, 0, 3, 3]]), pooled_size=(2, 2), spatial_scale=1.0)
-    Array([[[[ 5.,  7.],
-             [13., 15.]]]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.roi_pooling(
+    ...     np.ones((1, 2, 6, 6)),
+    ...     np.array([[0.0, 0.0, 0.0, 4.0, 4.0]]),
+    ...     pooled_size=(2, 2),
+    ...     spatial_scale=1.0,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     grid = _check("roi_pooling", data, rois, pooled_size)
     _, channels, height, width = data.shape
@@ -226,10 +229,14 @@ def roi_align(
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> x = jnp.arange(16.0).reshape(1, 1, 4, 4)
-    >>> roi_align(x, jnp.array([[0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0)
-    Array([[[[5.]]]], dtype=float32)
+    >>> from gluonx import np, npx
+    >>> npx.roi_align(
+    ...     np.ones((1, 2, 6, 6)),
+    ...     np.array([[0.0, 0.0, 0.0, 4.0, 4.0]]),
+    ...     pooled_size=(2, 2),
+    ...     spatial_scale=1.0,
+    ... ).shape
+    (1, 2, 2, 2)
     """
     grid = _check("roi_align", data, rois, pooled_size)
     made = _channels(data.shape[1], grid) if position_sensitive else data.shape[1]

@@ -60,9 +60,9 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> bilinear_resize(jnp.array([[[[0.0, 2.0]]]]), height=1, width=3).tolist()
-    [[[[0.0, 1.0, 2.0]]]]
+    >>> from gluonx import np, npx
+    >>> npx.bilinear_resize(np.ones((1, 1, 2, 2)), height=4, width=6).shape
+    (1, 1, 4, 6)
     """
     _need_images("bilinear_resize", x)
     if height < 1 or width < 1:
@@ -91,6 +91,14 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
     Returns
     -------
     array, shape (batch, 2, h, w)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.grid_generator(
+    ...     np.array([[1.0, 0.0, 0.0, 0.0, 1.0, 0.0]]), transform_type="affine", target_shape=(2, 2)
+    ... ).shape
+    (1, 2, 2, 2)
     """
     affine = choose({"affine": True, "warp": False}, transform_type, "grid_generator", "transform_type")
     height, width = target_shape if affine else x.shape[2:]
@@ -118,6 +126,12 @@ def bilinear_sampler(x: Array, grid: Array) -> Array:
     Returns
     -------
     array, shape (batch, channels, height, width)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.bilinear_sampler(np.ones((1, 1, 4, 4)), np.zeros((1, 2, 3, 3))).shape
+    (1, 1, 3, 3)
     """
     _need_images("bilinear_sampler", x)
     if grid.ndim != 4 or grid.shape[:2] != (x.shape[0], 2):
@@ -161,11 +175,17 @@ def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any =
     Returns
     -------
     array, shape (batch, channels * kernel elements, places)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.im2col(np.ones((1, 1, 3, 3)), kernel=(2, 2)).shape
+    (1, 4, 4)
     """
     return _patches(x, kernel, stride, dilate, pad)
 
 
-@register(level=5, shape="(n, c, *output_size)")
+@register(level=5, shape="``(n, c, *output_size)``")
 def col2im(
     x: Array,
     *,
@@ -175,7 +195,14 @@ def col2im(
     dilate: Any = None,
     pad: Any = None,
 ) -> Array:
-    """Patches put back into images of `output_size`, overlapping ones added: the transpose of `im2col`."""
+    """Patches put back into images of `output_size`, overlapping ones added: the transpose of `im2col`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.col2im(np.ones((1, 4, 4)), output_size=(3, 3), kernel=(2, 2)).shape
+    (1, 1, 3, 3)
+    """
     elements = int(np.prod(tuple(kernel)))
     like = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // elements, *output_size), x.dtype)
     (images,) = jax.linear_transpose(lambda y: _patches(y, kernel, stride, dilate, pad), like)(x)
@@ -216,6 +243,14 @@ def correlation(
     Returns
     -------
     array, shape (batch, displacements, height, width)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.correlation(
+    ...     np.ones((1, 2, 4, 4)), np.ones((1, 2, 4, 4)), kernel_size=1, max_displacement=1, pad_size=1
+    ... ).shape
+    (1, 9, 4, 4)
     """
     _need_images("correlation", x1)
     if x1.shape != x2.shape:

@@ -32,3 +32,7 @@ __all__ += adam.__all__
 __all__ += adaptive.__all__
 __all__ += layerwise.__all__
 __all__ += momentum.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

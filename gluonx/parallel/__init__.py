@@ -31,3 +31,7 @@ from gluonx.sharding import current_mesh
 __all__ = ["Plan", "current_mesh", "from_local", "gather", "initialize", "plan"]
 __all__ += placing.__all__
 __all__ += strategies.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -41,3 +41,7 @@ __all__ += multivariate.__all__
 __all__ += transformation.__all__
 __all__ += transformed.__all__
 __all__ += utils.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

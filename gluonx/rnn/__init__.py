@@ -17,3 +17,7 @@ __all__ += containers.__all__
 __all__ += conv.__all__
 __all__ += layers.__all__
 __all__ += modifiers.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,3 +14,7 @@ from gluonx.sparse.storage import *  # noqa: F403
 __all__: list[str] = []
 __all__ += functions.__all__
 __all__ += storage.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

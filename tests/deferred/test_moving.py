@@ -87,6 +87,7 @@ CASES = {
     "cosine_embedding_loss": ([_X, _Y, onp.array([1, -1, 1, -1], "float32")], {}),
     "ctc_batch_loss": ([_RNG.uniform(-1, 1, (2, 6, 4)).astype("float32"), onp.ones((2, 2), "float32")], {}),
     "sdml_loss": ([_X, _Y], {}),
+    "celu": ([_X - 0.5], {}),
     "elu": ([_X - 0.5], {}),
     "swish": ([_X], {}),
     "rms_norm": ([_X, onp.ones(3, "float32")], {}),

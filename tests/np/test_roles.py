@@ -1,14 +1,15 @@
 """What a function of `np` takes as an array is said by annotations; a function that says nothing is refused."""
 
+import inspect
+
 import pytest
 
-from gluonx.np import table, wrapping
-from gluonx.np.table import Row
+from gluonx import ops
+from gluonx.np import wrapping
 
 
-def roles(fn, name="f", row=None):
-    row = row or Row("")
-    return {p.name: p.role for p in wrapping.read(name, fn, row)}
+def roles(fn, name="f"):
+    return {p.name: p.role for p in wrapping.read(name, fn)}
 
 
 def test_roles_are_read_from_annotations():
@@ -30,6 +31,14 @@ def test_a_parameter_that_a_later_jax_adds_is_static():
     assert roles(f) == {"x": "array", "more": "static"}
 
 
-def test_rows_with_parameters_take_the_roles_of_their_operator():
-    found = roles(None, "take", table.GENERAL["take"])
-    assert found == {"a": "array", "indices": "array", "axis": "static", "mode": "static", "out": "out"}
+def test_the_order_of_a_record_takes_the_roles_of_its_operator():
+    take = ops.get("take")
+    found = {p.name: (p.role, p.default) for p in wrapping.ordered(take, take.np.order)}
+    needed = inspect.Parameter.empty
+    wanted = {"x": ("array", needed), "indices": ("array", needed)}
+    assert found == {**wanted, "axis": ("static", None), "mode": ("static", "raise"), "out": ("out", None)}
+
+
+def test_an_order_of_parameters_that_are_not_there_is_refused():
+    with pytest.raises(KeyError, match="axes"):
+        wrapping.ordered(ops.get("take"), "x indices axes")

@@ -109,3 +109,20 @@ def test_the_reach_is_not_negative():
     x = np.zeros((1, 5, 2, 3))
     with pytest.raises(ValueError, match="w is -1"):
         npx.sldwin_atten_score(x, x, np.ones(2, dtype="int32"), w=-1, symmetric=True)
+
+
+@pytest.mark.parametrize("length, mask", [(7, None), (5, (5, 5)), (5, (2, 3, 5, 5)), (5, (2, 1, 1, 5))])
+def test_pytorchs_order_of_axes_is_told_where_it_can_be(length, mask):
+    """(batch, heads, length, width): what does not fit as it is, and would with axes 1 and 2 exchanged."""
+    query, keys = np.ones((2, 3, 5, 4)), np.ones((2, 3, length, 4))
+    given = None if mask is None else np.ones(mask)
+    with pytest.raises(ShapeError, match=r"order of PyTorch's scaled_dot_product_attention: exchange axes 1 and 2"):
+        npx.dot_product_attention(query, keys, keys, given)
+    turned = [np.swapaxes(x, 1, 2) for x in (query, keys, keys)]
+    assert npx.dot_product_attention(*turned, given).shape == (2, 5, 3, 4)
+
+
+def test_shapes_that_fit_in_no_order_are_not_told_of_another():
+    with pytest.raises(ShapeError) as error:
+        npx.dot_product_attention(np.ones((2, 3, 5, 4)), np.ones((2, 3, 7, 6)), np.ones((2, 3, 7, 6)))
+    assert "PyTorch" not in str(error.value)

@@ -8,7 +8,7 @@ import numpy as onp
 import pytest
 
 from gluonx import np, npx, ops
-from gluonx.npx.signatures import IGNORED
+from gluonx.np.table import IGNORED
 
 softmax, convolution, dropout = ops.get("softmax"), ops.get("convolution"), ops.get("dropout")
 
@@ -111,11 +111,16 @@ def test_records_name_what_there_is(op):
     assert op.channels_last in ("", "each") or op.channels_last in op.attr_names
     assert {*op.batched} <= {*op.inputs}
     assert {*op.moving} | {*op.npx.unset.split()} <= op.attr_names
-    assert {*op.npx.also.values()} <= parameters
-    assert {word.partition("=")[0] for word in op.npx.order.split()} <= parameters | IGNORED
-    assert len(op.npx.shown.split()) <= len(op.inputs)
+    for front in (op.npx, op.np or op.npx):
+        assert {*front.also.values()} | {*front.shown} <= parameters
+        assert {word.partition("=")[0] for word in front.order.split()} <= parameters | IGNORED | {"out"}
     assert all(hasattr(np, name) or hasattr(npx, name) for name in op.methods)
     assert all(hasattr(np.ones(1), name) for name in op.methods)
+
+
+def test_no_operator_stands_twice():
+    """A function of `np` and the core operator of its name are one."""
+    assert [name for name in ops.OPS if name.startswith("np.")] == []
 
 
 def test_unknown_operator():

@@ -291,15 +291,13 @@ def _arange(emit: Emit, step: Step) -> Any:
 _REDUCED = ("sum", "mean", "prod", "max", "min", "std", "var")
 
 
-@rule(*_REDUCED, "any", "all", *[f"np.{name}" for name in _REDUCED], "np.amax", "np.amin")
+@rule(*_REDUCED, "any", "all")
 def _reduce(emit: Emit, step: Step) -> Any:
     attrs, name = step.op.attrs, step.op.name
-    if name.startswith("np."):
-        _only(step, 1)
-        name = name.removeprefix("np.").removeprefix("a")
+    _only(step, 1)
     given: dict[str, Any] = {"axis": _axes_or_none(step), "keepdims": attrs["keepdims"], "dtype": attrs.get("dtype")}
     if name in ("std", "var"):
-        given["ddof"] = int(attrs["correction"]) if "correction" in attrs else attrs["ddof"]
+        given["ddof"] = int(attrs["ddof"])
     return emit.node(f"_npi_{name}", emit.array(step.args[0]), **given)
 
 
@@ -639,7 +637,7 @@ def _adaptive(emit: Emit, step: Step) -> Any:
     return emit.node("_contrib_AdaptiveAvgPooling2D", emit.array(step.args[0]), output_size=size)
 
 
-# -------------------- functions of np, where they are given more than the core operator of the name knows
+# -- functions of np --------------------------------------------------------------------------------------------------
 
 
 def _dtype(step: Step) -> dict[str, Any]:
@@ -647,14 +645,19 @@ def _dtype(step: Step) -> dict[str, Any]:
     return {} if dtype is None else {"dtype": np.dtype(dtype).name}
 
 
-for _name in ("matmul", "dot", "einsum", "tensordot", "sort", "argsort", "copy"):
-    RULES[f"np.{_name}"] = RULES[_name]
+def _in_dtype(plain: Any) -> Any:
+    """Return the rule of an operator that casts, of the one of the operator that does not."""
+
+    def cast(emit: Emit, step: Step) -> Any:
+        out = plain(emit, step)
+        return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
+
+    return cast
 
 
-@rule("np.concatenate", "np.concat", "np.stack")
-def _np_joined(emit: Emit, step: Step) -> Any:
-    out = RULES["stack" if step.op.name == "np.stack" else "concatenate"](emit, step)
-    return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
+for _name in ("concatenate", "stack"):
+    RULES[_name] = _in_dtype(RULES[_name])
+RULES["numpy.copy"] = RULES["copy"]
 
 
 @rule("hstack", "vstack", "dstack", "column_stack")
@@ -670,7 +673,7 @@ def _joined(emit: Emit, step: Step) -> Any:
     return emit.node("Concat", *_arrays(emit, step), dim={"vstack": 0, "dstack": 2, "column_stack": 1}[name])
 
 
-@rule("np.pad")
+@rule("numpy.pad")
 def _np_pad(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     _only(step, 2)
@@ -679,7 +682,7 @@ def _np_pad(emit: Emit, step: Step) -> Any:
     return _pad_with(emit, step, step.args[1] if len(step.args) > 1 else None)
 
 
-@rule("np.roll")
+@rule("numpy.roll")
 def _np_roll(emit: Emit, step: Step) -> Any:
     shift, axis = step.args[1], step.op.attrs["axis"]
     if not number(shift):

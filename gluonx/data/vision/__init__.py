@@ -6,3 +6,7 @@ from gluonx.data.vision.datasets import *  # noqa: F403
 
 __all__ = ["transforms"]
 __all__ += datasets.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

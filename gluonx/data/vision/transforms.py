@@ -764,3 +764,7 @@ def _probability(name: str, p: float) -> float:
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: a probability between 0 and 1 was expected, got {p!r}")
     return p
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

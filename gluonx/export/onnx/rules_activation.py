@@ -47,16 +47,6 @@ def _swiglu(emit: Emit, step: Step) -> Any:
     return emit.node("Mul", _swish(emit, gate), x)
 
 
-@rule("hard_sigmoid")
-def _hard_sigmoid(emit: Emit, step: Step) -> Any:
-    attrs = step.op.attrs
-    return emit.node("HardSigmoid", _operand(emit, step), alpha=float(attrs["alpha"]), beta=float(attrs["beta"]))
-
-
-rule("hard_swish")(lambda emit, step: emit.node("HardSwish", _operand(emit, step)))
-rule("elu")(lambda emit, step: emit.node("Elu", _operand(emit, step), alpha=float(step.op.attrs["alpha"])))
-
-
 @rule("gelu")
 def _gelu(emit: Emit, step: Step) -> Any:
     return emit.node("Gelu", _operand(emit, step), approximate="tanh" if step.op.attrs["approximate"] else "none")

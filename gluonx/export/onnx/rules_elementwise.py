@@ -17,6 +17,7 @@ from gluonx.errors import GraphError
 from gluonx.export.onnx.emit import RULES, Emit, Rule, rule
 from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.record import Step, number
+from gluonx.ops.registry import OPS, Onnx
 
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -44,7 +45,7 @@ def where(emit: Emit, condition: Value, x: Value, y: Value) -> Value:
 _UNARY = """
 absolute=Abs negative=Neg reciprocal=Reciprocal sign=Sign rint=Round ceil=Ceil floor=Floor sqrt=Sqrt exp=Exp log=Log
 sin=Sin cos=Cos tan=Tan sinh=Sinh cosh=Cosh tanh=Tanh arcsin=Asin arccos=Acos arctan=Atan arcsinh=Asinh arccosh=Acosh
-arctanh=Atanh erf=Erf relu=Relu sigmoid=Sigmoid softrelu=Softplus softsign=Softsign selu=Selu mish=Mish sign_ste=Sign
+arctanh=Atanh selu=Selu sign_ste=Sign
 """
 _WHOLE = frozenset(["rint", "ceil", "floor", "trunc"])  # integers are what they are
 
@@ -72,7 +73,20 @@ for _word in _UNARY.split():
     _ours, _, _theirs = _word.partition("=")
     RULES[_ours] = _unary(_theirs)
 
-for _name in ("copy", "stop_gradient", "np.copy", "positive", "make_loss", "linear_regression_output",
+
+def _recorded(onnx: Onnx) -> Rule:
+    """Return the rule of an operator whose record names that of ONNX."""
+
+    def one(emit: Emit, step: Step) -> Any:
+        attrs: dict[str, Any] = {theirs: float(step.op.attrs[ours]) for ours, theirs in onnx.attrs.items()}
+        return emit.node(onnx.name, _operand(emit, step), **attrs)
+
+    return one
+
+
+RULES.update({op.name: _recorded(op.onnx) for op in OPS.values() if op.onnx is not None})
+
+for _name in ("copy", "stop_gradient", "numpy.copy", "positive", "make_loss", "linear_regression_output",
               "mae_regression_output", "svm_output"):  # fmt: skip
     RULES[_name] = lambda emit, step: emit.value(step.args[0])
 RULES["logistic_regression_output"] = RULES["sigmoid"]

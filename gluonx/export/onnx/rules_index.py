@@ -174,7 +174,7 @@ def _embedding(emit: Emit, step: Step) -> Any:
     return emit.node("Gather", weight, index, axis=0)
 
 
-@rule("take_along_axis", "np.take_along_axis")
+@rule("take_along_axis")
 def _take_along_axis(emit: Emit, step: Step) -> Any:
     x, index, axis = emit.value(step.args[0]), _either(emit, step.args[1]), step.op.attrs["axis"]
     if axis is None:

@@ -38,7 +38,7 @@ def _turned(emit: Emit, weight: Value) -> Value:
     return emit.node("Transpose", weight, perm=[1, 0])
 
 
-@rule("matmul", "np.matmul", "linalg_matmul", "matvec", "vecmat")
+@rule("matmul", "linalg_matmul", "matvec", "vecmat")
 def _matmul(emit: Emit, step: Step) -> Any:
     x, y = emit.args(step, wider(step.outs[0].dtype))
     if step.op.name == "matvec":
@@ -58,7 +58,7 @@ def _shaped(value: Value, step: Step, axis: int) -> Value:
     return value
 
 
-@rule("dot", "np.dot", "inner")
+@rule("dot", "inner")
 def _dot(emit: Emit, step: Step) -> Any:
     x, y = emit.args(step, wider(step.outs[0].dtype))
     if 0 in (x.ndim, y.ndim):
@@ -79,7 +79,7 @@ def _contracted(left: int, right: int, pairs: list[tuple[int, int]]) -> str:
     return f"{''.join(one)},{''.join(two)}->{''.join(kept)}"
 
 
-@rule("tensordot", "np.tensordot", "linalg_tensordot")
+@rule("tensordot", "linalg_tensordot")
 def _tensordot(emit: Emit, step: Step) -> Any:
     x, y = emit.args(step, wider(step.outs[0].dtype))
     axes = step.op.attrs["axes"]
@@ -123,7 +123,7 @@ def _swapped(emit: Emit, x: Value) -> Value:
     return emit.transpose(x, [*axes[:-2], axes[-1], axes[-2]])
 
 
-@rule("einsum", "np.einsum")
+@rule("einsum")
 def _einsum(emit: Emit, step: Step) -> Any:
     equation = step.op.attrs["subscripts"]
     if not isinstance(equation, str):

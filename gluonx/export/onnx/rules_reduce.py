@@ -46,19 +46,15 @@ def _only(step: Step, count: int = 1) -> None:
 _KINDS = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
-def _name(step: Step) -> str:
-    return step.op.name.removeprefix("np.").removeprefix("a") if step.op.name != "np.any" else "any"
-
-
-@rule(*_KINDS, *[f"np.{n}" for n in _KINDS], "np.amax", "np.amin", "product")
+@rule(*_KINDS, "product")
 def _reduce(emit: Emit, step: Step) -> Any:
     _only(step)
-    kind = _KINDS["prod" if step.op.name == "product" else _name(step)]
+    kind = _KINDS["prod" if step.op.name == "product" else step.op.name]
     x = emit.value(step.args[0], wider(step.outs[0].dtype))
     return reduced(emit, kind, x, _axes(step), step.op.attrs["keepdims"])
 
 
-@rule("any", "all", "np.any", "np.all", "sometrue", "alltrue")
+@rule("any", "all", "sometrue", "alltrue")
 def _truth(emit: Emit, step: Step) -> Any:
     _only(step)
     kind = "ReduceMin" if "all" in step.op.name else "ReduceMax"
@@ -79,13 +75,13 @@ def _range(emit: Emit, step: Step) -> Any:
     return emit.node("Sub", *parts)
 
 
-@rule("var", "std", "np.var", "np.std")
+@rule("var", "std")
 def _variance(emit: Emit, step: Step) -> Any:
     _only(step)
     attrs, axes = step.op.attrs, _axes(step)
     x = emit.value(step.args[0], step.outs[0].dtype)
     away = emit.node("Sub", x, reduced(emit, "ReduceMean", x, axes, True), shape=x.shape)
-    ddof = attrs.get("ddof", attrs.get("correction", 0))
+    ddof = attrs["ddof"]
     if ddof:
         shape = step.shapes[0].shape
         count = emit.cast(emit.squeeze(emit.dimension(math.prod([shape[a] for a in axes]) - int(ddof)), 0), x.dtype)
@@ -177,7 +173,7 @@ def _ranked(emit: Emit, x: Value, axis: int, count: Any, largest: bool) -> list[
     return emit.node("TopK", emit.cast(x, dtype), k, nout=2, dtype=[dtype, np.int64], **given)
 
 
-@rule("sort", "np.sort", "argsort", "np.argsort")
+@rule("sort", "argsort")
 def _sort(emit: Emit, step: Step) -> Any:
     x, axis = _flat(emit, step)
     found = _ranked(emit, x, axis, x.shape[axis], step.op.attrs["descending"])

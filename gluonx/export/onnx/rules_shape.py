@@ -123,7 +123,7 @@ def _rot90(emit: Emit, step: Step) -> Any:
     return flipped(emit, x, *([one, two] if turns == 2 else []))
 
 
-@rule("roll", "np.roll")
+@rule("roll", "numpy.roll")
 def _roll(emit: Emit, step: Step) -> Any:
     x, axis = _value(emit, step), step.op.attrs["axis"]
     shift = step.op.attrs["shift"] if step.op.name == "roll" else emit.known_array(step.args[1], "the shift").tolist()
@@ -153,7 +153,7 @@ def _joined(emit: Emit, values: list[Value], axis: int) -> Value:
     return values[0] if len(values) == 1 else emit.node("Concat", *values, axis=axis)
 
 
-@rule("concatenate", "np.concatenate", "np.concat")
+@rule("concatenate")
 def _concatenate(emit: Emit, step: Step) -> Any:
     values, axis = emit.args(step, step.outs[0].dtype), step.op.attrs["axis"]
     if axis is None:
@@ -164,7 +164,7 @@ def _concatenate(emit: Emit, step: Step) -> Any:
 rule("append")(lambda emit, step: _concatenate(emit, step))
 
 
-@rule("stack", "np.stack")
+@rule("stack")
 def _stack(emit: Emit, step: Step) -> Any:
     values = emit.args(step, step.outs[0].dtype)
     axis = step.op.attrs["axis"] % (values[0].ndim + 1)
@@ -283,7 +283,7 @@ def _padded(emit: Emit, step: Step, value: Any) -> Value:
 rule("pad")(lambda emit, step: _padded(emit, step, step.args[1] if len(step.args) > 1 else None))
 
 
-@rule("np.pad")
+@rule("numpy.pad")
 def _np_pad(emit: Emit, step: Step) -> Any:
     attrs, (value, end) = step.op.attrs, (*step.args[1:], None, None)[:2]
     if attrs["stat_length"] is not None or attrs["reflect_type"] not in (None, "even") or end is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_dtypes
@@ -13,14 +13,15 @@ import numpy as np
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
+from gluonx.ops.registry import OPS, Op
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
     "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,
-    "Cosh": gnp.cosh, "Erf": npx.erf, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
-    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Relu": npx.relu, "Round": gnp.rint,
-    "Sigmoid": npx.sigmoid, "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh, "Softplus": npx.softrelu,
-    "Softsign": npx.softsign, "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
+    "Cosh": gnp.cosh, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
+    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Round": gnp.rint,
+    "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh,
+    "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": gnp.add, "And": gnp.logical_and, "BitwiseAnd": gnp.bitwise_and, "BitwiseOr": gnp.bitwise_or,
@@ -110,7 +111,13 @@ def _chain(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
 
 rule("Max")(_chain(gnp.maximum))
 rule("Min")(_chain(gnp.minimum))
-rule("Sum")(_chain(gnp.add))
+
+
+@rule("Sum")
+def _sum(call: Call) -> Any:
+    arrays = call.all()
+    alike = len(arrays) > 1 and len({(a.shape, a.dtype) for a in arrays}) == 1
+    return npx.add_n(*arrays) if alike else functools.reduce(gnp.add, arrays)
 
 
 rule("Mean")(lambda call: gnp.divide(functools.reduce(gnp.add, call.all()), call.count))
@@ -150,6 +157,19 @@ rule("CastLike")(lambda call: cast(call[0], call[1].dtype, bool(call.attr("satur
 # -- activations ------------------------------------------------------------------------------------------------------
 
 
+def _recorded(op: Op, attrs: Mapping[str, str]) -> Callable[[Call], Any]:
+    """Return the rule of an operator whose record names that of ONNX."""
+    function = getattr(npx, op.name)
+    return lambda call: function(
+        call[0], **{ours: call.attr(theirs, op.defaults[ours]) for ours, theirs in attrs.items()}
+    )
+
+
+for _op in set(OPS.values()):
+    if _op.onnx is not None:
+        rule(_op.onnx.name)(_recorded(_op, _op.onnx.attrs))
+
+
 rule("LeakyRelu")(lambda call: npx.leaky_relu(call[0], act_type="leaky", slope=call.attr("alpha", 0.01)))
 
 
@@ -161,37 +181,17 @@ def _prelu(call: Call) -> Any:
     return gnp.where(gnp.less(x, 0), gnp.multiply(x, slope), x)
 
 
-rule("Elu")(lambda call: npx.elu(call[0], alpha=call.attr("alpha", 1.0)))
-
-
-@rule("Celu")
-def _celu(call: Call) -> Any:
-    alpha = call.attr("alpha", 1.0)
-    return gnp.multiply(npx.elu(gnp.divide(call[0], alpha)), alpha)
+_SELU = (1.67326319217681884765625, 1.05070102214813232421875)
 
 
 @rule("Selu")
 def _selu(call: Call) -> Any:
-    alpha, gamma = call.attr("alpha", 1.67326319217681884765625), call.attr("gamma", 1.05070102214813232421875)
+    alpha, gamma = call.attr("alpha", _SELU[0]), call.attr("gamma", _SELU[1])
+    if np.allclose((alpha, gamma), _SELU, 1e-6, 0):
+        return npx.selu(call[0])
     return gnp.multiply(npx.elu(call[0], alpha=alpha), gamma)
 
 
-@rule("ThresholdedRelu")
-def _thresholded_relu(call: Call) -> Any:
-    x = call[0]
-    return gnp.where(gnp.greater(x, call.attr("alpha", 1.0)), x, gnp.zeros_like(x))
-
-
-@rule("Shrink")
-def _shrink(call: Call) -> Any:
-    x, bias, bound = call[0], call.attr("bias", 0.0), call.attr("lambd", 0.5)
-    inner = gnp.where(gnp.greater(x, bound), gnp.subtract(x, bias), gnp.zeros_like(x))
-    return gnp.where(gnp.less(x, -bound), gnp.add(x, bias), inner).astype(x.dtype)
-
-
-rule("HardSigmoid")(lambda call: npx.hard_sigmoid(call[0], alpha=call.attr("alpha", 0.2), beta=call.attr("beta", 0.5)))
-rule("HardSwish")(lambda call: gnp.multiply(call[0], npx.hard_sigmoid(call[0], alpha=1 / 6, beta=0.5)))
-rule("Mish")(lambda call: gnp.multiply(call[0], gnp.tanh(npx.softrelu(call[0]))))
 rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate", "none") == "tanh"))
 rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 

@@ -11,6 +11,13 @@ from gluonx.importing.onnx.rules import Call, rule
 from gluonx.importing.onnx.rules_shape import axes_of
 
 
+def _norm(x: Any, ord: int, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind in "iu":  # exact, as ONNX has it
+        found = gnp.sum(gnp.abs(x) if ord == 1 else gnp.square(x), axis=axis, keepdims=keepdims)
+        return found if ord == 1 else gnp.sqrt(found)
+    return npx.norm(x, ord, axis, keepdims=keepdims)
+
+
 def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
     """Return the extremes of no elements: the ends of the type."""
     shape = gnp.sum(x, axis=axis, keepdims=keepdims).shape
@@ -28,8 +35,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ReduceProd": gnp.prod,
     "ReduceMax": lambda x, **how: gnp.max(x, **how) if x.size else _of_nothing(x, False, **how),
     "ReduceMin": lambda x, **how: gnp.min(x, **how) if x.size else _of_nothing(x, True, **how),
-    "ReduceL1": lambda x, **how: gnp.sum(gnp.abs(x), **how),
-    "ReduceL2": lambda x, **how: gnp.sqrt(gnp.sum(gnp.square(x), **how)),
+    "ReduceL1": lambda x, **how: _norm(x, 1, **how),
+    "ReduceL2": lambda x, **how: _norm(x, 2, **how),
     "ReduceLogSum": lambda x, **how: gnp.log(gnp.sum(x, **how)),
     "ReduceLogSumExp": npx.logsumexp,
     "ReduceSumSquare": lambda x, **how: gnp.sum(gnp.square(x), **how),

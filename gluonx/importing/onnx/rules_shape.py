@@ -86,7 +86,9 @@ def _split(call: Call) -> Any:
     ends = np.cumsum(sizes)
     if ends[-1] != x.shape[axis]:
         raise ShapeError(f"{call.node}: parts of {tuple(sizes)} are not axis {axis} of {tuple(x.shape)}")
-    return tuple([_cut(x, axis, int(end) - int(size), int(end), 1) for size, end in zip(sizes, ends, strict=True)])
+    if len(sizes) == 1:
+        return (x,)
+    return tuple(gnp.split(x, tuple([int(end) for end in ends[:-1]]), axis))
 
 
 def _cut(x: Any, axis: int, start: Any, end: Any, step: int) -> Any:

@@ -19,3 +19,7 @@ __all__ += mobilenet.__all__
 __all__ += resnet.__all__
 __all__ += squeezenet.__all__
 __all__ += vgg.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

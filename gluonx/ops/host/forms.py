@@ -200,8 +200,8 @@ _UNARY: dict[str, Form] = {
     "gammaln": _scipy("gammaln"),
     "logical_not": lambda x: np.logical_not(x.astype(_SINGLE) if x.dtype in _HALVES else x),
     "bitwise_not": lambda x: np.invert(x) if x.dtype.kind in "biu" else NotImplemented,
-    "copy": _same,
     "stop_gradient": _same,
+    "copy": _same,
 }  # fmt: skip
 
 for _name, _unary in _UNARY.items():
@@ -424,9 +424,9 @@ def _cast(x: Any, *, dtype: Any) -> Any:
 def _sums(fn: Any) -> Form:
     """Return a sum or product, accumulated in double precision; integers as JAX widens them."""
 
-    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    def run(x: Any, *first_or_where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         own = x.dtype
-        if dtype is not None:
+        if dtype is not None or first_or_where:
             return NotImplemented
         if own in _WIDER:
             wide = x.astype(_SINGLE) if own in _HALVES else x
@@ -445,10 +445,10 @@ form("prod")(_sums(np.multiply.reduce))
 
 
 @form("mean")
-def _mean(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     """Return the mean, as ``np.mean`` divides."""
     own = x.dtype
-    if dtype is not None or own not in _WIDER:
+    if dtype is not None or where or own not in _WIDER:
         return NotImplemented
     wide = x.astype(_SINGLE) if own in _HALVES else x
     total = np.add.reduce(wide, axis=axis, dtype=_DOUBLE, keepdims=keepdims)
@@ -458,8 +458,8 @@ def _mean(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
 def _moments(finish: Callable[[Any], Any]) -> Form:
     """Return what is computed of the variance; NumPy's own function takes twice the time of its steps."""
 
-    def run(x: Any, *, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
-        if dtype is not None or x.dtype not in _WIDER or not x.size:
+    def run(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
+        if dtype is not None or where or x.dtype not in _WIDER or not x.size:
             return NotImplemented
         wide = x.astype(_DOUBLE)
         total = np.add.reduce(wide, axis=axis, keepdims=True)
@@ -485,7 +485,9 @@ def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _extreme(fn: Any) -> Form:
-    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    def run(x: Any, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
+        if first_or_where:
+            return NotImplemented
         if x.dtype in _HALVES:
             return fn(x.astype(_SINGLE), axis=axis, keepdims=keepdims).astype(x.dtype)
         return fn(x, axis=axis, keepdims=keepdims)
@@ -494,7 +496,9 @@ def _extreme(fn: Any) -> Form:
 
 
 def _test(fn: Any) -> Form:
-    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    def run(x: Any, *where: Any, axis: Any, keepdims: bool) -> Any:
+        if where:
+            return NotImplemented
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x, axis=axis, keepdims=keepdims)
 
     return run
@@ -580,7 +584,7 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_
 
 
 @form("sort", lambda x, **_: 8 * x.size)
-def _sort(x: Any, *, axis: Any, descending: bool) -> Any:
+def _sort(x: Any, *, axis: Any, descending: bool, stable: bool) -> Any:
     if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     if x.dtype.kind == "f" and not x.all():
@@ -589,7 +593,7 @@ def _sort(x: Any, *, axis: Any, descending: bool) -> Any:
 
 
 @form("argsort", lambda x, **_: 8 * x.size)
-def _argsort(x: Any, *, axis: Any, descending: bool, dtype: Any) -> Any:
+def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any) -> Any:
     if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
@@ -601,8 +605,8 @@ _DEEP = threshold("host.deep")
 
 
 def _product(fn: Any) -> Form:
-    def run(x: Any, y: Any) -> Any:
-        if x.dtype != y.dtype:
+    def run(x: Any, y: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+        if x.dtype != y.dtype or precision is not None or preferred_element_type is not None:
             return NotImplemented
         if x.dtype in _HALVES:
             return fn(x.astype(_SINGLE), y.astype(_SINGLE)).astype(x.dtype)
@@ -618,7 +622,7 @@ def _product_work(x: Any, y: Any, **_: Any) -> int:
 
 
 form("matmul", _product_work)(_product(np.matmul))
-form("dot", lambda x, y: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(_product(np.dot))
+form("dot", lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(_product(np.dot))
 
 
 @form("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
@@ -683,13 +687,13 @@ def _are_alike(arrays: Sequence[Any]) -> bool:
 
 
 @form("concatenate", _all_sizes)
-def _concatenate(*arrays: Any, axis: Any) -> Any:
-    return np.concatenate(arrays, axis) if _are_alike(arrays) else NotImplemented
+def _concatenate(*arrays: Any, axis: Any, dtype: Any) -> Any:
+    return np.concatenate(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
 @form("stack", _all_sizes)
-def _stack(*arrays: Any, axis: int) -> Any:
-    return np.stack(arrays, axis) if _are_alike(arrays) else NotImplemented
+def _stack(*arrays: Any, axis: int, dtype: Any) -> Any:
+    return np.stack(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
 @form("split", _NONE)

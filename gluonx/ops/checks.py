@@ -1,0 +1,153 @@
+"""What of an operator's inputs can be wrong without its program being able to say so: indices, and matrices.
+
+A compiled program cannot raise. A read out of range takes the nearest element there and a write is dropped; a matrix
+without an inverse gives inf or NaN. So the record of an operator says here what is to be looked at, and the engine
+looks where that costs nothing (`gluonx.deferred.ranges` and `gluonx.deferred.singular`):
+
+- ``index``, an `Index`: which operand holds indices, and within which `Bounds`;
+- ``matrix``, a function that is asked why a result is not finite: ``matrix(attrs, out, inputs)`` gives the reason, or
+  nothing if the matrices were fine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "Attrs",
+    "Bounds",
+    "Index",
+    "MatrixCheck",
+    "Operands",
+    "along",
+    "along_axis",
+    "coordinates",
+    "has_no_factor",
+    "has_no_inverse",
+    "is_singular",
+    "shape_of",
+]
+
+Attrs = Mapping[str, Any]
+Operands = Sequence[Any]  # arrays, or what stands for them: shapes are asked of them, never values
+Arrays = list[np.ndarray]
+MatrixCheck = Callable[[Attrs, np.ndarray, Arrays], str]
+
+
+class Bounds(NamedTuple):
+    """How far the indices in one operand may go.
+
+    Attributes
+    ----------
+    operand : int
+        Which operand they are.
+    size : int or tuple of int
+        Each index is below it. A tuple holds a length for each row of the operand; row ``i`` goes along axis ``i``.
+    axis : int or None
+        The axis indexed, for the message; None for the flattened array.
+    negative : bool
+        Whether indices may count from the end.
+    ignored : float or None
+        A value that may be out of range.
+    """
+
+    operand: int
+    size: int | tuple[int, ...]
+    axis: int | None = None
+    negative: bool = False
+    ignored: float | None = None
+
+
+class Index(NamedTuple):
+    """Which operand of an operator holds indices, and their bounds.
+
+    Attributes
+    ----------
+    operand : int
+        The operand; the first of them, if there are several.
+    bounds : callable
+        ``bounds(attrs, operands)`` gives the `Bounds` under these attributes, for operands of these shapes.
+    strict : bool
+        Whether arrays on the CPU are looked at too, as MXNet raises for them. Classes and labels in arrays are clipped.
+    """
+
+    operand: int
+    bounds: Callable[[Attrs, Operands], Sequence[Bounds]]
+    strict: bool = True
+
+
+def shape_of(operand: Any) -> tuple[int, ...]:
+    """Return the shape of an operand; of a number, that of an array without axes."""
+    return tuple(operand.shape) if hasattr(operand, "shape") else np.shape(operand)
+
+
+def along(operand: int = 1, negative: bool = True, **when: Any) -> Callable[[Attrs, Operands], Sequence[Bounds]]:
+    """Return the bounds of indices along the attribute ``axis`` of the first operand.
+
+    Parameters
+    ----------
+    operand : int
+        Which operand the indices are.
+    negative : bool
+        Whether they may count from the end.
+    **when
+        Attributes, and the values under which they are looked at; an operator may lack them.
+    """
+
+    def bounds(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+        for name, value in when.items():  # at each call of `take`: a generator would cost more than the comparison
+            if attrs.get(name, value) != value:
+                return ()
+        return along_axis(operand, shape_of(operands[0]), attrs.get("axis", 0), negative)
+
+    return bounds
+
+
+def along_axis(
+    operand: int, shape: tuple[int, ...], axis: int | None, negative: bool, ignored: float | None = None
+) -> Sequence[Bounds]:
+    """Return the bounds of indices along one axis (None: in the flattened array); none for an axis that is not there.
+
+    The operator itself refuses such an axis.
+    """
+    if axis is None:
+        return (Bounds(operand, math.prod(shape), None, negative, ignored),)
+    if not -len(shape) <= axis < len(shape):
+        return ()
+    return (Bounds(operand, shape[axis], axis, negative, ignored),)
+
+
+def coordinates(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
+    """Return the bounds of coordinates in the first operand: the second has a row for each of its leading axes."""
+    return (Bounds(1, shape_of(operands[0]), negative=True),)
+
+
+# -- matrices ---------------------------------------------------------------------------------------------------------
+
+
+def has_no_factor(attrs: Attrs, out: np.ndarray, inputs: Arrays) -> str:
+    """Return why a matrix has no Cholesky factor."""
+    return "the matrix is not positive definite" if np.isnan(out).any() else ""
+
+
+def is_singular(matrix: np.ndarray) -> str:
+    """Return why a matrix, or one of a stack, has no inverse in its precision; empty if it has, or holds NaN or inf."""
+    if not np.isfinite(matrix).all():
+        return ""  # NaN goes in and comes out, as in NumPy
+    if str(matrix.dtype.char) not in "fdFD":  # bfloat16, float16
+        matrix = matrix.astype(np.float32)
+    try:
+        np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return "the matrix is singular"
+    close = np.linalg.cond(matrix).max() * np.finfo(matrix.dtype).eps > 1
+    return "the matrix is singular in this precision" if close else ""
+
+
+def has_no_inverse(attrs: Attrs, out: np.ndarray, inputs: Arrays) -> str:
+    """Return why the first input has no inverse."""
+    return is_singular(inputs[0])

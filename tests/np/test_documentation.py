@@ -1,0 +1,94 @@
+"""What ``help`` shows of the functions of `np` and `npx`: enough to use them, and true."""
+
+import ast
+import doctest
+import inspect
+
+import numpy as onp
+import pytest
+
+from gluonx import np, npx
+from gluonx.ops import OPS
+from tools import api_pages
+
+RECORDED = {name: op for name, op in OPS.items() if "." not in name}
+FUNCTIONS = {
+    **{f"npx.{name}": getattr(npx, name) for name in sorted(RECORDED)},
+    **{f"np.{name}": getattr(np, name) for name in sorted(np.functions.__all__)},
+    **{f"np.linalg.{name}": getattr(np.linalg, name) for name in sorted(np.linalg.__all__) if name != "LinAlgError"},
+    **{f"np.fft.{name}": getattr(np.fft, name) for name in sorted(np.fft.__all__)},
+}
+MADE = {name: f for name, f in FUNCTIONS.items() if "Where to write the result" in (f.__doc__ or "")}
+
+
+def close(found, wanted):
+    if isinstance(wanted, (list, tuple)):
+        return len(found) == len(wanted) and all(map(close, found, wanted))
+    return found == wanted or onp.isclose(found, wanted, 1e-3, 1e-6, equal_nan=True)
+
+
+def value(text):
+    return eval(text, {"nan": float("nan"), "inf": float("inf"), "dtype": onp.dtype, "array": onp.array})
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_example_runs(name):
+    """Each page has one, in which it is called; what it shows is what it gives."""
+    examples = doctest.DocTestParser().get_examples(MADE[name].__doc__)
+    assert examples, f"{name} has no example"
+    words, scope = set(), {}
+    for example in examples:
+        tree = ast.parse(example.source)
+        words |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+        words |= {alias.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for alias in n.names}
+        if example.want:
+            assert close(eval(example.source, scope), value(example.want)), example.source
+        else:
+            exec(example.source, scope)
+    op = RECORDED.get(name.rpartition(".")[2])
+    if op is None or op.__module__.startswith("gluonx.ops"):  # the others are what functions of `np` are made of
+        called = {name.rpartition(".")[2], *((op.name, *op.aliases) if op is not None else ())}
+        assert words & called
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_each_parameter_is_told_of(name):
+    text = MADE[name].__doc__
+    body = text.partition("Parameters\n")[2].partition("\n\n")[0]
+    heads = {
+        word.strip("* ") for line in body.splitlines() if line[:1].strip() for word in line.split(" : ")[0].split(",")
+    }
+    ignored = np.table.IGNORED | np.table.TAKEN | {"out"}
+    missing = {p.lstrip("*") for p in inspect.signature(MADE[name]).parameters} - ignored - heads
+    assert not missing
+
+
+def test_no_two_functions_have_the_same_page():
+    """But for names of one operator."""
+    pages = {}
+    for name, function in MADE.items():
+        op = RECORDED.get(name.rpartition(".")[2], name)
+        pages.setdefault(function.__doc__.partition("Other names:")[0], set()).add(getattr(op, "name", op))
+    assert [names for names in pages.values() if len(names) > 1] == []
+
+
+def test_no_page_claims_a_function_that_numpy_does_not_have():
+    wrong = []
+    for name, function in FUNCTIONS.items():
+        for word in (function.__doc__ or "").split("``"):
+            if word.startswith("numpy.") and word.replace(".", "").isidentifier():
+                home, _, last = word.removeprefix("numpy.").rpartition(".")
+                if last not in dir(getattr(onp, home) if home else onp):
+                    wrong.append((name, word))
+    assert wrong == []
+
+
+def test_the_reference_has_every_function():
+    text = api_pages.page(api_pages.Page("Operators of nets: npx", "gluonx.npx"))
+    assert [name for name in RECORDED if f"``{name}``" not in text and f":: {name}\n" not in text] == []
+
+
+def test_help_says_which_axis_is_which():
+    text = npx.dot_product_attention.__doc__
+    assert "query : ndarray, shape (batch, queries, heads, width)" in text
+    assert "keys : ndarray, shape (batch, keys, key_heads, width)" in text
