@@ -36,7 +36,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, Joint, cuts_tape, prepare, run_alone
+from gluonx.deferred.derived import PLAIN, WIDENING, DerivedOp, Joint, cuts_tape, needs_64_bits, prepare, run_alone
 from gluonx.deferred.graph import (
     Blocked,
     Graph,
@@ -50,7 +50,7 @@ from gluonx.deferred.graph import (
     unblock,
 )
 from gluonx.deferred.segments import OpSegment, attached
-from gluonx.dtype import WIDE, as_array, on_device
+from gluonx.dtype import as_array, on_device
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.ops import prng
@@ -193,10 +193,10 @@ def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
         else:
             value = _operand(a, op, args)
             dtype = value.dtype
-        if dtype in WIDE:
+        if dtype in WIDENING:
             wide = True
         values.append(value)
-    return values, wide
+    return values, wide and needs_64_bits(op, values)
 
 
 def _array_of(handle: Handle, op: Operator, args: Args) -> Any:

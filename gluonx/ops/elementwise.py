@@ -117,6 +117,19 @@ def _power(x: Array, y: Array) -> Array:
     return jnp.where(y < 0, inverse, whole).astype(whole.dtype)
 
 
+def _compared(compare: Callable[[Any, Any], Array]) -> Callable[[Array, Array], Array]:
+    """Return the comparison, exact also of uint64 with signed integers, whose common type is float64."""
+
+    def run(x: Array, y: Array) -> Array:
+        if x.dtype == jnp.uint64 and jnp.issubdtype(y.dtype, jnp.signedinteger):
+            return jnp.where(y < 0, compare(0, -1), compare(x, y.astype(x.dtype)))
+        if y.dtype == jnp.uint64 and jnp.issubdtype(x.dtype, jnp.signedinteger):
+            return jnp.where(x < 0, compare(-1, 0), compare(x.astype(y.dtype), y))
+        return compare(x, y)
+
+    return run
+
+
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
     """Return the function on integers too: they become float32, 8-bit ones and booleans float16 with `small`."""
 
@@ -294,12 +307,13 @@ _binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", 
 _binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32")
 _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE)
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE)
-_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
-_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("equal", _compared(jnp.equal), "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("not_equal", _compared(jnp.not_equal), "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater", _compared(jnp.greater), "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("greater_equal", _compared(jnp.greater_equal), "Where x1 >= x2.", ufunc=True, level=4, amp="widest",
+    gradient=NONE)
+_binary("less", _compared(jnp.less), "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
+_binary("less_equal", _compared(jnp.less_equal), "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE)
 _binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE)
 _binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
 _binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE)
