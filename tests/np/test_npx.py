@@ -8,7 +8,7 @@ import json
 import numpy as onp
 import pytest
 
-from gluonx import autograd, np, npx
+from gluonx import autograd, nd, np, npx
 from gluonx.npx import functions
 from gluonx.ops import OPS
 from lib import TESTS
@@ -189,7 +189,16 @@ def test_values_are_read_where_they_must_be():
     assert npx.constraint_check(np.array([1.0]) > 0, "positive").item() is True
     with pytest.raises(ValueError, match="must be positive"):
         npx.constraint_check(np.array([-1.0]) > 0, "must be positive")
-    assert npx.broadcast_greater(np.array([1.0, 3.0]), 2.0).tolist() == [False, True]
+    assert npx.broadcast_greater(np.array([1.0, 3.0]), 2.0).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int8", "uint8", "int32", "int64"])
+def test_broadcast_greater_keeps_the_dtype(dtype):
+    """As MXNet's operator of old, which programs multiply arrays by."""
+    x, y = np.array([[1, 3]], dtype=dtype), np.array([[2], [0]], dtype=dtype)
+    found, out = npx.broadcast_greater(x, y), np.zeros((2, 2), dtype=dtype)
+    assert str(found.dtype) == dtype and found.tolist() == [[0, 1], [1, 1]]
+    assert npx.broadcast_greater(x, y, out=out) is out and out.tolist() == found.tolist()
 
 
 def test_files(tmp_path):
@@ -203,7 +212,12 @@ def test_files(tmp_path):
     npx.save(tmp_path / "c", {"q": x})
     assert npx.load(tmp_path / "c")["q"].tolist() == [1, 2]
     npx.save(tmp_path / "d", [x, x])
-    assert list(npx.load(tmp_path / "d")) == ["arr_0", "arr_1"]
+    x1, x2 = npx.load(tmp_path / "d")
+    assert x1.tolist() == x2.tolist() == [1, 2]
+    assert sorted(onp.load(tmp_path / "d")) == ["arr_0", "arr_1"]
+    npx.save(tmp_path / "d", [x])
+    (x1,) = npx.load(tmp_path / "d")
+    assert x1.tolist() == [1, 2] and nd.load(tmp_path / "d")[0].shape == (2,)
     with pytest.raises(TypeError, match="an ndarray, or a list or dict of them, was expected, got int"):
         npx.save(tmp_path / "e", 3)
     with pytest.raises(ValueError, match="'arr_0' is that of an array given without a name"):
