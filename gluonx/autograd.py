@@ -242,7 +242,7 @@ def grad(
     hs, given = tape.heads_of(heads, head_grads)
     asked: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
     # The gradient of a fused parameter's piece is a piece of the fused array's.
-    wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v for v in asked]
+    wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v.leaf for v in asked]
     for v in wrt:
         if not v._is_live():
             settle(v)
@@ -258,7 +258,7 @@ def grad(
         for home, taps, whole in rows.fold(list(found.values()))[1]:
             found[id(home)] = home, rows.dense_of(home, taps, whole)
         grads: list[Any] = [_found(found, v) for v in wrt]
-        results = [g if v is w else v.part_of(g) for v, w, g in zip(asked, wrt, grads, strict=True)]
+        results = [v.part_of(g) if hasattr(type(v), "whole") else g for v, g in zip(asked, grads, strict=True)]
     finally:
         set_state(before)
     return results
@@ -291,8 +291,9 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
             NAMES["gluonx.sparse.attach_rows"](variable, req, grad=gradient)
             continue
         variable.attach_grad(req)
-        if variable.variable is not None:
-            variable._lead_to(Variable(req, gradient))
+        leaf = variable.leaf
+        if leaf.variable is not None:
+            leaf._lead_to(Variable(req, gradient))
 
 
 class Function:

@@ -99,8 +99,7 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
         host = onp.asarray(value)  # not a copy yet: the one that is made has the dtype and the place that are wanted
     except ValueError as error:  # rows of different lengths
         raise ArgumentError(f"np.array: {error}") from None
-    if host.dtype.kind in "SUf":
-        host = _read_as(host, value, dtype)
+    host = read_as(host, value, dtype)
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
         raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")
     if dtype is None and host.dtype.kind == "c":
@@ -114,12 +113,14 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     return new_handle(on_device(copied_as(host, wanted), target))
 
 
-def _read_as(host: onp.ndarray, value: Any, dtype: Any) -> onp.ndarray:
+def read_as(host: onp.ndarray, value: Any, dtype: Any) -> onp.ndarray:
     """Return `host`, which NumPy made of `value`, with what the dtype asked for says otherwise.
 
     Text is read as numbers, as in MXNet. Integers beyond int64 in a list are not rounded to floats before they become
     integers of 64 bits.
     """
+    if host.dtype.kind not in "SUf":
+        return host
     wanted = standard(dtype)
     exact = wanted in WIDE and wanted.kind in "iu" and isinstance(value, (list, tuple))
     if host.dtype.kind == "f" and not exact:
@@ -545,4 +546,4 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: A
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)
 
 
-__all__ = [*written(globals(), but=["placed"])]  # noqa: PLE0604
+__all__ = [*written(globals(), but=["placed", "read_as"])]  # noqa: PLE0604

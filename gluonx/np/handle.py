@@ -322,6 +322,11 @@ class ndarray(Arithmetic, Handle, Methods):
         return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
 
     @property
+    def leaf(self) -> ndarray:
+        """The array that gradients of this one end at: itself, but for a slice that has one of its own."""
+        return self
+
+    @property
     def _itself(self) -> ndarray:
         """The array that holds the value: another one where this one is a wrapper that nobody else may hold."""
         return self
@@ -739,7 +744,7 @@ _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 class _View(ndarray):
     """A basic slice: reads from its base, and writes through to it."""
 
-    __slots__ = ("base", "reader", "region", "seen", "seen_in")
+    __slots__ = ("base", "own", "reader", "region", "seen", "seen_in")
 
     derived = True
 
@@ -784,11 +789,27 @@ class _View(ndarray):
         self.base._write(self.region, new, checked=True)
 
     def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Not for a slice: its value belongs to its base."""
-        raise GraphError(
-            "a slice shares its base's value and has no gradient of its own; call attach_grad on a copy(), or on "
-            "the array that was sliced"
-        )
+        """Make this slice an array of its own, and the end point of gradients; it shares no value with another then."""
+        own = invoke(_COPY, (self,))
+        own = own if self.plain_class in (None, type(own)) else twin_of(own, self.plain_class)
+        own.attach_grad(grad_req, stype)
+        region = indexing.basic(..., self.shape)
+        assert region is not None, "an ellipsis is a basic index"
+        self.base, self.region, self.reader, self.seen, self.own = own, region, indexing.region_read(region), self, True
+
+    @property
+    def leaf(self) -> ndarray:
+        """The array whose gradient is this slice's: its own one, after `attach_grad`."""
+        return self.base if self.own else self
+
+    def _drop_grad(self) -> None:
+        if self.own:
+            self.base._drop_grad()
+
+    @property
+    def grad(self) -> ndarray | None:
+        """The gradient of a slice that has one, see `attach_grad`."""
+        return self.base.grad if self.own else None
 
 
 View = _View
@@ -797,7 +818,7 @@ View = _View
 def _view(base: ndarray, region: indexing.Region) -> _View:
     view: _View = object.__new__(base.view_class)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
-    view.seen, view.seen_in = view, None
+    view.seen, view.seen_in, view.own = view, None, False
     view.tape = view.variable = None
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else _place_of(base))

@@ -475,9 +475,50 @@ def test_writes_through_a_view_are_recorded(mode):
     close(x.grad, [1.0 + 3.0, 0.0, 1.0])
 
 
-def test_a_slice_has_no_gradient_of_its_own():
-    with pytest.raises(GraphError, match="shares its base's value"):
-        np.ones((3,))[1:].attach_grad()
+def test_a_slice_with_a_gradient_is_an_array_of_its_own(mode):
+    x = np.array([1.0, 2.0, 3.0])
+    y = x[1:]
+    y.attach_grad()
+    assert x[1:].grad is None and y.grad.tolist() == [0.0, 0.0]
+    for _ in range(2):
+        with autograd.record():
+            z = (y * y).sum()
+        cut(mode, z)
+        z.backward()
+        close(y.grad, [2 * v for v in y.tolist()])
+        y -= 0.25 * y.grad
+    close(y, [0.5, 0.75])
+    assert x.tolist() == [1.0, 2.0, 3.0]
+    y[0] = 7.0
+    assert y.tolist()[0] == 7.0 and x.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_recorded_slice_gets_its_gradient_and_so_does_its_base(mode):
+    x = variable(1.0, 2.0, 3.0)
+    with autograd.record():
+        y = x[:2]
+        y.attach_grad()
+        z = (y * y).sum()
+    cut(mode, z)
+    z.backward()
+    close(y.grad, [2.0, 4.0])
+    close(x.grad, [2.0, 4.0, 0.0])
+
+
+def test_functions_of_autograd_take_slices(mode):
+    x, gradient = np.array([[1.0, 2.0], [3.0, 4.0]])[1], np.zeros((2,))
+    autograd.mark_variables([x], [gradient], "add")
+    with autograd.record():
+        z = (x * x).sum()
+    cut(mode, z)
+    z.backward(retain_graph=True)
+    z.backward()
+    close(gradient, [12.0, 16.0])
+    assert x.grad is gradient
+    with autograd.record():
+        z = (x * x).sum()
+    (found,) = autograd.grad(z, [x])
+    close(found, [6.0, 8.0])
 
 
 def test_writing_a_variable_into_an_array(mode):

@@ -18,6 +18,7 @@ from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
+from gluonx.np.creation import read_as
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 Shape = int | Sequence[int]
@@ -47,7 +48,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
         return _placed(value, ctx if device is None else device)
     if isinstance(source_array, (list, tuple)) and any(isinstance(item, Handle) for item in source_array):
         source_array = [onp.asarray(item) for item in source_array]
-    host = onp.asarray(source_array)
+    host = read_as(onp.asarray(source_array), source_array, dtype or "float32")
     if host.dtype.kind in "OSU":
         raise TypeError(f"nd.array: numbers were expected, got an array of {host.dtype}; are the rows of one length?")
     return _placed(np.array(host, dtype=canonical(dtype or "float32")), ctx if device is None else device)
@@ -212,9 +213,9 @@ def onehot_encode(indices: Any, out: Any) -> Any:
     return out
 
 
-def cast(data: Any, dtype: Any = None, **kwargs: Any) -> NDArray:
+def cast(data: Any, dtype: Any = None, out: Any = None, name: Any = None) -> NDArray:
     """Return the values in another dtype."""
-    return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), kwargs.get("out"))
+    return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), out)
 
 
 def waitall() -> None:
