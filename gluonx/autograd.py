@@ -324,19 +324,15 @@ class Function:
     2.0
     """
 
+    saved_tensors: Any = ()  # what `save_for_backward` kept; a backward may set it to None
+
     def __init__(self) -> None:
         self._used = False
-        self._saved: tuple[Any, ...] = ()
         self.recorded: list[bool] = []  # of each input: whether its gradient is asked for
 
     def save_for_backward(self, *args: Any) -> None:
         """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
-        self._saved = args
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The arrays that :meth:`save_for_backward` kept."""
-        return self._saved
+        self.saved_tensors = args
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the outputs."""

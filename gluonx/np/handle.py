@@ -368,8 +368,10 @@ class ndarray(Arithmetic, Handle, Methods):
     def __bool__(self) -> bool:
         if self.size == 1:
             return bool(self.item())
+        if self.size == 0:  # as in MXNet, and in NumPy before 2.2
+            return False
         raise ValueError(
-            "The truth value of an ndarray with more than one element (or none) is ambiguous. Use x.any() or x.all()."
+            "The truth value of an ndarray with more than one element is ambiguous. Use x.any() or x.all()."
         )
 
     def __index__(self) -> int:

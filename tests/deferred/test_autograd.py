@@ -644,6 +644,30 @@ def test_a_function_uses_its_own_backward(mode):
     close(x.grad, [61.0]), close(y.grad, [401.0])
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_function_forgets_what_it_kept(by_name, mode):
+    class Square(autograd.Function):
+        def forward(self, x):
+            if by_name:
+                self.saved_tensors = (x,)
+            else:
+                self.save_for_backward(x)
+            return x * x
+
+        def backward(self, dy):
+            (x,) = self.saved_tensors
+            self.saved_tensors = None
+            return 2 * x * dy
+
+    x, function = variable(3.0), Square()
+    with autograd.record():
+        y = function(x)
+    cut(mode, y)
+    y.backward()
+    close(x.grad, [6.0])
+    assert function.saved_tensors is None
+
+
 def test_a_function_with_one_output_used(mode):
     x, y = variable(2.0), variable(3.0)
     with autograd.record():

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import traceback
 
 import jax
 import jax.numpy as jnp
@@ -482,3 +483,18 @@ def test_writing_whole_arrays_does_not_alias():
     assert x.tolist() == [5.0, 6.0]
     x[...] = 3
     assert x.tolist() == [3.0, 3.0]
+
+
+def test_truth_of_an_empty_array():
+    """False, as in MXNet."""
+    assert not np.array([]) and not np.zeros((0, 3)) and np.ones((1, 1)) and not np.zeros(())
+    with pytest.raises(ValueError, match="more than one element is ambiguous"):
+        bool(np.ones((2,)))
+
+
+def test_a_misspelled_name_is_told():
+    for module, wrong, right in ((np, "arry", "array"), (np.linalg, "nrm", "norm"), (np.ones((1,)), "shpe", "shape")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(module, wrong)
+        lines = traceback.format_exception(caught.value)
+        assert f"Did you mean: '{right}'" in lines[-1]
