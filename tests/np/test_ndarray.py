@@ -2,7 +2,8 @@
 
 import copy
 import pickle
-import traceback
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -74,9 +75,9 @@ def test_numbers_and_truth():
     assert (float(x), int(x), bool(x), complex(x), x.item()) == (2.0, 2, True, 2 + 0j, 2.0)
     assert [10, 20, 30][np.array(1, dtype="int32")] == 20
     assert np.array([[1.0, 2.0]]).item(0, 1) == 2.0
-    for wrong in (np.ones((2,)), np.ones((0,))):
-        with pytest.raises(ValueError, match="ambiguous"):
-            bool(wrong)
+    assert not np.array([]) and not np.zeros((0, 3)) and np.ones((1, 1)) and not np.zeros(())  # as in MXNet
+    with pytest.raises(ValueError, match="more than one element is ambiguous"):
+        bool(np.ones((2,)))
     for wrong in (np.array(1.0), np.array([1], dtype="int32")):
         with pytest.raises(TypeError, match="integer scalar"):
             range(wrong)
@@ -485,16 +486,10 @@ def test_writing_whole_arrays_does_not_alias():
     assert x.tolist() == [3.0, 3.0]
 
 
-def test_truth_of_an_empty_array():
-    """False, as in MXNet."""
-    assert not np.array([]) and not np.zeros((0, 3)) and np.ones((1, 1)) and not np.zeros(())
-    with pytest.raises(ValueError, match="more than one element is ambiguous"):
-        bool(np.ones((2,)))
-
-
 def test_a_misspelled_name_is_told():
-    for module, wrong, right in ((np, "arry", "array"), (np.linalg, "nrm", "norm"), (np.ones((1,)), "shpe", "shape")):
-        with pytest.raises(AttributeError) as caught:
-            getattr(module, wrong)
-        lines = traceback.format_exception(caught.value)
-        assert f"Did you mean: '{right}'" in lines[-1]
+    """By Python itself, which nothing here keeps from it."""
+    code = "from gluonx import np\n"
+    code += "try: np.arry\nexcept AttributeError as e: import sys; sys.__excepthook__(type(e), e, e.__traceback__)\n"
+    code += "np.ones((1,)).shpe"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert "Did you mean: 'array'" in done.stderr and "Did you mean: 'shape'" in done.stderr
