@@ -222,11 +222,11 @@ def _wrap(out: Any) -> Any:
 
 def run_now(op: Operator, args: Args, state: State) -> Any:
     """Run one operator at once."""
-    forked.check()
     if host.is_on() and not state.naive:
         done = host.attempt(op, args)
         if done is not host.REFUSED:
             return done
+    forked.check(f"operator {op.name} of these inputs")
     values, wide = _plain_inputs(op, args)
     if op.random and any(isinstance(v, Tracer) for v in values):
         raise TracedValueError(_RANDOM_UNDER_JIT)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import device as _device
+from gluonx import forked
 from gluonx._frames import door
 from gluonx.deferred import where
 from gluonx.deferred.contracts import Rebound
@@ -264,7 +265,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def _on_host(self) -> np.ndarray:
         """Return the value as a NumPy array that nobody may write to, computed if it is pending."""
-        value = self.value
+        value = self._in_child() if forked.in_child() else self.value
         if type(value) is HostArray:
             trace = current_state().trace
             if trace is None or trace.transparent:
@@ -276,6 +277,15 @@ class ndarray(Arithmetic, Handle, Methods):
             if array.is_fully_addressable or array.is_fully_replicated:
                 raise
             raise DeviceError(_ELSEWHERE.format(shape=array.shape, spec=array.sharding)) from None
+
+    def _in_child(self) -> Any:
+        """Return the value, in a forked child, where nothing may wait for the device."""
+        value = self.value
+        if isinstance(value, Placeholder) and value.known and type(value) is not HostArray:
+            value = self.value = value.make(self)
+        if isinstance(value, jax.Array) and not isinstance(value, Tracer) and not forked.is_computed(value):
+            forked.check("an array that was not computed before the fork")
+        return value
 
     @door
     def asnumpy(self) -> np.ndarray:
@@ -723,6 +733,11 @@ class ndarray(Arithmetic, Handle, Methods):
     def T(self) -> ndarray:
         """The array with its axes reversed."""
         return self.transpose()  # type: ignore[attr-defined]
+
+
+def cut_when_attached(on: bool) -> None:
+    """Choose whether ``attach_grad`` cuts recorded values off from what they were computed from, as in MXNet 1."""
+    ndarray.cuts_when_attached = on
 
 
 def is_readable(array: ndarray) -> bool:

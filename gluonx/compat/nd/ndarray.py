@@ -172,7 +172,7 @@ class NDArray(ndarray, metaclass=_Kind):
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
 
     def __repr__(self) -> str:
-        text = onp.array2string(onp.asarray(self._read())) if is_readable(self) else "<no value here>"
+        text = onp.array2string(self._on_host()) if is_readable(self) else "<no value here>"
         return f"\n{text}\n<NDArray {'x'.join(map(str, self.shape))} @{self.context}>"
 
     __str__ = __repr__
