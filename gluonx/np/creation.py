@@ -174,9 +174,23 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 
 
 def from_dlpack(x: Any) -> ndarray:
-    """Return an ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
+    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``, or a capsule of it."""
     with keeping_64_bits():
-        return new_handle(jnp.from_dlpack(x))
+        return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
+
+
+class _Capsule:
+    """What a capsule of DLPack, which says nothing of its device, was made of: an array on the default device."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> Any:
+        default: Any = jnp.zeros(())
+        return default.__dlpack_device__()
 
 
 def _host_reader(name: str) -> Callable[..., ndarray]:

@@ -42,6 +42,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept, moved
 from gluonx.deferred.rows import RowVariable
@@ -151,6 +152,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    lent_class: type[_Lent]  # of this array while others may write to its memory, see `lend`
     view_class: type[_View]  # of basic slices of this array, and of what its detach() gives; set below
     detached_class: type[_Detached]
     cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
@@ -929,6 +931,71 @@ class _Detached(ndarray):
 Detached = _Detached
 
 
+class _Memory:
+    """Memory that others may write to, and the value that was made of what it held when it was last looked at."""
+
+    __slots__ = ("array", "seen", "value")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.seen: bytes | None = None
+        self.value: Any = None
+
+    def now(self) -> Any:
+        """Return the value of what is there now, the same object while that is the same."""
+        held = self.array.tobytes()
+        if held != self.seen:
+            self.seen, copy = held, self.array.copy()
+            self.value = host_array(copy) if stays_on_host() else on_device(copy)
+        return self.value
+
+
+class _Lent(ndarray):
+    """An array in memory that another library may write to: what it finds there is its value, each time it is read.
+
+    The memory, a `_Memory`, is in the place of the value.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """What is in the memory now."""
+        return _get_value(self).now()
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        np.copyto(_get_value(self).array, np.asarray(value.array if type(value) is HostArray else value))
+
+    def _put(self, new: Handle) -> None:
+        np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
+
+
+_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # an array that somebody has becomes one
+Lent = _Lent
+
+
+def lend(array: ndarray) -> Any:
+    """Return a DLPack capsule of the memory that is this array's value from now on, for others to write to.
+
+    Raises
+    ------
+    ArgumentError
+        For a slice, or what `detach` gave: their value is another array's.
+    """
+    if type(array) is not array.lent_class:
+        if array.derived or array._is_recorded():
+            raise ArgumentError(
+                "to_dlpack_for_write takes a whole array that autograd has not recorded, for its memory is to be "
+                "written to; a slice, or what detach() gave, has none of its own. Take a copy() of it."
+            )
+        memory = array.asnumpy()
+        array.__class__ = array.lent_class
+        _set_value(array, _Memory(memory))
+        array.aval = intern_aval(memory.shape, memory.dtype)
+    return _get_value(array).array.__dlpack__()
+
+
 class _Link(ref):
     """A weak reference to an array, from which what was detached of it is found."""
 
@@ -1011,9 +1078,9 @@ def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray
     return array
 
 
-ndarray.view_class, ndarray.detached_class = _View, _Detached
+ndarray.view_class, ndarray.detached_class, ndarray.lent_class = _View, _Detached, _Lent
 set_handle_class(ndarray)
-for _kind in (ndarray, _Detached, _View):
+for _kind in (ndarray, _Detached, _View, _Lent):
     jax.tree_util.register_pytree_node(
         _kind, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
     )

@@ -175,9 +175,9 @@ class Methods:
     def tile(self: Self, reps: Any, *, out: Any = None) -> Self:
         """An array repeated as a tile."""
     def to_dlpack_for_read(self: Self) -> Any:
-        """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
+        """Return a DLPack capsule of the array, computed. Its memory is for others to read only, for it may be shared."""
     def to_dlpack_for_write(self: Self) -> Any:
-        """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
+        """Return a DLPack capsule of memory on the host that is the array's from now on, for others to write to."""
     def topk(self: Self, axis: Any = -1, k: Any = 1, ret_typ: Any = 'indices', is_ascend: Any = False, dtype: Any = ..., *, out: Any = None) -> Any:
         """Return the `k` largest elements along `axis` (the smallest if `is_ascend`), in order."""
     def trace(self: Self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, out: Any = None, dtype: Any = None) -> Self:

@@ -46,8 +46,7 @@ from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.composed import sync_batch_norm as sync_batch_norm
 from gluonx.npx.random import tensor_poisson as tensor_poisson
 from gluonx.npx.composed import to_dlpack_for_read as to_dlpack_for_read
-from gluonx.npx.composed import to_dlpack_for_read as _to_dlpack_for_write
-to_dlpack_for_write = _to_dlpack_for_write
+from gluonx.npx.composed import to_dlpack_for_write as to_dlpack_for_write
 from gluonx.device import tpu as tpu
 from gluonx.npx.composed import waitall as waitall
 from gluonx.npx.control_flow import while_loop as while_loop

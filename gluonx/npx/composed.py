@@ -23,7 +23,7 @@ from gluonx.device import gpu as gpu
 from gluonx.device import gpu_memory_info as gpu_memory_info
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
-from gluonx.np.handle import host_value, ndarray
+from gluonx.np.handle import host_value, lend, ndarray
 from gluonx.np.wrapping import as_leaf, write_out
 from gluonx.npx.signatures import IGNORED
 from gluonx.npx.synchronized import is_one_array, over_devices
@@ -244,20 +244,29 @@ def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
 
 
 def from_dlpack(dlpack: Any) -> ndarray:
-    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``."""
+    """Return an ndarray of another library's array: anything with ``__dlpack__``, or a capsule of DLPack."""
     return np.from_dlpack(dlpack)
 
 
 def to_dlpack_for_read(data: ndarray) -> Any:
-    """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``.
+    """Return a DLPack capsule of the array, computed. Its memory is for others to read only, for it may be shared.
 
-    An array never changes the memory that it gives away, so others may only read it.
+    What takes arrays and not capsules, such as ``torch.from_dlpack``, takes the array itself, which has ``__dlpack__``.
     """
-    data.wait_to_read()
-    return data
+    return data._read().__dlpack__()
 
 
-to_dlpack_for_write = to_dlpack_for_read
+def to_dlpack_for_write(data: ndarray) -> Any:
+    """Return a DLPack capsule of memory on the host that is the array's from now on, for others to write to.
+
+    The array is read from there each time it is used, which takes a copy.
+
+    Raises
+    ------
+    ArgumentError
+        For a slice, and for what autograd has recorded.
+    """
+    return lend(data)
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as onp
 
 from gluonx import files as serialize
-from gluonx import np
+from gluonx import np, npx
 from gluonx.arguments import written
 from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.compat.operators.calling import write_out
@@ -121,12 +121,13 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
 
 def to_dlpack_for_read(data: Any) -> Any:
-    """Return the array itself, computed: it has ``__dlpack__``."""
-    data.wait_to_read()
-    return data
+    """Return a DLPack capsule of the array, computed, for others to read."""
+    return npx.to_dlpack_for_read(data)
 
 
-to_dlpack_for_write = to_dlpack_for_read
+def to_dlpack_for_write(data: Any) -> Any:
+    """Return a DLPack capsule of memory that is the array's from now on, for others to write to."""
+    return npx.to_dlpack_for_write(data)
 
 
 # -- an array or a number on each side --------------------------------------------------------------------------------
