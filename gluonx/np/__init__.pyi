@@ -186,7 +186,7 @@ def argmin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = Fals
     """The index of the smallest element along an axis."""
 def argpartition(a: ArrayLike, kth: Any, axis: Any = -1, kind: Any = 'introselect', order: Any = None, *, out: Any = None) -> ndarray:
     """The indices that put the kth smallest element in its place."""
-def argsort(a: ArrayLike, axis: Any = -1, kind: Any = None, order: Any = None, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
+def argsort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> ndarray:
     """The indices that sort along an axis."""
 def around(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
     """Rounded to a number of decimals."""
@@ -616,7 +616,7 @@ def sinh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sa
     """The hyperbolic sine."""
 def sometrue(a: ArrayLike, axis: Any = None, keepdims: Any = False, out: Any = None) -> ndarray:
     """Whether any element along an axis is true (an old name of `any`)."""
-def sort(a: ArrayLike, axis: Any = -1, kind: Any = None, order: Any = None, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
+def sort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> ndarray:
     """Sorted along an axis."""
 def sort_complex(a: ArrayLike, *, out: Any = None) -> ndarray:
     """Sorted by real, then imaginary part."""

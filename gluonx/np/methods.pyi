@@ -30,7 +30,7 @@ class Methods:
         """The index of the largest element along an axis."""
     def argmin(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
         """The index of the smallest element along an axis."""
-    def argsort(self: Self, axis: Any = -1, kind: Any = None, order: Any = None, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
+    def argsort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> Self:
         """The indices that sort along an axis."""
     def broadcast_like(self: Self, rhs: ArrayLike, lhs_axes: Any = None, rhs_axes: Any = None, *, out: Any = None) -> Self:
         """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only."""
@@ -150,7 +150,7 @@ class Methods:
         """``exp(x / temperature)``, normalized along `axis`."""
     def softmin(self: Self, temperature: ArrayLike | None = None, axis: Any = -1, dtype: Any = None, *, out: Any = None) -> Self:
         """Return the softmax of ``-x``."""
-    def sort(self: Self, axis: Any = -1, kind: Any = None, order: Any = None, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
+    def sort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> Self:
         """Sorted along an axis."""
     def split(self: Self, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
         """Equal parts along an axis, or parts between indices."""

@@ -32,16 +32,16 @@ def whole(x: Any) -> Array:
 
 
 def argsort(
-    a: Array, axis: int | None = -1, kind: Any = None, order: Any = None, *, descending: bool = False,
-    stable: bool = True,
+    a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True, *, kind: Any = None,
+    order: Any = None,
 ) -> Array:  # fmt: skip
     _refuse_fields("argsort", order)
     return jnp.argsort(a, axis=axis, descending=descending, stable=stable)
 
 
 def sort(
-    a: Array, axis: int | None = -1, kind: Any = None, order: Any = None, *, descending: bool = False,
-    stable: bool = True,
+    a: Array, axis: int | None = -1, descending: bool = False, stable: bool = True, *, kind: Any = None,
+    order: Any = None,
 ) -> Array:  # fmt: skip
     _refuse_fields("sort", order)
     return jnp.sort(a, axis=axis, descending=descending, stable=stable)

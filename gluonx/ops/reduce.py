@@ -305,9 +305,19 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 # -- order ---------------------------------------------------------------------------------------------------------
 
 
+def _downwards(name: str, descending: Any) -> bool:
+    """Return the flag; text in its place is the kind of sort, which stands there in NumPy."""
+    if isinstance(descending, str):
+        raise TypeError(
+            f"{name}: descending must be True or False, got {descending!r}; kind={descending!r} goes by name."
+        )
+    return bool(descending)
+
+
 @register(level=3, shape=SAME)
 def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
     """Return the elements in order along an axis, or of the flattened array."""
+    descending = _downwards("sort", descending)
     if axis is None or descending or not -x.ndim <= axis < x.ndim:
         return jnp.sort(x, axis, descending=descending)
     return ordered(x, axis % x.ndim)
@@ -322,5 +332,5 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False) -> Array:
 )
 def argsort(x: Array, *, axis: int | None = -1, descending: bool = False, dtype: Any = None) -> Array:
     """Return the places of the elements in order; equal elements keep theirs."""
-    found = places(jnp.argsort, x, axis, descending=descending, stable=True)
+    found = places(jnp.argsort, x, axis, descending=_downwards("argsort", descending), stable=True)
     return found if dtype is None else found.astype(dtype)

@@ -149,14 +149,14 @@ CASES: dict[str, list] = {
     "unstack": [((X,), {}), ((X,), {"axis": 1})],
     "vsplit": [((X, 2), {})],
     "vstack": [(([V, V],), {})],
-    "argsort": [((X,), {}), ((X, 0), {}), ((X, 0, "stable"), {}), ((X,), {"kind": "quicksort", "order": None})],
+    "argsort": [((X,), {}), ((X, 0), {}), ((X, 0), {"kind": "stable"}), ((X,), {"kind": "quicksort", "order": None})],
     "digitize": [((X, [0.2, 0.5]), {}), ((X, onp.array([0.2, 0.5])), {"right": True})],
     "isin": [((I, [1, 4]), {}), ((I, J), {"invert": True})],
     "in1d": [],
     "lexsort": [(((V, V[::-1].copy()),), {})],
     "msort": [],
     "searchsorted": [((onp.sort(V), X * 4), {}), ((onp.sort(V), 2.0), {"side": "right"})],
-    "sort": [((X,), {}), ((X, None), {}), ((X, 0, "heapsort"), {}), ((X,), {"axis": 1, "kind": None})],
+    "sort": [((X,), {}), ((X, None), {}), ((X, 0), {"kind": "heapsort"}), ((X,), {"axis": 1, "kind": None})],
     "sort_complex": [((C.ravel(),), {})],
     "ix_": [((K, K[:2]), {})],
     "packbits": [((B,), {}), ((B, 1), {})],
@@ -321,6 +321,12 @@ def test_partition_by_several_places(kth):
     assert found.dtype == onp.int64 and V[found.asnumpy()][places].tolist() == wanted[places].tolist()
     with pytest.raises(ValueError, match="kth=9 is out of bounds for an axis of 4 elements"):
         np.argpartition(x, (1, 9))
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_the_kind_of_a_sort_goes_by_name(name):
+    with pytest.raises(ValueError, match="kind='stable' goes by name"):
+        getattr(np, name)(give(V), -1, "stable").asnumpy()
 
 
 @pytest.mark.parametrize("name", ["sort", "argsort", "partition", "argpartition"])
