@@ -242,7 +242,7 @@ def grad(
     hs, given = tape.heads_of(heads, head_grads)
     asked: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
     # The gradient of a fused parameter's piece is a piece of the fused array's.
-    wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v for v in asked]
+    wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v.leaf for v in asked]
     for v in wrt:
         if not v._is_live():
             settle(v)
@@ -258,7 +258,7 @@ def grad(
         for home, taps, whole in rows.fold(list(found.values()))[1]:
             found[id(home)] = home, rows.dense_of(home, taps, whole)
         grads: list[Any] = [_found(found, v) for v in wrt]
-        results = [g if v is w else v.part_of(g) for v, w, g in zip(asked, wrt, grads, strict=True)]
+        results = [v.part_of(g) if hasattr(type(v), "whole") else g for v, g in zip(asked, grads, strict=True)]
     finally:
         set_state(before)
     return results
@@ -291,8 +291,9 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
             NAMES["gluonx.sparse.attach_rows"](variable, req, grad=gradient)
             continue
         variable.attach_grad(req)
-        if variable.variable is not None:
-            variable._lead_to(Variable(req, gradient))
+        leaf = variable.leaf
+        if leaf.variable is not None:
+            leaf._lead_to(Variable(req, gradient))
 
 
 class Function:
@@ -323,19 +324,15 @@ class Function:
     2.0
     """
 
+    saved_tensors: Any = ()  # what `save_for_backward` kept; a backward may set it to None
+
     def __init__(self) -> None:
         self._used = False
-        self._saved: tuple[Any, ...] = ()
         self.recorded: list[bool] = []  # of each input: whether its gradient is asked for
 
     def save_for_backward(self, *args: Any) -> None:
         """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
-        self._saved = args
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The arrays that :meth:`save_for_backward` kept."""
-        return self._saved
+        self.saved_tensors = args
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the outputs."""

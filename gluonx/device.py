@@ -230,12 +230,21 @@ def current_device() -> Device:
 current_context = current_device
 
 
+def _on_host(device: Any) -> None:
+    """Check that a device is a CPU, or none in particular: where arrays of a forked child are (`gluonx.forked`)."""
+    chosen = _current.get() if device is None else device
+    kind = getattr(chosen, "device_type", getattr(chosen, "platform", chosen))
+    if chosen is not None and not str(kind).startswith("cpu"):
+        forked.check(f"device {chosen}")
+
+
 def resolve(device: Any) -> JaxDevice | None:
     """Return the ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
 
     A sharding of JAX is taken as it is, and given for a folded device.
     """
-    forked.check()
+    if forked.in_child():
+        return _on_host(device)
     forked.watch()
     if device is None:
         chosen = _current.get()

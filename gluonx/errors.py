@@ -30,6 +30,7 @@ __all__ = [
     "TracedValueError",
     "UninitializedError",
     "UnknownDeviceError",
+    "UnsupportedArgumentError",
 ]
 
 
@@ -42,6 +43,10 @@ MXNetError = GluonxError
 
 class ArgumentError(GluonxError, ValueError, TypeError, AssertionError):
     """An argument of a kind or value that is not taken, where MXNet's checks are of one of these classes."""
+
+
+class UnsupportedArgumentError(GluonxError, TypeError, NotImplementedError):
+    """An argument that NumPy's function takes and this one does not, where MXNet raises NotImplementedError."""
 
 
 class ShapeError(GluonxError, ValueError, AssertionError):

@@ -35,6 +35,7 @@ function                                     what it sets
                                              default: a `gluonx.block.names.Names`
 `gluonx.block.block.wrap_calls`              what goes on around each call of a block
 `gluonx.deferred.core.set_handle_class`      the class of the arrays that operators give
+`gluonx.np.handle.cut_when_attached`         whether ``attach_grad`` cuts recorded values off
 ``register`` of optimizers and metrics       what ``create`` makes of a name
 ============================================ =====================================================================
 

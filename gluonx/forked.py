@@ -1,29 +1,41 @@
 """Forked copies of a process in which JAX has run.
 
-JAX computes in threads, and a fork copies none of them: what a child computes waits for them for ever. So a child of a
-process that has computed is told so at its first computation. It may do anything else, such as read arrays that are
-there, or work in NumPy. Nothing is registered before this process computes.
+JAX computes in threads, and a fork copies none of them: what XLA is given in a child waits for them for ever. So in a
+child of a process that has computed operators run by NumPy (`gluonx.deferred.host`), whatever their size, arrays stay
+on the host, and arrays that were computed before the fork are read where they lie. What only XLA can do raises, as does
+what was recorded before the fork and is not computed. That is enough for the children of a loader of data, which make
+batches. Nothing is registered before this process computes.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from gluonx.errors import GluonxError
 
-__all__ = ["check", "watch"]
+__all__ = ["at_fork", "check", "in_child", "is_computed", "watch"]
 
 _TOLD = (
-    "this process was forked from one in which gluonx had computed, and a fork copies none of JAX's threads: a "
-    "computation here would wait for them for ever. Start processes that compute with "
-    "multiprocessing.get_context('spawn'), or let the child work in NumPy alone; a gluonx DataLoader with num_workers "
-    "does so by itself."
+    "{what} needs XLA, but this process was forked from one in which gluonx had computed, and a fork copies none of "
+    "JAX's threads: it would wait for them for ever. Here operators run by NumPy alone, on arrays that are computed "
+    "and on the host. Start processes that compute otherwise with multiprocessing.get_context('spawn'); a gluonx "
+    "DataLoader with num_workers does so by itself."
 )
 
 
 class _Process:
     watched = False
     child = False
+
+
+_hooks: list[Callable[[], None]] = []
+
+
+def at_fork(hook: Callable[[], None]) -> None:
+    """Have `hook` called in a child of this process, if this process has computed by then."""
+    _hooks.append(hook)
 
 
 def watch() -> None:
@@ -36,9 +48,21 @@ def watch() -> None:
 
 def _mark() -> None:
     _Process.child = True
+    for hook in _hooks:
+        hook()
 
 
-def check() -> None:
-    """Raise GluonxError in a forked copy of a process that has computed."""
+def in_child() -> bool:
+    """Return whether this is a forked copy of a process that has computed."""
+    return _Process.child
+
+
+def is_computed(array: Any) -> bool:
+    """Return whether a ``jax.Array`` is there; in a child, what is not will never be."""
+    return array.is_ready()
+
+
+def check(what: str = "this computation") -> None:
+    """Raise GluonxError in a forked copy of a process that has computed, where `what` was to be done by XLA."""
     if _Process.child:
-        raise GluonxError(_TOLD)
+        raise GluonxError(_TOLD.format(what=what))

@@ -146,7 +146,8 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     Parameters
     ----------
     arrays : list of ndarray
-        Often the gradients ``[p.grad() for p in params]``.
+        Often the gradients ``[p.grad() for p in params]``. One that is named twice, as that of a tied weight may be,
+        counts twice in the norm and is scaled once, so the list has the norm `max_norm` then. (MXNet scales it twice.)
     max_norm : float
         The bound. A changing one recompiles nothing.
     check_isfinite : bool, default True

@@ -86,6 +86,14 @@ def test_clip_global_norm(values, max_norm, norm, after, read):
         np.testing.assert_allclose(handle.asnumpy(), value, rtol=1e-6)
 
 
+def test_clip_global_norm_of_an_array_that_is_named_twice():
+    """It counts twice, and is scaled once: then the norm of the list is the bound. MXNet scales it twice."""
+    tied, other = arrays([2.0, 1.0], [6.0])
+    assert utils.clip_global_norm([tied, other, tied], 1.0) == pytest.approx(46**0.5)
+    found = np.concatenate([a.asnumpy() for a in (tied, other, tied)])
+    assert np.linalg.norm(found) == pytest.approx(1.0) and tied.tolist() == pytest.approx([2 / 46**0.5, 1 / 46**0.5])
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=5), min_size=1, max_size=4))
 def test_the_norm_after_clipping_is_at_most_the_bound(values):

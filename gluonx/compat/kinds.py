@@ -23,7 +23,7 @@ from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held_as_nd, use_nd_arrays, uses_nd_arrays
 from gluonx.deferred.core import Handle, twin_of
-from gluonx.np.handle import Detached, View, ndarray
+from gluonx.np.handle import Detached, Lent, View, ndarray
 from gluonx.np.methods import NAMES as METHODS
 
 
@@ -193,6 +193,12 @@ for _name in _OF_THE_OTHER:
     setattr(_Shared, _name, _forwarded(_name))
 
 
+class _NumpyLent(Lent, _Numpy):
+    """One in memory that another library may write to."""
+
+    __slots__ = ()
+
+
 class _SharedNumpy(_Shared, _Numpy):
     __slots__ = ("of",)
 
@@ -211,10 +217,11 @@ class _SharedND(_Shared, NDArray):
         return held_as_nd(self.of.grad)
 
 
-for _klass in (_Numpy, _NumpyView, _NumpyDetached, _SharedNumpy):
+for _klass in (_Numpy, _NumpyView, _NumpyDetached, _NumpyLent, _SharedNumpy):
     _klass.__name__ = _klass.__qualname__ = "ndarray"  # a user sees one kind of np array
     _klass.__module__ = ndarray.__module__
 _Numpy.plain_class, _Numpy.view_class, _Numpy.detached_class = _Numpy, _NumpyView, _NumpyDetached
+_Numpy.lent_class = _NumpyLent
 _SharedND.__name__ = _SharedND.__qualname__ = "NDArray"
 _SharedND.__module__ = NDArray.__module__
 _KEPT = (ndarray, View)

@@ -24,6 +24,7 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, reset_names
+from gluonx.np.handle import cut_when_attached
 from gluonx.npx import modes
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -77,6 +78,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     before = (uses_nd_arrays(), Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided)
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True
+    cut_when_attached(version == 1)
     activate()
     reset_names()
     Naming.used = staticmethod(lambda: Version.saw(1))
@@ -91,6 +93,7 @@ def end(before: tuple[Any, ...]) -> None:
     nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
     use_nd_arrays(nd_arrays)
     Version.told = Version.shown = None
+    cut_when_attached(False)
     use_legacy_registries(False)
     forget_calls()
 

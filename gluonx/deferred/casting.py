@@ -94,6 +94,7 @@ class Adapted(DerivedOp):
     """
 
     __slots__ = ("_infer", "_infer_weights", "dtype")
+    promotes = True  # see `gluonx.deferred.derived.needs_64_bits`
 
     def __init__(self, op: Operator, dtype: np.dtype) -> None:
         super().__init__(op.name, _casting(op.fn, dtype), n_live=op.n_live)

@@ -354,6 +354,7 @@ class HostArray(Placeholder):
         """Return the same value as a ``jax.Array``, made once."""
         placed = self._placed
         if placed is None:
+            forked.check("an array of JAX")
             with jax.ensure_compile_time_eval():
                 placed = self._placed = on_device(self.array)
         return placed

@@ -50,6 +50,7 @@ __all__ = [
     "Together",
     "cuts_tape",
     "jaxpr_of",
+    "WIDENING",
     "needs_64_bits",
     "out_avals",
     "pin",
@@ -309,7 +310,22 @@ def needs_64_bits(op: Recorded, args: Sequence[HasDType | None]) -> bool:
     """Return whether `op` on these arrays, avals or typed scalars computes in 64-bit types."""
     if op.wide:
         return True
-    return any(a is not None and a.dtype in WIDE for a in args)
+    dtypes = {a.dtype for a in args if a is not None}
+    return not dtypes.isdisjoint(WIDE) or (_UINT32 in dtypes and _meets_signed(op, dtypes))
+
+
+_UINT32 = np.dtype(np.uint32)
+WIDENING = WIDE | {_UINT32}
+"""The types that may take 64 bits to compute with: beside a signed integer uint32 becomes int64."""
+
+
+def _meets_signed(op: Recorded, dtypes: set[np.dtype]) -> bool:
+    """Return whether `op` brings uint32 and a signed integer among its inputs to one type.
+
+    Operators of the registry do. In a program of ours each sees to that itself, and a random one has the uint32 words
+    of a key.
+    """
+    return getattr(op, "promotes", False) and not op.random and any(d.kind == "i" for d in dtypes)
 
 
 def _switching(op: Operator, fn: Callable[..., Any]) -> Callable[..., Any]:

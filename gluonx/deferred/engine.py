@@ -39,7 +39,7 @@ from gluonx.deferred.core import (
     new_handle,
     set_state,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, Joint, cuts_tape, prepare, run_alone
+from gluonx.deferred.derived import PLAIN, WIDENING, DerivedOp, Joint, cuts_tape, needs_64_bits, prepare, run_alone
 from gluonx.deferred.graph import (
     Blocked,
     Graph,
@@ -53,7 +53,7 @@ from gluonx.deferred.graph import (
     unblock,
 )
 from gluonx.deferred.segments import OpSegment, attached
-from gluonx.dtype import WIDE, as_array, on_device
+from gluonx.dtype import as_array, on_device
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.ops import prng
@@ -218,10 +218,10 @@ def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
         else:
             value = _operand(a, op, args)
             dtype = value.dtype
-        if dtype in WIDE:
+        if dtype in WIDENING:
             wide = True
         values.append(value)
-    return values, wide
+    return values, wide and needs_64_bits(op, values)
 
 
 def _array_of(handle: Handle, op: Operator, args: Args) -> Any:
@@ -251,11 +251,11 @@ def _is_traced(value: object) -> bool:
 
 def run_now(op: Operator, args: Args, state: State) -> Any:
     """Run one operator at once."""
-    forked.check()
     if host.is_on() and not state.naive:
         done = host.attempt(op, args)
         if done is not host.REFUSED:
             return done
+    forked.check(f"operator {op.name} of these inputs")
     values, wide = _plain_inputs(op, args)
     if op.random and any(isinstance(v, Tracer) for v in values):
         raise TracedValueError(_RANDOM_UNDER_JIT)

@@ -148,7 +148,7 @@ def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
     node = graph.cursor
     if node.parent is None:
         return
-    forked.check()
+    forked.check("what was recorded")
     counters.flushes[why] = counters.flushes.get(why, 0) + 1
     counters.nodes_flushed += node.depth
     places = graph.places()

@@ -17,7 +17,8 @@ Values are :class:`~gluonx.deferred.core.HostArray` then. Invariants: nobody wri
 array that a user or a ``jax.Array`` has (a buffer may be donated while a view of it lives), and an operator that fails
 on the host runs again the usual way, which tells the error.
 
-``GLUONX_HOST=0``, or :func:`gluonx.engine.host`, switches all of this off.
+``GLUONX_HOST=0``, or :func:`gluonx.engine.host`, switches all of this off. In a forked child of a process that has
+computed it is always on, whatever the work, for there is nothing else (:mod:`gluonx.forked`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import contextvars
 import gc
 import math
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +35,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from gluonx import forked
 from gluonx.deferred import growth, singular
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
@@ -92,7 +95,13 @@ def is_on() -> bool:
     near = Switch.near
     if near is None:
         near = Switch.near = jax.local_devices()[0].platform == "cpu"
-    return Switch.on and near and not Replicas.on
+    return (Switch.on and near and not Replicas.on) or forked.in_child()
+
+
+@forked.at_fork
+def _without_limits() -> None:
+    """In a forked child nothing is compiled, and NumPy does all that it can."""
+    limits.update(small=sys.maxsize, allowed=sys.maxsize)
 
 
 class _Known:
@@ -215,7 +224,11 @@ def _near(array: jax.Array, known: _Known, aval: Aval | None = None) -> np.ndarr
     if isinstance(array, Tracer):
         return None
     aval = aval or aval_of(array)
-    return np.asarray(array) if aval.sharding is None and known.reads(aval) else None
+    if aval.sharding is not None or not known.reads(aval):
+        return None
+    if forked.in_child() and not (Switch.near and forked.is_computed(array)):
+        return None  # its device is out of reach, or nobody will ever have computed it
+    return np.asarray(array)
 
 
 def placed(values: dict[int, Any]) -> dict[int, Any]:
@@ -285,6 +298,8 @@ def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.nd
         if isinstance(value, Placeholder):
             growth.fill(handle, op, args)
             value = handle.value
+            if type(value) is HostArray:
+                return value.array
         if not isinstance(value, jax.Array) or isinstance(value, Tracer):
             return None
         array_types.add(type(value))

@@ -15,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Sharding
 
+from gluonx import forked
 from gluonx.deferred import where
 from gluonx.deferred.contracts import Args, Operator
-from gluonx.deferred.core import Handle, Placeholder
+from gluonx.deferred.core import Handle, HostArray, Placeholder
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import DeferredInitializationError, GluonxError
 
@@ -35,8 +36,12 @@ class Zeros(Placeholder):
         self.dtype = dtype
         self.sharding = sharding
 
-    def make(self, handle: Handle) -> jax.Array:
+    def make(self, handle: Handle) -> Any:
         """Zeros, made at last."""
+        if forked.in_child():
+            zeros = np.zeros(self.shape, self.dtype)
+            zeros.setflags(write=False)
+            return HostArray(zeros)
         with jax.ensure_compile_time_eval(), keeping_64_bits(self.dtype in WIDE):
             return jnp.zeros(self.shape, self.dtype, device=self.sharding)
 

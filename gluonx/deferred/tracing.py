@@ -22,11 +22,13 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
+from gluonx import forked
 from gluonx._process import uncollected
 from gluonx.deferred import casting, core, growth, interrupts, ranges, rows, where
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
+    Aval,
     Handle,
     Pending,
     Placeholder,
@@ -681,6 +683,15 @@ def run_plainly(why: str) -> None:
         counters.unhybridized[why] = counters.unhybridized.get(why, 0) + 1
 
 
+def _settled_aval(handle: Handle) -> Aval:
+    """Return the aval of what a traced call is given, computed."""
+    if forked.in_child():
+        raise NotTraced("a forked child")
+    settle(handle)
+    aval = handle.aval = aval_of(handle.value)
+    return aval
+
+
 class TracedCall:
     """The traced forward of one block: a cache from signatures to :class:`Traced`."""
 
@@ -724,8 +735,7 @@ class TracedCall:
             if aval is None:
                 if isinstance(a.value, Tracer):
                     return self.block._run_forward(*args)
-                settle(a)
-                aval = a.aval = aval_of(a.value)
+                aval = _settled_aval(a)
             key.append(aval if not Replicas.on else _anywhere(aval))
         lookup = tuple(key)
         entry = self._find(lookup)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from gluonx.files.atomic import atomic_directory as atomic_directory
 from gluonx.files.atomic import atomic_write as atomic_write
+from gluonx.files.files import LISTED as LISTED
 from gluonx.files.files import arriving as arriving
 from gluonx.files.files import load_arrays as load_arrays
 from gluonx.files.files import load_metadata as load_metadata
@@ -35,6 +36,7 @@ from gluonx.files.states import is_pickle as is_pickle
 from gluonx.files.states import load_trainer_states as load_trainer_states
 
 __all__ = [
+    "LISTED",
     "Place",
     "Stored",
     "TrainerStates",

@@ -160,8 +160,14 @@ def arriving(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> Iterator
     checks.settle()
 
 
+LISTED = {"arrays": "list"}
+"""The metadata of a file of arrays that were given as a list, without names."""
+
+
 def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> list[np.ndarray] | dict[str, np.ndarray]:
     """Read a file as MXNet's ``nd.load`` does: a list where the arrays have no names, else a dict.
+
+    The arrays of an npz file have none where its metadata is `LISTED`.
 
     Parameters
     ----------
@@ -185,7 +191,8 @@ def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> lis
             names, arrays = read_items(file)
             return dict(zip(names, arrays, strict=True)) if names else arrays
         found = _arrays_of(kind, file)
-    return list(found.values()) if kind == "npy" else found
+    listed = kind == "npy" or (kind == "npz" and load_metadata(source) == LISTED)
+    return list(found.values()) if listed else found
 
 
 def load_metadata(source: Readable) -> dict[str, str]:

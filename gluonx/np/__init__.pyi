@@ -186,7 +186,7 @@ def argmin(a: ArrayLike, axis: Any = None, out: Any = None, keepdims: Any = Fals
     """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
 def argpartition(a: ArrayLike, kth: Any, axis: Any = -1, kind: Any = 'introselect', order: Any = None, *, out: Any = None) -> ndarray:
     """The indices that put the kth smallest element in its place."""
-def argsort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
+def argsort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> ndarray:
     """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
 def around(x: ArrayLike, decimals: Any = 0, out: Any = None) -> ndarray:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
@@ -616,8 +616,8 @@ def sinh(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'sa
     """The hyperbolic sine."""
 def sometrue(a: ArrayLike, axis: Any = None, keepdims: Any = False, out: Any = None) -> ndarray:
     """Whether any element along an axis is true (an old name of `any`)."""
-def sort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> ndarray:
-    """Return the elements in order along an axis, or of the flattened array."""
+def sort(a: ArrayLike, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> ndarray:
+    """Return the elements in order along an axis, or of the flattened array; `kind` plays no part."""
 def sort_complex(a: ArrayLike, *, out: Any = None) -> ndarray:
     """Sorted by real, then imaginary part."""
 def spacing(x: ArrayLike, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> ndarray:

@@ -99,6 +99,7 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
         host = onp.asarray(value)  # not a copy yet: the one that is made has the dtype and the place that are wanted
     except ValueError as error:  # rows of different lengths
         raise ArgumentError(f"np.array: {error}") from None
+    host = read_as(host, value, dtype)
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
         raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")
     if dtype is None and host.dtype.kind == "c":
@@ -110,6 +111,24 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     if target is None and stays_on_host():
         return new_handle(host_array(copied_as(host, wanted)))
     return new_handle(on_device(copied_as(host, wanted), target))
+
+
+def read_as(host: onp.ndarray, value: Any, dtype: Any) -> onp.ndarray:
+    """Return `host`, which NumPy made of `value`, with what the dtype asked for says otherwise.
+
+    Text is read as numbers, as in MXNet. Integers beyond int64 in a list are not rounded to floats before they become
+    integers of 64 bits.
+    """
+    if host.dtype.kind not in "SUf":
+        return host
+    wanted = standard(dtype)
+    exact = wanted in WIDE and wanted.kind in "iu" and isinstance(value, (list, tuple))
+    if host.dtype.kind == "f" and not exact:
+        return host
+    try:
+        return onp.asarray(value, wanted)
+    except (ValueError, OverflowError):
+        return host
 
 
 def _holds_arrays(value: Sequence[Any]) -> bool:
@@ -155,9 +174,23 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 
 
 def from_dlpack(x: Any) -> ndarray:
-    """Return an ndarray on the memory of another library's array (anything with ``__dlpack__``)."""
+    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``, or a capsule of it."""
     with keeping_64_bits():
-        return new_handle(jnp.from_dlpack(x))
+        return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
+
+
+class _Capsule:
+    """What a capsule of DLPack, which says nothing of its device, was made of: an array on the default device."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> Any:
+        default: Any = jnp.zeros(())
+        return default.__dlpack_device__()
 
 
 def _host_reader(name: str) -> Callable[..., ndarray]:
@@ -552,4 +585,4 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: A
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)
 
 
-__all__ = [*written(globals(), but=["placed"])]  # noqa: PLE0604
+__all__ = [*written(globals(), but=["placed", "read_as"])]  # noqa: PLE0604

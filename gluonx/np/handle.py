@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import device as _device
+from gluonx import forked
 from gluonx._frames import door
 from gluonx.deferred import interrupts, where
 from gluonx.deferred.contracts import Rebound
@@ -41,6 +42,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept, moved
 from gluonx.deferred.rows import RowVariable
@@ -148,6 +150,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    lent_class: type[_Lent]  # of this array while others may write to its memory, see `lend`
     view_class: type[_View]  # of basic slices of this array, and of what its detach() gives; set below
     detached_class: type[_Detached]
     cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
@@ -261,7 +264,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
     def _on_host(self) -> np.ndarray:
         """Return the value as a NumPy array that nobody may write to, computed if it is pending."""
-        value = self.value
+        value = self._in_child() if forked.in_child() else self.value
         if type(value) is HostArray:
             if not _in_trace():
                 return value.array
@@ -272,6 +275,15 @@ class ndarray(Arithmetic, Handle, Methods):
             if array.is_fully_addressable or array.is_fully_replicated:
                 raise
             raise DeviceError(_ELSEWHERE.format(shape=array.shape, spec=array.sharding)) from None
+
+    def _in_child(self) -> Any:
+        """Return the value, in a forked child, where nothing may wait for the device."""
+        value = self.value
+        if isinstance(value, Placeholder) and value.known and type(value) is not HostArray:
+            value = self.value = value.make(self)
+        if isinstance(value, jax.Array) and not isinstance(value, Tracer) and not forked.is_computed(value):
+            forked.check("an array that was not computed before the fork")
+        return value
 
     @door
     def asnumpy(self) -> np.ndarray:
@@ -318,6 +330,11 @@ class ndarray(Arithmetic, Handle, Methods):
         return type(value) is Pending and value.value is None and value.graph.is_live(value.slot)
 
     @property
+    def leaf(self) -> ndarray:
+        """The array that gradients of this one end at: itself, but for a slice that has one of its own."""
+        return self
+
+    @property
     def _itself(self) -> ndarray:
         """The array that holds the value: another one where this one is a wrapper that nobody else may hold."""
         return self
@@ -359,8 +376,10 @@ class ndarray(Arithmetic, Handle, Methods):
     def __bool__(self) -> bool:
         if self.size == 1:
             return bool(self.item())
+        if self.size == 0:  # as in MXNet, and in NumPy before 2.2
+            return False
         raise ValueError(
-            "The truth value of an ndarray with more than one element (or none) is ambiguous. Use x.any() or x.all()."
+            "The truth value of an ndarray with more than one element is ambiguous. Use x.any() or x.all()."
         )
 
     def __index__(self) -> int:
@@ -714,6 +733,11 @@ class ndarray(Arithmetic, Handle, Methods):
         return self.transpose()  # type: ignore[attr-defined]
 
 
+def cut_when_attached(on: bool) -> None:
+    """Choose whether ``attach_grad`` cuts recorded values off from what they were computed from, as in MXNet 1."""
+    ndarray.cuts_when_attached = on
+
+
 def is_readable(array: ndarray) -> bool:
     """Return whether there is a number to show, or to be computed, for an array."""
     return not _unreadable(array.value)
@@ -740,7 +764,7 @@ _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 class _View(ndarray):
     """A basic slice: reads from its base, and writes through to it."""
 
-    __slots__ = ("base", "reader", "region", "seen", "seen_in")
+    __slots__ = ("base", "own", "reader", "region", "seen", "seen_in")
 
     derived = True
 
@@ -785,11 +809,27 @@ class _View(ndarray):
         self.base._write(self.region, new, checked=True)
 
     def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Not for a slice: its value belongs to its base."""
-        raise GraphError(
-            "a slice shares its base's value and has no gradient of its own; call attach_grad on a copy(), or on "
-            "the array that was sliced"
-        )
+        """Make this slice an array of its own, and the end point of gradients; it shares no value with another then."""
+        own = invoke(_COPY, (self,))
+        own = own if self.plain_class in (None, type(own)) else twin_of(own, self.plain_class)
+        own.attach_grad(grad_req, stype)
+        region = indexing.basic(..., self.shape)
+        assert region is not None, "an ellipsis is a basic index"
+        self.base, self.region, self.reader, self.seen, self.own = own, region, indexing.region_read(region), self, True
+
+    @property
+    def leaf(self) -> ndarray:
+        """The array whose gradient is this slice's: its own one, after `attach_grad`."""
+        return self.base if self.own else self
+
+    def _drop_grad(self) -> None:
+        if self.own:
+            self.base._drop_grad()
+
+    @property
+    def grad(self) -> ndarray | None:
+        """The gradient of a slice that has one, see `attach_grad`."""
+        return self.base.grad if self.own else None
 
 
 View = _View
@@ -798,7 +838,7 @@ View = _View
 def _view(base: ndarray, region: indexing.Region) -> _View:
     view: _View = object.__new__(base.view_class)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
-    view.seen, view.seen_in = view, None
+    view.seen, view.seen_in, view.own = view, None, False
     view.tape = view.variable = None
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else _place_of(base))
@@ -892,6 +932,71 @@ class _Detached(ndarray):
 Detached = _Detached
 
 
+class _Memory:
+    """Memory that others may write to, and the value that was made of what it held when it was last looked at."""
+
+    __slots__ = ("array", "seen", "value")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.seen: bytes | None = None
+        self.value: Any = None
+
+    def now(self) -> Any:
+        """Return the value of what is there now, the same object while that is the same."""
+        held = self.array.tobytes()
+        if held != self.seen:
+            self.seen, copy = held, self.array.copy()
+            self.value = host_array(copy) if stays_on_host() else on_device(copy)
+        return self.value
+
+
+class _Lent(ndarray):
+    """An array in memory that another library may write to: what it finds there is its value, each time it is read.
+
+    The memory, a `_Memory`, is in the place of the value.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        """What is in the memory now."""
+        return _get_value(self).now()
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        np.copyto(_get_value(self).array, np.asarray(value.array if type(value) is HostArray else value))
+
+    def _put(self, new: Handle) -> None:
+        np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
+
+
+_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # an array that somebody has becomes one
+Lent = _Lent
+
+
+def lend(array: ndarray) -> Any:
+    """Return a DLPack capsule of the memory that is this array's value from now on, for others to write to.
+
+    Raises
+    ------
+    ArgumentError
+        For a slice, or what `detach` gave: their value is another array's.
+    """
+    if type(array) is not array.lent_class:
+        if array.derived or array._is_recorded():
+            raise ArgumentError(
+                "to_dlpack_for_write takes a whole array that autograd has not recorded, for its memory is to be "
+                "written to; a slice, or what detach() gave, has none of its own. Take a copy() of it."
+            )
+        memory = array.asnumpy()
+        array.__class__ = array.lent_class
+        _set_value(array, _Memory(memory))
+        array.aval = intern_aval(memory.shape, memory.dtype)
+    return _get_value(array).array.__dlpack__()
+
+
 class _Link(ref):
     """A weak reference to an array, from which what was detached of it is found."""
 
@@ -974,9 +1079,9 @@ def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray
     return array
 
 
-ndarray.view_class, ndarray.detached_class = _View, _Detached
+ndarray.view_class, ndarray.detached_class, ndarray.lent_class = _View, _Detached, _Lent
 set_handle_class(ndarray)
-for _kind in (ndarray, _Detached, _View):
+for _kind in (ndarray, _Detached, _View, _Lent):
     jax.tree_util.register_pytree_node(
         _kind, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
     )

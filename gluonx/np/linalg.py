@@ -254,6 +254,8 @@ def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
 
 def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
     x, residuals, rank, sizes = jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond)
+    if a.shape[0] <= a.shape[1]:  # there are none, as in NumPy; nor with a rank too low, but that is a value
+        residuals = residuals[:0]
     return x, residuals, rank.astype(jnp.int64), sizes
 
 
@@ -303,6 +305,13 @@ def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     return tuple(result) if isinstance(result, tuple) else result
 
 
+def tensorsolve(a: Array, b: Array, axes: Any = None) -> Array:
+    a, b = _square(a), _square(b)
+    if a.ndim == b.ndim and a.size == b.size == 1:  # one equation, whose solution NumPy gives as many axes as `a` has
+        return b.reshape(a.shape) / a
+    return jnp.linalg.tensorsolve(a, b, axes)
+
+
 def trace(a: Array, offset: int = 0, *, dtype: Any = None) -> Array:
     return jnp.trace(a, offset, -2, -1, dtype)
 
@@ -319,7 +328,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         cholesky, cond, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr,
-        solve, svd, trace, vecdot, vector_norm,
+        solve, svd, tensorsolve, trace, vecdot, vector_norm,
     )
 }  # fmt: skip
 

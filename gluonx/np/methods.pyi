@@ -30,7 +30,7 @@ class Methods:
         """Return the place of the largest element (the first of several) along an axis, or in the flattened array."""
     def argmin(self: Self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Self:
         """Return the place of the smallest element (the first of several) along an axis, or in the flattened array."""
-    def argsort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
+    def argsort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> Self:
         """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false."""
     def broadcast_like(self: Self, rhs: ArrayLike, lhs_axes: Any = None, rhs_axes: Any = None, *, out: Any = None) -> Self:
         """Return the array repeated to the shape of `rhs`; where axes are named, to the lengths of those only."""
@@ -150,8 +150,8 @@ class Methods:
         """``exp(x / temperature)``, normalized along `axis`."""
     def softmin(self: Self, temperature: ArrayLike | None = None, axis: Any = -1, dtype: Any = None, *, out: Any = None) -> Self:
         """Return the softmax of ``-x``."""
-    def sort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, *, out: Any = None) -> Self:
-        """Return the elements in order along an axis, or of the flattened array."""
+    def sort(self: Self, axis: Any = -1, descending: Any = False, stable: Any = True, kind: Any = None, order: Any = None, *, out: Any = None) -> Self:
+        """Return the elements in order along an axis, or of the flattened array; `kind` plays no part."""
     def split(self: Self, indices_or_sections: Any, axis: Any = 0, *, out: Any = None) -> Any:
         """Return the array cut along an axis: into so many equal parts, or at the places named."""
     def sqrt(self: Self, out: Any = None, *, where: Any = True, casting: Any = 'same_kind', order: Any = 'K', dtype: Any = None, subok: Any = True) -> Self:
@@ -175,9 +175,9 @@ class Methods:
     def tile(self: Self, reps: Any, *, out: Any = None) -> Self:
         """Return the array repeated as a tile."""
     def to_dlpack_for_read(self: Self) -> Any:
-        """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
+        """Return a DLPack capsule of the array, computed. Its memory is for others to read only, for it may be shared."""
     def to_dlpack_for_write(self: Self) -> Any:
-        """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``."""
+        """Return a DLPack capsule of memory on the host that is the array's from now on, for others to write to."""
     def topk(self: Self, axis: Any = -1, k: Any = 1, ret_typ: Any = 'indices', is_ascend: Any = False, dtype: Any = ..., *, out: Any = None) -> Any:
         """Return the `k` largest elements along `axis` (the smallest if `is_ascend`), in order."""
     def trace(self: Self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, out: Any = None, dtype: Any = None) -> Self:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
-from gluonx.errors import ShapeError
+from gluonx.errors import ShapeError, UnsupportedArgumentError
 from gluonx.ops.common import axes_of, axis_of, index_dtype, places
 from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
 from gluonx.ops.tensor import cut
@@ -28,6 +28,13 @@ def whole(x: Any) -> Array:
     """Return indices and counts as integers, whatever dtype they came in."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
+
+
+def _refuse_fields(name: str, order: Any) -> None:
+    if order is not None:
+        raise UnsupportedArgumentError(
+            f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
+        )
 
 
 def msort(a: Array) -> Array:
@@ -55,12 +62,33 @@ def sometrue(a: Array, axis: Any = None, keepdims: bool = False, out: None = Non
     return jnp.any(a, axis, keepdims=keepdims)
 
 
-def partition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
-    return jnp.partition(a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
+def partition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+    _refuse_fields("partition", order)
+    a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
+    whole = _several("partition", kth, a.shape[axis])
+    return jnp.sort(a, axis) if whole else jnp.partition(a, _only(kth), axis)
 
 
-def argpartition(a: Array, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
-    return places(jnp.argpartition, a.reshape(-1) if axis is None else a, kth, -1 if axis is None else axis)
+def argpartition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+    _refuse_fields("argpartition", order)
+    a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
+    if _several("argpartition", kth, a.shape[axis]):
+        return places(jnp.argsort, a, axis)
+    return places(jnp.argpartition, a, _only(kth), axis)
+
+
+def _only(kth: Any) -> int:
+    return kth[0] if isinstance(kth, (tuple, range)) else kth
+
+
+def _several(name: str, kth: Any, length: int) -> bool:
+    """Return whether `kth` names several places, all of which an array that is sorted has right."""
+    if not isinstance(kth, (tuple, range)) or len(kth) == 1:
+        return False
+    wrong = [k for k in kth if not -length <= k < length]
+    if wrong:
+        raise ShapeError(f"np.{name}: kth={wrong[0]} is out of bounds for an axis of {length} elements.")
+    return True
 
 
 def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
@@ -312,6 +340,35 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
     return jnp.trapezoid(y, x, dx, axis)
 
 
+def interp(
+    x: Array, xp: Array, fp: Array, left: Array | None = None, right: Array | None = None, period: Array | None = None
+) -> Array:
+    x, xp, fp = (jnp.asarray(a, jnp.promote_types(jnp.result_type(x, xp, fp), jnp.float32)) for a in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ShapeError(f"np.interp: xp and fp must be vectors of one length, got shapes {xp.shape} and {fp.shape}.")
+    if period is not None:
+        period = jnp.abs(jnp.asarray(period, x.dtype))
+        x, xp = x % period, xp % period
+        order = jnp.argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = jnp.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = jnp.concatenate([fp[-1:], fp, fp[:1]])
+    below = jnp.clip(jnp.searchsorted(xp, x, side="right") - 1, 0, max(len(xp) - 2, 0))
+    above = jnp.minimum(below + 1, len(xp) - 1)
+    x0, x1, f0, f1 = xp[below], xp[above], fp[below], fp[above]
+    slope = (f1 - f0) / jnp.where(x1 == x0, 1, x1 - x0)
+    found = slope * (x - x0) + f0
+    # Beside an infinite value: from the other end, and on a point the point's own value, as NumPy does.
+    found = jnp.where(jnp.isnan(found), slope * (x - x1) + f1, found)
+    found = jnp.where(jnp.isnan(found) & (f0 == f1), f0, found)
+    found = jnp.where(x == x0, f0, found)
+    if period is None:
+        found = jnp.where(x < xp[0], fp[0] if left is None else left, found)
+        found = jnp.where(x >= xp[-1], fp[-1], found)
+        found = found if right is None else jnp.where(x > xp[-1], right, found)
+    return jnp.where(jnp.isnan(x), x, found).astype(x.dtype)
+
+
 def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> Any:
     return jnp.gradient(args[0], *args[1:], axis=axis, edge_order=edge_order)
 
@@ -354,7 +411,7 @@ _OLD_NAMES: dict[str, Callable[..., Any]] = {
 RULES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         argpartition, array_split, average, copy, corrcoef, cross, digitize,
-        gradient, in1d, isin, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
+        gradient, in1d, interp, isin, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
         polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue,
         trace, trapezoid, unravel_index, vander, vecmat, vstack, meshgrid,
     )},

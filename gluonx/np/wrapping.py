@@ -27,7 +27,7 @@ from gluonx._frames import shorten, telling
 from gluonx.arguments import unexpected
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
-from gluonx.errors import ShapeError
+from gluonx.errors import ShapeError, UnsupportedArgumentError
 from gluonx.extensions import NAMES
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
@@ -268,7 +268,7 @@ def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
                 if key == "dtype"
                 else ""
             )
-            raise TypeError(f"np.{name} does not support {key}={value!r}{hint}.")
+            raise UnsupportedArgumentError(f"np.{name} does not support {key}={value!r}{hint}.")
 
 
 def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:

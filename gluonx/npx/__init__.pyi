@@ -46,8 +46,7 @@ from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.composed import sync_batch_norm as sync_batch_norm
 from gluonx.npx.random import tensor_poisson as tensor_poisson
 from gluonx.npx.composed import to_dlpack_for_read as to_dlpack_for_read
-from gluonx.npx.composed import to_dlpack_for_read as _to_dlpack_for_write
-to_dlpack_for_write = _to_dlpack_for_write
+from gluonx.npx.composed import to_dlpack_for_write as to_dlpack_for_write
 from gluonx.device import tpu as tpu
 from gluonx.npx.composed import waitall as waitall
 from gluonx.npx.control_flow import while_loop as while_loop
@@ -1089,7 +1088,7 @@ def softsign(data: ArrayLike, *, out: Any = None) -> ndarray:
 def sometrue(a: ArrayLike, axis: Any = None, keepdims: Any = False, *, out: Any = None) -> Any:
     """Whether any element along an axis is true (an old name of `any`)."""
 def sort(data: ArrayLike, axis: Any = -1, descending: Any = False, *, out: Any = None) -> ndarray:
-    """Return the elements in order along an axis, or of the flattened array."""
+    """Return the elements in order along an axis, or of the flattened array; `kind` plays no part."""
 def sort_complex(a: ArrayLike, *, out: Any = None) -> Any:
     """Sorted by real, then imaginary part."""
 def space_to_depth(data: ArrayLike, block_size: Any, *, out: Any = None) -> ndarray:

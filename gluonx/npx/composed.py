@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -23,8 +23,9 @@ from gluonx.device import gpu as gpu
 from gluonx.device import gpu_memory_info as gpu_memory_info
 from gluonx.device import num_gpus as num_gpus
 from gluonx.device import tpu as tpu
-from gluonx.np.handle import host_value, ndarray
+from gluonx.np.handle import host_value, lend, ndarray
 from gluonx.np.table import IGNORED
+from gluonx.np.wrapping import as_leaf, write_out
 from gluonx.npx.synchronized import is_one_array, over_devices
 from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
@@ -203,8 +204,12 @@ def nonzero(a: Any) -> ndarray:
 
 
 def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
-    """Compare elements: ``lhs > rhs``."""
-    return np.greater(lhs, rhs, out=out)
+    """Compare elements: 1 where ``lhs > rhs``, else 0, in their dtype (that of ``np.greater`` is bool)."""
+    arrays = [as_leaf(x) for x in (lhs, rhs) if not isinstance(x, (bool, int, float))]
+    found = np.greater(lhs, rhs)
+    if arrays:
+        found = found.astype(np.result_type(*arrays))
+    return found if out is None else write_out("npx.broadcast_greater", out, found)
 
 
 def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
@@ -239,24 +244,33 @@ def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
 
 
 def from_dlpack(dlpack: Any) -> ndarray:
-    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``."""
+    """Return an ndarray of another library's array: anything with ``__dlpack__``, or a capsule of DLPack."""
     return np.from_dlpack(dlpack)
 
 
 def to_dlpack_for_read(data: ndarray) -> Any:
-    """Return the array itself, computed: DLPack passes arrays, not capsules, and this one has ``__dlpack__``.
+    """Return a DLPack capsule of the array, computed. Its memory is for others to read only, for it may be shared.
 
-    An array never changes the memory that it gives away, so others may only read it.
+    What takes arrays and not capsules, such as ``torch.from_dlpack``, takes the array itself, which has ``__dlpack__``.
     """
-    data.wait_to_read()
-    return data
+    return data._read().__dlpack__()
 
 
-to_dlpack_for_write = to_dlpack_for_read
+def to_dlpack_for_write(data: ndarray) -> Any:
+    """Return a DLPack capsule of memory on the host that is the array's from now on, for others to write to.
+
+    The array is read from there each time it is used, which takes a copy.
+
+    Raises
+    ------
+    ArgumentError
+        For a slice, and for what autograd has recorded.
+    """
+    return lend(data)
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:
-    """Write an array (``.npy``), or a list or dict of arrays (``.npz``), to a file.
+    """Write an array (``.npy``), or a list or dict of arrays (``.npz``), to a file, which `load` gives back as it came.
 
     Raises
     ------
@@ -266,16 +280,20 @@ def save(file: str | os.PathLike[str], arr: Any) -> None:
     if isinstance(arr, Mapping):
         serialize.save_arrays(file, {str(k): onp.asarray(v) for k, v in arr.items()})
     elif isinstance(arr, (list, tuple)):
-        savez(file, *arr)
+        serialize.save_arrays(file, _numbered(arr), metadata=serialize.LISTED)
     elif isinstance(arr, (ndarray, onp.ndarray, jax.Array)):
         serialize.save_arrays(file, {"arr_0": onp.asarray(arr)}, format="npy")
     else:
         raise TypeError(f"npx.save: an ndarray, or a list or dict of them, was expected, got {type(arr).__name__}.")
 
 
+def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
+    return {f"arr_{i}": onp.asarray(a) for i, a in enumerate(arrays)}
+
+
 def savez(file: str | os.PathLike[str], *args: Any, **kwds: Any) -> None:
     """Write arrays to an ``.npz`` file: those without a name as ``arr_0``, ``arr_1`` and so on."""
-    named = {f"arr_{i}": a for i, a in enumerate(args)}
+    named = _numbered(args)
     twice = sorted(set(named) & set(kwds))
     if twice:
         raise ValueError(f"npx.savez: the name {twice[0]!r} is that of an array given without a name.")
@@ -283,7 +301,7 @@ def savez(file: str | os.PathLike[str], *args: Any, **kwds: Any) -> None:
 
 
 def load(file: str | os.PathLike[str]) -> Any:
-    """Load a file of `save`, `savez` or MXNet: the array of a ``.npy`` file, the dict of others.
+    """Load a file of `save`, `savez` or MXNet: what was given to `save`, the dict of ``savez``.
 
     Of a file of ``nd.save``, a dict where the arrays have names, else the one array, or a list of several.
 
@@ -296,7 +314,7 @@ def load(file: str | os.PathLike[str]) -> Any:
     if isinstance(found, dict):
         return {name: np.array(value, dtype=value.dtype) for name, value in found.items()}
     arrays = [np.array(value, dtype=value.dtype) for value in found]
-    return arrays[0] if len(arrays) == 1 else arrays
+    return arrays[0] if len(arrays) == 1 and serialize.load_metadata(file) != serialize.LISTED else arrays
 
 
 # -- the machine -----------------------------------------------------------------------------------------

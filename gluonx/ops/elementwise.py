@@ -117,6 +117,19 @@ def _power(x: Array, y: Array) -> Array:
     return jnp.where(y < 0, inverse, whole).astype(whole.dtype)
 
 
+def _compared(compare: Callable[[Any, Any], Array]) -> Callable[[Array, Array], Array]:
+    """Return the comparison, exact also of uint64 with signed integers, whose common type is float64."""
+
+    def run(x: Array, y: Array) -> Array:
+        if x.dtype == jnp.uint64 and jnp.issubdtype(y.dtype, jnp.signedinteger):
+            return jnp.where(y < 0, compare(0, -1), compare(x, y.astype(x.dtype)))
+        if y.dtype == jnp.uint64 and jnp.issubdtype(x.dtype, jnp.signedinteger):
+            return jnp.where(x < 0, compare(-1, 0), compare(x.astype(y.dtype), y))
+        return compare(x, y)
+
+    return run
+
+
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
     """Return the function on integers too: they become float32, 8-bit ones and booleans float16 with `small`."""
 
@@ -379,17 +392,18 @@ _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gra
     example=("np.gcd(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[2, 3]"))
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
-_binary("equal", jnp.equal, "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("equal", _compared(jnp.equal), "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
-_binary("not_equal", jnp.not_equal, "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("not_equal", _compared(jnp.not_equal), "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
-_binary("greater", jnp.greater, "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("greater", _compared(jnp.greater), "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"))
-_binary("greater_equal", jnp.greater_equal, "Where x1 >= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("greater_equal", _compared(jnp.greater_equal), "Where x1 >= x2.", ufunc=True, level=4, amp="widest",
+    gradient=NONE,
     example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
-_binary("less", jnp.less, "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("less", _compared(jnp.less), "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
-_binary("less_equal", jnp.less_equal, "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("less_equal", _compared(jnp.less_equal), "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"))
 _binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"))

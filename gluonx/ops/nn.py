@@ -366,8 +366,10 @@ def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: s
     mask = mask.astype(bool)
     if mask.ndim > x.ndim or any(m not in (1, d) for m, d in zip(mask.shape[::-1], x.shape[::-1], strict=False)):
         raise ShapeError(f"{name}: mask has shape {mask.shape} and does not broadcast to the data's, {x.shape}.")
-    scores = _tempered(wide(x), temperature)
-    return narrow(compute(*aligned(scores, mask), axis_of(axis, x.ndim, name)), float_dtype(x))
+    axis = axis_of(axis, x.ndim, name)
+    if x.size == 0:
+        return narrow(x, float_dtype(x))
+    return narrow(compute(*aligned(_tempered(wide(x), temperature), mask), axis), float_dtype(x))
 
 
 @register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)

@@ -90,7 +90,7 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
             return grad * g if attrs["out_grad"] else grad
         p, _ = _as_classes(out, attrs["multi_output"], attrs["preserve_shape"])
         target = label.reshape(p.shape[0], *p.shape[2:])
-        grad = p - _one_hot(target, p, attrs["smooth_alpha"])
+        grad = p - _one_hot(target, p, 0.0 if attrs["multi_output"] else attrs["smooth_alpha"])
         kept = target.astype(jnp.int32) != int(attrs["ignore_label"])
         if attrs["use_ignore"]:
             grad = jnp.where(kept[:, None], grad, 0)
@@ -146,7 +146,7 @@ def softmax_output(
     out_grad : bool
         Multiply by the gradient from above.
     smooth_alpha : float
-        How much of the probability the other classes share.
+        How much of the probability the other classes share; plays no part with `multi_output`, as in MXNet.
 
     Examples
     --------

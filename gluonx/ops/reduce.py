@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx.dtype import WIDE, canonical, keeping_64_bits
-from gluonx.errors import ShapeError
+from gluonx.errors import ShapeError, UnsupportedArgumentError
 from gluonx.ops.common import choose, float_dtype, narrow, places, wide
 from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
 from gluonx.ops.elementwise import absolute
@@ -566,13 +566,29 @@ def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 # -- order ---------------------------------------------------------------------------------------------------------
 
 
-_ORDER = Front(order="x axis descending stable", shown={"x": "a"})
-_STABLE = Front(hidden="stable")
+_ORDER = Front(order="x axis descending stable kind order", shown={"x": "a"})
+_STABLE = Front(hidden="stable kind order")
+
+
+def _downwards(name: str, descending: Any, order: Any) -> bool:
+    """Return the flag; text in its place is the kind of sort, which stands there in NumPy."""
+    if order is not None:
+        raise UnsupportedArgumentError(
+            f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
+        )
+    if isinstance(descending, str):
+        raise TypeError(
+            f"{name}: descending must be True or False, got {descending!r}; kind={descending!r} goes by name."
+        )
+    return bool(descending)
 
 
 @register(level=3, methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME)
-def sort(x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the elements in order along an axis, or of the flattened array.
+def sort(
+    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, kind: Any = None,
+    order: Any = None,
+) -> Array:  # fmt: skip
+    """Return the elements in order along an axis, or of the flattened array; `kind` plays no part.
 
     Examples
     --------
@@ -580,6 +596,7 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False, stable: b
     >>> np.sort(np.array([3.0, 1.0, 2.0])).tolist()
     [1.0, 2.0, 3.0]
     """
+    descending = _downwards("sort", descending, order)
     if axis is None or descending or not -x.ndim <= axis < x.ndim:
         return jnp.sort(x, axis, descending=descending)
     return ordered(x, axis % x.ndim)
@@ -596,8 +613,9 @@ def sort(x: Array, *, axis: int | None = -1, descending: bool = False, stable: b
     gradient=NONE,
 )
 def argsort(
-    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: Any = None
-) -> Array:
+    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: Any = None,
+    kind: Any = None, order: Any = None,
+) -> Array:  # fmt: skip
     """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false.
 
     Examples
@@ -606,5 +624,6 @@ def argsort(
     >>> np.argsort(np.array([3.0, 1.0, 2.0])).tolist()
     [1, 2, 0]
     """
+    descending = _downwards("argsort", descending, order)
     found = places(jnp.argsort, x, axis, descending=descending, stable=stable)
     return found if dtype is None else found.astype(dtype)

@@ -391,6 +391,8 @@ class BoundOp:
     of the attributes (dropout), a `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without the key.
     """
 
+    promotes = True  # operands of several types come to one
+
     __slots__ = (
         "__weakref__",
         "_modes",

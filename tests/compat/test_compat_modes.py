@@ -518,3 +518,52 @@ def test_arrays_come_out_of_a_pickle_as_what_they_were(mx):
         assert is_nd(again) is is_nd(x)
         assert again.asnumpy().tolist() == [0, 1, 2]
     assert again.grad is not None
+
+
+def test_number_types_are_dtypes_that_may_be_called(any_mx):
+    """MXNet 1's make numbers, MXNet 2's are dtypes; see gluonx/compat/number_types.py."""
+    mx = any_mx
+    mx.npx.set_np()
+    float32, x = mx.np.float32, mx.np.ones((2,), dtype=mx.np.float64)
+    assert float32(2) == 2 and type(float32(2)) is onp.float32 and mx.np.int32(2.7) == 2
+    assert float32([1, 2]).tolist() == [1.0, 2.0] and mx.np.bool_(0) == onp.False_
+    assert x.dtype == mx.np.float64 and x.dtype != float32 and x.dtype in {mx.np.float64} and float32 == "float32"
+    assert {x.dtype: 1}[mx.np.float64] == 1 and float32 != 3 and float32.itemsize == 4 and repr(float32)
+    assert x.astype(mx.np.int8).dtype == onp.dtype("int8") == mx.np.zeros((1,), dtype=mx.np.int8).dtype
+    assert pickle.loads(pickle.dumps(float32)) == float32 and onp.zeros(1, float32).dtype == float32
+    with pytest.raises(AttributeError):
+        _ = float32.bogus
+
+
+DRAWS = ("uniform", "normal", "exponential", "gamma", "poisson", "negative_binomial", "generalized_negative_binomial")
+
+
+@pytest.mark.parametrize("name", [*DRAWS, "randint"])
+def test_draws_without_axes(mx2, name):
+    """As of MXNet 2.0.0b1; MXNet 1 has no arrays without axes unless ``set_np_shape`` holds."""
+    draw = getattr(mx2.random, name)
+    args = (0, 5) if name == "randint" else ()
+    assert draw(*args, shape=()).shape == () and draw(*args).shape == (1,) and draw(*args, shape=3).shape == (3,)
+    assert mx2.random.randn().shape == ()
+
+
+def test_draws_of_one_number(mx1):
+    assert mx1.nd.random.uniform(shape=()).shape == mx1.random.randn().shape == (1,)
+    mx1.npx.set_np()
+    assert mx1.random.uniform(shape=()).shape == ()
+
+
+@pytest.mark.parametrize(("version", "wanted"), [(1, [0.0, 0.0]), (2, [8.0, 16.0])])
+def test_attach_grad_of_what_was_recorded(version, wanted):
+    """It cuts in MXNet 1.9.1, also after ``set_np()``, and does not in MXNet 2."""
+    for mx in program(version):
+        mx.npx.set_np()
+        x = mx.np.array([1.0, 2.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x * 2
+        y.attach_grad()
+        with mx.autograd.record():
+            z = (y * y).sum()
+        z.backward()
+        assert y.grad.tolist() == [4.0, 8.0] and x.grad.tolist() == wanted

@@ -90,6 +90,49 @@ def test_out_and_lists():
     assert nd.concat(a, b, dim=0).shape == nd.Concat(a, b, num_args=2, dim=0).shape == (4, 4)
 
 
+# Behind all attributes stands `out`, then `name`; tests/compat/test_legacy_ops.py has the values.
+OUT_BEHIND = [
+    ("exp", (2,), lambda o, x: nd.exp(x, o), onp.exp),
+    ("exp, name", (2,), lambda o, x: nd.exp(x, o, "e"), onp.exp),
+    ("clip", (2,), lambda o, x: nd.clip(x, 0.3, 1, o), lambda x: x.clip(0.3, 1)),
+    ("elemwise_add", (2,), lambda o, x: nd.elemwise_add(x, x, o), lambda x: x + x),
+    ("sum", (1,), lambda o, x: nd.sum(x, 0, False, False, o), lambda x: [x.sum()]),
+    ("one_hot", (2, 3), lambda o, x: nd.one_hot(x, 3, 1, 0, "float32", o), lambda x: [[1, 0, 0]] * 2),
+    ("method", (2,), lambda o, x: x.sqrt(o), onp.sqrt),
+    ("sgd_update", (2,), lambda o, x: nd.sgd_update(x, x, 0.1, 0, 1, -1, True, o), lambda x: x * 0.9),
+    ("cast", (2,), lambda o, x: nd.cast(x, "float32", o), lambda x: x),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "wanted"), [r[2:3] + r[1:2] + r[3:] for r in OUT_BEHIND], ids=[r[0] for r in OUT_BEHIND]
+)
+def test_out_behind_the_attributes(call, shape, wanted):
+    x, out = onp.array([0.25, 0.5], "float32"), nd.zeros(shape)
+    assert call(out, nd.array(x)) is out
+    onp.testing.assert_allclose(out.asnumpy(), wanted(x), 1e-6)
+
+
+def test_out_behind_the_attributes_of_wrong_calls():
+    x = nd.array([1, 5])
+    assert nd.shuffle(x, x) is x and sorted(x.asnumpy().tolist()) == [1, 5]
+    nd.clip(x, 0, 2, x)
+    assert sorted(x.asnumpy().tolist()) == [1, 2]
+    with pytest.raises(TypeError, match="1 arrays, 0 attributes, `out` and `name`, got more"):
+        nd.exp(x, x, "name", 3)
+    with pytest.raises(TypeError, match="got more"):
+        nd.exp(x, x, out=x)
+    with pytest.raises(TypeError, match="a second array is `length`"):
+        nd.softmax(x, x)
+
+
+def test_text_is_read_as_numbers():
+    assert nd.array(["1", "2"], dtype="int32").asnumpy().tolist() == [1, 2]
+    assert nd.array(["1.5", "2"]).asnumpy().tolist() == [1.5, 2] and str(np.array(["1"], dtype="int8").dtype) == "int8"
+    with pytest.raises(TypeError, match="numbers were expected"):
+        nd.array(["a", "2"])
+
+
 def test_gradients_and_classes_meet():
     x = nd.array([1, 2, 3])
     x.attach_grad()

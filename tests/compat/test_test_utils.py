@@ -201,6 +201,21 @@ def test_random_things():
         t.random_uniform_arrays((2,), lower=1)
 
 
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("density", [0.0, 0.3, 0.8, 1.0])
+def test_share_of_random_sparse_arrays(stype, density):
+    found = (t.rand_ndarray((60, 50), stype, density=density).asnumpy() != 0).mean()
+    assert found == pytest.approx(density, abs=1e-3 if stype == "csr" else 0.25)
+
+
+def test_random_sparse_arrays_take_the_memory_of_their_elements():
+    """As dense arrays of NumPy these would take 80 GB each."""
+    matrix = t.rand_ndarray((1000, 10**7), "csr", density=1e-7)
+    assert matrix.shape == (1000, 10**7) and matrix.data.shape == (1000,)
+    rows = t.create_sparse_array((10**7, 1000), "row_sparse", data_init=2.0, rsp_indices=[7, 5])
+    assert rows.indices.asnumpy().tolist() == [5, 7] and rows.data.asnumpy().sum() == 4000
+
+
 def test_structure_of_symbols():
     a, b = sym.Variable("a"), sym.Variable("b")
     assert t.same_symbol_structure(a + b, sym.Variable("c") + sym.Variable("d"))

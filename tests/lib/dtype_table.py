@@ -5,6 +5,8 @@ import operator
 import pathlib
 import sys
 
+import numpy as onp
+
 from gluonx import engine, np
 from gluonx.compat import util
 
@@ -18,8 +20,12 @@ OPERATORS = {
     "**": operator.pow,
     "==": operator.eq,
     "<": operator.lt,
+    "&": operator.and_,
 }
+WHOLE = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS = ("float16", "float32", "float64")
 NUMBERS = {"True": True, "2": 2, "2.5": 2.5}
+NUMBERS.update({f"numpy.{d}": onp.dtype(d).type(1) for d in ("uint32", "int64", "float32", "float64")})
 
 
 def result(function, *args):
@@ -32,7 +38,7 @@ def result(function, *args):
 def main(path):
     assert util.is_x64(), "run with GLUONX_X64=1"
     arrays = dict(NUMBERS)
-    for dtype in ("bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"):
+    for dtype in (*WHOLE, *FLOATS):
         arrays[dtype] = np.ones((2,), dtype=dtype)
     found = {}
     with engine.bulk(100_000):  # dtypes are known when an operator is recorded; nothing has to run

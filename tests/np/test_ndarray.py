@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -73,9 +75,9 @@ def test_numbers_and_truth():
     assert (float(x), int(x), bool(x), complex(x), x.item()) == (2.0, 2, True, 2 + 0j, 2.0)
     assert [10, 20, 30][np.array(1, dtype="int32")] == 20
     assert np.array([[1.0, 2.0]]).item(0, 1) == 2.0
-    for wrong in (np.ones((2,)), np.ones((0,))):
-        with pytest.raises(ValueError, match="ambiguous"):
-            bool(wrong)
+    assert not np.array([]) and not np.zeros((0, 3)) and np.ones((1, 1)) and not np.zeros(())  # as in MXNet
+    with pytest.raises(ValueError, match="more than one element is ambiguous"):
+        bool(np.ones((2,)))
     for wrong in (np.array(1.0), np.array([1], dtype="int32")):
         with pytest.raises(TypeError, match="integer scalar"):
             range(wrong)
@@ -482,3 +484,12 @@ def test_writing_whole_arrays_does_not_alias():
     assert x.tolist() == [5.0, 6.0]
     x[...] = 3
     assert x.tolist() == [3.0, 3.0]
+
+
+def test_a_misspelled_name_is_told():
+    """By Python itself, which nothing here keeps from it."""
+    code = "from gluonx import np\n"
+    code += "try: np.arry\nexcept AttributeError as e: import sys; sys.__excepthook__(type(e), e, e.__traceback__)\n"
+    code += "np.ones((1,)).shpe"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert "Did you mean: 'array'" in done.stderr and "Did you mean: 'shape'" in done.stderr

@@ -92,7 +92,12 @@ CASES: dict[str, list] = {
     "angle": [((C,), {}), ((C,), {"deg": True})],
     "around": [((X * 100, 1), {})],
     "clip": [((X, 0.3, 0.6), {}), ((X, None, 0.6), {}), ((X,), {"min": 0.5}), ((X, X - 0.1, V[:3]), {})],
-    "interp": [((X, V[[1, 2, 0]], V[:3]), {}), ((X, V[[1, 2, 0]], V[:3]), {"left": -1.0, "right": 7.0})],
+    "interp": [
+        ((X, V[[1, 2, 0]], V[:3]), {}),
+        ((X, V[[1, 2, 0]], V[:3]), {"left": -1.0, "right": 7.0}),
+        ((4 * X, V[[1, 2, 0]], V[:3]), {"period": 3.5}),
+        ((4 * X, V[:1], V[:1]), {}),
+    ],
     "isclose": [((X, X + 1e-9), {}), ((X, Y), {"rtol": 0.5})],
     "nan_to_num": [((N,), {}), ((N,), {"nan": 7.0})],
     "round": [((X * 100, 1), {})],
@@ -144,14 +149,14 @@ CASES: dict[str, list] = {
     "unstack": [((X,), {}), ((X,), {"axis": 1})],
     "vsplit": [((X, 2), {})],
     "vstack": [(([V, V],), {})],
-    "argsort": [((X,), {}), ((X, 0), {})],
+    "argsort": [((X,), {}), ((X, 0), {}), ((X, 0), {"kind": "stable"}), ((X,), {"kind": "quicksort", "order": None})],
     "digitize": [((X, [0.2, 0.5]), {}), ((X, onp.array([0.2, 0.5])), {"right": True})],
     "isin": [((I, [1, 4]), {}), ((I, J), {"invert": True})],
     "in1d": [],
     "lexsort": [(((V, V[::-1].copy()),), {})],
     "msort": [],
     "searchsorted": [((onp.sort(V), X * 4), {}), ((onp.sort(V), 2.0), {"side": "right"})],
-    "sort": [((X,), {}), ((X, None), {})],
+    "sort": [((X,), {}), ((X, None), {}), ((X, 0), {"kind": "heapsort"}), ((X,), {"axis": 1, "kind": None})],
     "sort_complex": [((C.ravel(),), {})],
     "ix_": [((K, K[:2]), {})],
     "packbits": [((B,), {}), ((B, 1), {})],
@@ -308,6 +313,69 @@ def test_partition_puts_the_kth_in_its_place():
     assert V[np.argpartition(x, 2).asnumpy()[2]] == onp.sort(V)[2]
 
 
+@pytest.mark.parametrize("kth", [(0, 1), [1, -1], range(2), range(1, 2)])
+def test_partition_by_several_places(kth):
+    x, places, wanted = give(V), list(kth), onp.sort(V)
+    assert np.partition(x, kth).asnumpy()[places].tolist() == wanted[places].tolist()
+    found = np.argpartition(x, kth=kth)
+    assert found.dtype == onp.int64 and V[found.asnumpy()][places].tolist() == wanted[places].tolist()
+    with pytest.raises(ValueError, match="kth=9 is out of bounds for an axis of 4 elements"):
+        np.argpartition(x, (1, 9))
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_the_kind_of_a_sort_goes_by_name(name):
+    with pytest.raises(ValueError, match="kind='stable' goes by name"):
+        getattr(np, name)(give(V), -1, "stable").asnumpy()
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort", "partition", "argpartition"])
+def test_there_are_no_fields_to_sort_by(name):
+    with pytest.raises(NotImplementedError, match="order='x'"):
+        getattr(np, name)(give(V), *([1] if "part" in name else []), order="x")
+
+
+@pytest.mark.parametrize(
+    "fp",
+    [
+        [1, 2, onp.inf, 4],
+        [1, 2, -onp.inf, 4],
+        [onp.inf, onp.inf, 1, 2],
+        [-onp.inf, 0, onp.inf, 0],
+        [1, onp.nan, 2, 3],
+    ],
+)
+@pytest.mark.parametrize("xp", [[0, 1, 2, 3], [-onp.inf, 1, 2, onp.inf], [0, 1, 1, 3]])
+def test_interp_beside_infinite_values(xp, fp):
+    x = onp.array([-onp.inf, -1, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4, onp.inf, onp.nan], "float32")
+    xp, fp = onp.array(xp, "float32"), onp.array(fp, "float32")
+    with onp.errstate(invalid="ignore"):
+        wanted = onp.interp(x, xp, fp)
+    same(np.interp(give(x), give(xp), give(fp)), wanted, "interp")
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 3), (3, 2)])
+@pytest.mark.parametrize("vector", [True, False])
+def test_lstsq_has_residuals_where_numpy_has(rows, columns, vector):
+    b = Y.reshape(-1)[:rows] if vector else Y.reshape(3, 2)[:rows]
+    wanted = onp.linalg.lstsq(Q[:rows, :columns], b, rcond=None)
+    found = np.linalg.lstsq(give(Q[:rows, :columns]), give(b))
+    assert [f.shape for f in found] == [onp.shape(w) for w in wanted] and found[2].item() == wanted[2]
+    onp.testing.assert_allclose(found[1].asnumpy(), wanted[1], rtol=1e-2, atol=1e-6)
+
+
+def test_softmax_of_nothing():
+    for name in ("softmax", "log_softmax", "masked_softmax", "masked_log_softmax"):
+        for shape in ((2, 0), (0, 3)):
+            mask = [np.zeros(shape, dtype="bool")] if "masked" in name else []
+            x = np.zeros(shape)
+            x.attach_grad()
+            with autograd.record():
+                y = getattr(npx, name)(x, *mask)
+            y.backward()
+            assert y.shape == x.grad.shape == shape and str(y.dtype) == "float32"
+
+
 # -- the forms of a call -----------------------------------------------------------------------------------------------
 
 
@@ -386,6 +454,8 @@ def test_out_is_written(x):
     ("call", "error", "words"),
     [
         (lambda x: np.exp(x, where=x > 0), TypeError, "np.exp does not support where="),
+        (lambda x: np.exp(x, where=x > 0), NotImplementedError, "np.exp does not support where="),
+        (lambda x: np.add(x, x, casting="safe"), NotImplementedError, "np.add does not support casting='safe'"),
         (lambda x: np.exp(x, bogus=1), TypeError, "np.exp got an unexpected keyword argument 'bogus'"),
         (lambda x: np.exp(), TypeError, "np.exp is missing"),
         (lambda x: np.exp("a"), TypeError, "an array or a number was expected, got 'a'"),
@@ -683,7 +753,12 @@ LINALG = {
     "svdvals": [((Q,), {})],
     "tensordot": [((X, Y), {})],
     "tensorinv": [((onp.eye(4, dtype="float32").reshape(4, 2, 2),), {"ind": 1})],
-    "tensorsolve": [((Q, V[:3]), {})],
+    "tensorsolve": [
+        ((Q, V[:3]), {}),
+        ((X[:1, :1], Y[:1, :1]), {}),
+        ((X[0, 0], Y[0, 0]), {}),
+        ((X[:1, :1], Y[0, :1]), {}),
+    ],
     "trace": [((Q,), {})],
     "vecdot": [((X, Y), {})],
     "vector_norm": [((X,), {}), ((X,), {"ord": 1, "axis": 1})],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import json
+import pickle
 
 import numpy as onp
 import pytest
 
-from gluonx import autograd, np, npx
+from gluonx import autograd, nd, np, npx
 from gluonx.npx import functions
 from gluonx.ops import OPS
 from lib import TESTS
@@ -189,7 +191,16 @@ def test_values_are_read_where_they_must_be():
     assert npx.constraint_check(np.array([1.0]) > 0, "positive").item() is True
     with pytest.raises(ValueError, match="must be positive"):
         npx.constraint_check(np.array([-1.0]) > 0, "must be positive")
-    assert npx.broadcast_greater(np.array([1.0, 3.0]), 2.0).tolist() == [False, True]
+    assert npx.broadcast_greater(np.array([1.0, 3.0]), 2.0).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int8", "uint8", "int32", "int64"])
+def test_broadcast_greater_keeps_the_dtype(dtype):
+    """As MXNet's operator of old, which programs multiply arrays by."""
+    x, y = np.array([[1, 3]], dtype=dtype), np.array([[2], [0]], dtype=dtype)
+    found, out = npx.broadcast_greater(x, y), np.zeros((2, 2), dtype=dtype)
+    assert str(found.dtype) == dtype and found.tolist() == [[0, 1], [1, 1]]
+    assert npx.broadcast_greater(x, y, out=out) is out and out.tolist() == found.tolist()
 
 
 def test_files(tmp_path):
@@ -203,7 +214,12 @@ def test_files(tmp_path):
     npx.save(tmp_path / "c", {"q": x})
     assert npx.load(tmp_path / "c")["q"].tolist() == [1, 2]
     npx.save(tmp_path / "d", [x, x])
-    assert list(npx.load(tmp_path / "d")) == ["arr_0", "arr_1"]
+    x1, x2 = npx.load(tmp_path / "d")
+    assert x1.tolist() == x2.tolist() == [1, 2]
+    assert sorted(onp.load(tmp_path / "d")) == ["arr_0", "arr_1"]
+    npx.save(tmp_path / "d", [x])
+    (x1,) = npx.load(tmp_path / "d")
+    assert x1.tolist() == [1, 2] and nd.load(tmp_path / "d")[0].shape == (2,)
     with pytest.raises(TypeError, match="an ndarray, or a list or dict of them, was expected, got int"):
         npx.save(tmp_path / "e", 3)
     with pytest.raises(ValueError, match="'arr_0' is that of an array given without a name"):
@@ -214,7 +230,7 @@ def test_other_libraries():
     x = np.array([1.0, 2.0])
     assert npx.from_numpy(onp.arange(3, dtype="int32")).dtype == onp.int32
     assert npx.from_dlpack(npx.to_dlpack_for_read(x)).tolist() == [1, 2]
-    assert onp.from_dlpack(npx.to_dlpack_for_write(x)).tolist() == [1, 2]
+    assert npx.from_dlpack(npx.to_dlpack_for_write(x)).tolist() == [1, 2]
 
 
 def test_default_ctx_of_ported_code():
@@ -291,3 +307,65 @@ def test_a_number_has_the_softmax_of_one_element(name):
     assert fn(x).item() == y.item()
     with pytest.raises(ValueError, match=f"{name}: axis 1 does not exist"):
         fn(x, axis=1)
+
+
+class Consumer:
+    """Another library's array on the memory of a capsule, as one that takes nothing else than capsules makes it."""
+
+    def __init__(self, capsule):
+        assert type(capsule).__name__ == "PyCapsule" and '"dltensor"' in repr(capsule)
+        self.capsule = capsule
+        self.held = onp.from_dlpack(self)
+        memory = (ctypes.c_char * self.held.nbytes).from_address(self.held.ctypes.data)
+        self.array = onp.frombuffer(memory, self.held.dtype).reshape(self.held.shape)  # NumPy's own is for reading
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.mark.parametrize("module", [np, nd])
+def test_others_write_through_dlpack(module):
+    x = module.array([[1.0, 2.0], [3.0, 4.0]])
+    assert Consumer(x.to_dlpack_for_read()).array.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    kind, there = type(x).__name__, Consumer(x.to_dlpack_for_write())
+    row = x[0]
+    there.array[:] = 7
+    assert x.asnumpy().tolist() == [[7.0, 7.0]] * 2 and (x + 1).asnumpy().max() == 8 and row.asnumpy()[0] == 7
+    there.array[0, 0] = 1
+    assert x.asnumpy()[0, 0] == row.asnumpy()[0] == 1 and type(x).__name__ == kind
+    x[:] = 3
+    x += 1
+    assert there.array.tolist() == [[4.0, 4.0]] * 2 == Consumer(x.to_dlpack_for_write()).array.tolist()
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y = (x * x).sum() + row.sum()
+        y.backward()
+        assert x.grad.asnumpy().tolist() == (2 * there.array + [[1.0], [0.0]]).tolist()
+        there.array += 1
+    with pytest.raises(ValueError, match="takes a whole array that autograd has not recorded"):
+        row.to_dlpack_for_write()
+    assert pickle.loads(pickle.dumps(x)).asnumpy().tolist() == there.array.tolist() == x.copy().asnumpy().tolist()
+
+
+def test_a_function_of_another_library_by_capsules():
+    """As DGL calls its kernels."""
+
+    class Triple(autograd.Function):
+        def forward(self, x):
+            out = nd.empty(x.shape)
+            onp.multiply(Consumer(x.to_dlpack_for_read()).array, 3, out=Consumer(out.to_dlpack_for_write()).array)
+            return out
+
+        def backward(self, dy):
+            return self.forward(dy)
+
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = Triple()(x * 2) * nd.array([1.0, 10.0])
+    y.backward()
+    assert y.asnumpy().tolist() == [6.0, 120.0] and x.grad.asnumpy().tolist() == [6.0, 60.0]

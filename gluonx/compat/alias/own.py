@@ -14,6 +14,7 @@ import numpy as onp
 
 from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
+from gluonx.compat.number_types import NUMBER_TYPES
 from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.compat.prefixes import Naming
@@ -296,6 +297,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.numpy_dispatch_protocol.with_array_function_protocol": _value(lambda function: function),
     "mxnet.numpy_dispatch_protocol.with_array_ufunc_protocol": _value(lambda function: function),
     "mxnet.gluon.model_zoo.model_store._model_sha1": _name("gluonx.model_zoo.model_store", "_SHA1"),
+    **{f"mxnet.numpy.{name}": _value(kind) for name, kind in NUMBER_TYPES.items()},
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
     "mxnet.libinfo.__version__": Version.number,

@@ -49,8 +49,7 @@ from gluonx.compat.nd import sparse as sparse
 from gluonx.compat.nd.creation import split_v2 as split_v2
 from gluonx.compat.nd.creation import subtract as subtract
 from gluonx.compat.nd.creation import to_dlpack_for_read as to_dlpack_for_read
-from gluonx.compat.nd.creation import to_dlpack_for_read as _to_dlpack_for_write
-to_dlpack_for_write = _to_dlpack_for_write
+from gluonx.compat.nd.creation import to_dlpack_for_write as to_dlpack_for_write
 from gluonx.compat.nd.creation import divide as _true_divide
 true_divide = _true_divide
 from gluonx.compat.nd.creation import waitall as waitall

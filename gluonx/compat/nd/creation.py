@@ -10,7 +10,7 @@ from typing import Any
 import numpy as onp
 
 from gluonx import files as serialize
-from gluonx import np
+from gluonx import np, npx
 from gluonx.arguments import written
 from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.compat.operators.calling import write_out
@@ -18,6 +18,7 @@ from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
+from gluonx.np.creation import read_as
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 Shape = int | Sequence[int]
@@ -47,7 +48,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
         return _placed(value, ctx if device is None else device)
     if isinstance(source_array, (list, tuple)) and any(isinstance(item, Handle) for item in source_array):
         source_array = [onp.asarray(item) for item in source_array]
-    host = onp.asarray(source_array)
+    host = read_as(onp.asarray(source_array), source_array, dtype or "float32")
     if host.dtype.kind in "OSU":
         raise TypeError(f"nd.array: numbers were expected, got an array of {host.dtype}; are the rows of one length?")
     return _placed(np.array(host, dtype=canonical(dtype or "float32")), ctx if device is None else device)
@@ -120,12 +121,13 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
 
 def to_dlpack_for_read(data: Any) -> Any:
-    """Return the array itself, computed: it has ``__dlpack__``."""
-    data.wait_to_read()
-    return data
+    """Return a DLPack capsule of the array, computed, for others to read."""
+    return npx.to_dlpack_for_read(data)
 
 
-to_dlpack_for_write = to_dlpack_for_read
+def to_dlpack_for_write(data: Any) -> Any:
+    """Return a DLPack capsule of memory that is the array's from now on, for others to write to."""
+    return npx.to_dlpack_for_write(data)
 
 
 # -- an array or a number on each side --------------------------------------------------------------------------------
@@ -212,9 +214,9 @@ def onehot_encode(indices: Any, out: Any) -> Any:
     return out
 
 
-def cast(data: Any, dtype: Any = None, **kwargs: Any) -> NDArray:
+def cast(data: Any, dtype: Any = None, out: Any = None, name: Any = None) -> NDArray:
     """Return the values in another dtype."""
-    return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), kwargs.get("out"))
+    return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), out)
 
 
 def waitall() -> None:

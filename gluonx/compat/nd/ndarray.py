@@ -26,7 +26,7 @@ from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
 from gluonx.host import copied
-from gluonx.np.handle import Detached, View, is_readable, ndarray
+from gluonx.np.handle import Detached, Lent, View, is_readable, ndarray
 
 
 class _Kind(type):
@@ -172,7 +172,7 @@ class NDArray(ndarray, metaclass=_Kind):
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
 
     def __repr__(self) -> str:
-        text = onp.array2string(onp.asarray(self._read())) if is_readable(self) else "<no value here>"
+        text = onp.array2string(self._on_host()) if is_readable(self) else "<no value here>"
         return f"\n{text}\n<NDArray {'x'.join(map(str, self.shape))} @{self.context}>"
 
     __str__ = __repr__
@@ -331,7 +331,17 @@ class _NDDetached(Detached, NDArray):
 
 
 _NDDetached.__name__ = _NDDetached.__qualname__ = "NDArray"
+
+
+class _NDLent(Lent, NDArray):
+    """An NDArray in memory that another library may write to."""
+
+    __slots__ = ()
+
+
+_NDLent.__name__ = _NDLent.__qualname__ = "NDArray"
 NDArray.plain_class, NDArray.view_class, NDArray.detached_class = NDArray, _NDView, _NDDetached
+NDArray.lent_class = _NDLent
 _SWITCH = (ndarray, View, Detached)
 ND_KINDS: set[type] = {NDArray, _NDView, _NDDetached}
 

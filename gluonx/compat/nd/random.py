@@ -16,7 +16,7 @@ from gluonx.ops.prng import seed as seed
 def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
     """Draw by the operator `name`, whose first attributes are `values`, or by that for arrays if one of them is one."""
     shape = out.shape if shape is None and isinstance(out, Handle) and not isinstance(values[0], Handle) else shape
-    given = {"shape": () if shape is None else shape}
+    given = {} if shape is None else {"shape": shape}
     if dtype is not None and dtype != "None":
         given["dtype"] = dtype
     if any(isinstance(v, Handle) for v in values):
@@ -49,7 +49,7 @@ def normal(
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kw: Any) -> Any:
     """Return the normal distribution, the shape given as arguments."""
-    return normal(loc, scale, shape or (1,), dtype, kw.get("device", ctx), kw.get("out"))
+    return normal(loc, scale, shape, dtype, kw.get("device", ctx), kw.get("out"))
 
 
 def gamma(
@@ -118,7 +118,7 @@ def randint(
 ) -> Any:
     """Whole numbers from `low` to below `high`."""
     shape = out.shape if shape is None and out is not None else shape
-    given = {"low": low, "high": high, "shape": () if shape is None else shape, "dtype": dtype}
+    given = {"low": low, "high": high, "shape": shape, "dtype": dtype}
     result = TABLE["_random_randint"](**given)
     return write_out(as_nd(result if ctx is None else result.to_device(ctx)), out)
 

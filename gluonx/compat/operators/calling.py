@@ -1,12 +1,12 @@
 """From a row of the table to a function that is called as MXNet's generated ones were.
 
-Arrays come first, then attributes in the order of registration; both may be named. ``out=`` takes the result, ``name=``
-is read by nobody.
+Arrays come first, then attributes in the order of registration; both may be named. ``out``, behind them or by its name,
+takes the result; ``name`` is read by nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonx._frames import door
@@ -88,7 +88,7 @@ def _fixed(op: LegacyOp) -> Callable[..., Any]:
             beyond = beyond if value is None else (value, *beyond)
         if beyond:
             if len(beyond) > len(order):
-                raise TypeError(f"operator {op.name} takes {count} arrays and {len(order)} attributes, got more.")
+                out = _out(op, beyond[len(order) :], out)
             kwargs = {**dict(zip(order, beyond, strict=False)), **kwargs}
         if kwargs and not names.isdisjoint(kwargs):
             named = {k: kwargs.pop(k) for k in op.inputs if k in kwargs}
@@ -103,6 +103,15 @@ def _fixed(op: LegacyOp) -> Callable[..., Any]:
         return write_out(as_nd(_listed(op.rule(op.parse(kwargs), *inputs))), out)
 
     return door(call)
+
+
+def _out(op: LegacyOp, rest: Sequence[Any], out: Any) -> Any:
+    """Return ``out``, which may stand behind all attributes, and before ``name``."""
+    if len(rest) > 2 or (out is not None and rest[0] is not None):
+        raise TypeError(
+            f"operator {op.name} takes {len(op.inputs)} arrays, {len(op.attrs)} attributes, `out` and `name`, got more."
+        )
+    return rest[0] if out is None else out
 
 
 def _hint(op: LegacyOp, first: str) -> str:

@@ -129,6 +129,10 @@ _SOFT = "axis: int=-1, temperature: float?=None, dtype: dtype?=None, use_length:
 def _softmax_row(name: str) -> None:
     def rule(a: Any, data: Any, length: Any = None) -> Any:
         use = bool(a.use_length)
+        if length is not None and not use:
+            raise TypeError(
+                f"operator {name}: a second array is `length`, which is for use_length=True only; see `out=`."
+            )
         return core(name, data, length if use else None, a.temperature, axis=a.axis, dtype=a.dtype, use_length=use)
 
     row(f"{name}(data, length?; {_SOFT})", rule, via=name, needs={"length": lambda a: bool(a.use_length)})

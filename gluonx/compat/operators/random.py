@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonx import np
+from gluonx.compat.mode import Mode
 from gluonx.compat.operators.row import core, row, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.np.limits import check_old
@@ -59,6 +60,11 @@ _DISTRIBUTIONS: dict[str, tuple[Draw, Sequence[tuple[str, float]], str]] = {
 _SAMPLE_NAMES = {"normal": ("mu", "sigma")}
 
 
+def _shape(a: Any) -> tuple[int, ...]:
+    """Return the shape that was asked for; ``()`` is one number without axes where NumPy's shapes are on."""
+    return tuple(a.shape) if a.shape or (a.shape is not None and Mode.shape) else (1,)
+
+
 def _distribution(name: str) -> None:
     draw, parameters, via = _DISTRIBUTIONS[name]
     names = [p for p, _ in parameters]
@@ -66,7 +72,7 @@ def _distribution(name: str) -> None:
 
     def scalar(a: Any) -> Any:
         check_old(f"random_{name}", name, [a[p] for p in names])
-        return draw(tuple(a.shape or (1,)), a.dtype or "float32", *[a[p] for p in names])
+        return draw(_shape(a), a.dtype or "float32", *[a[p] for p in names])
 
     def like(a: Any, data: Any) -> Any:
         return draw(tuple(data.shape), dtype_of(data), *[a[p] for p in names])
@@ -94,7 +100,7 @@ for _name in _DISTRIBUTIONS:
 )
 def _randint(a: Any) -> Any:
     check_old("random_randint", "randint", (a.low, a.high))
-    return core("random_randint", a.low, a.high, size=tuple(a.shape or (1,)), dtype=a.dtype or "int32")
+    return core("random_randint", a.low, a.high, size=_shape(a), dtype=a.dtype or "int32")
 
 
 same("_shuffle(data)", "random_permutation", alias="shuffle")

@@ -176,41 +176,51 @@ def create_sparse_array(
         raise ValueError(f"stype must be 'row_sparse' or 'csr', got {stype!r}")
     if distribution not in (None, "uniform", "powerlaw"):
         raise ValueError(f"distribution must be 'uniform' or 'powerlaw', got {distribution!r}")
-    there = _there(shape, stype, rsp_indices, density, distribution)
-    values = onp.random.uniform(0.001, 1, shape) if data_init is None else onp.full(shape, float(data_init))
-    if modifier_func is not None:
-        values = onp.vectorize(modifier_func, otypes=[float])(values)
-    array = nd.array(onp.where(there, values, 0), ctx=ctx, dtype=dtype or "float32").tostype(stype)
-    if shuffle_csr_indices and stype == "csr":
+    dtype = dtype or "float32"
+    if stype == "row_sparse":
+        rows = onp.flatnonzero(onp.random.rand(shape[0]) < density)
+        rows = rows if rsp_indices is None else onp.unique(onp.asarray(rsp_indices, int))
+        values = _values((len(rows), *shape[1:]), data_init, modifier_func)
+        return nd.sparse.row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx)
+    counts, columns = _lying(shape, density, distribution)
+    starts = onp.concatenate([[0], onp.cumsum(counts)])
+    values = _values((len(columns),), data_init, modifier_func)
+    array = nd.sparse.csr_matrix((values, columns, starts), shape=shape, dtype=dtype, ctx=ctx)
+    if shuffle_csr_indices:
         shuffle_csr_column_indices(array)
     return array
 
 
-def _there(
-    shape: tuple[int, ...], stype: str, rsp_indices: Any, density: float, distribution: str | None
-) -> onp.ndarray:
-    """Return a mask of the elements that are stored."""
-    rows = shape[0]
-    if stype == "row_sparse":
-        chosen = onp.zeros(rows, bool)
-        if rsp_indices is None:
-            chosen[:] = onp.random.rand(rows) < density
-        else:
-            chosen[onp.asarray(rsp_indices, int)] = True
-        return onp.broadcast_to(chosen.reshape(rows, *(1,) * (len(shape) - 1)), shape)
-    total = int(onp.prod(shape) * density)
+def _values(shape: tuple[int, ...], fixed: float | None, change: Callable[[Any], Any] | None) -> onp.ndarray:
+    values = onp.random.uniform(0.001, 1, shape) if fixed is None else onp.full(shape, float(fixed))
+    return values if change is None else onp.vectorize(change, otypes=[float])(values)
+
+
+def _lying(shape: tuple[int, ...], density: float, distribution: str | None) -> tuple[Any, onp.ndarray]:
+    """Return how many elements each row of a csr matrix has, and the columns of all, row by row."""
+    rows, width = shape
+    total = int(rows * width * density)
     if distribution != "powerlaw":
-        flat = onp.zeros(int(onp.prod(shape)), bool)
-        flat[onp.random.permutation(flat.size)[:total]] = True
-        return flat.reshape(shape)
+        places = _some_of(rows * width, total)
+        return onp.bincount(places // width, minlength=rows) if width else onp.zeros(rows, int), places % max(width, 1)
     if total < 2 * rows:
         raise ValueError(f"a powerlaw needs rows * columns * density >= 2 * rows, got {total} of {2 * rows}")
-    there, left, length = onp.zeros(shape, bool), total, 2
+    counts, left, length = [], total, 2
     for row in range(rows):
-        there[row, : min(length, shape[1], left - (rows - 1 - row))] = True
-        left -= int(there[row].sum())
+        counts.append(min(length, width, left - (rows - 1 - row)))
+        left -= counts[-1]
         length *= 2
-    return there
+    return counts, onp.concatenate([onp.arange(count) for count in counts])
+
+
+def _some_of(size: int, count: int) -> onp.ndarray:
+    """Return `count` different numbers below `size`, in order, in memory for `count` of them."""
+    if count > size // 2:
+        return onp.sort(onp.random.permutation(size)[:count])
+    found = onp.empty(0, onp.int64)
+    while len(found) < count:
+        found = onp.union1d(found, onp.random.randint(0, size, count - len(found), onp.int64))
+    return found
 
 
 def create_sparse_array_zd(

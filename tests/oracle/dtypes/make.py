@@ -16,8 +16,10 @@ import numpy as onp
 from mxnet import np, npx
 
 npx.set_np()
-DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64")
+WHOLE = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+DTYPES = (*WHOLE, "float16", "float32", "float64")
 NUMBERS = {"True": True, "2": 2, "2.5": 2.5}
+NUMBERS.update({f"numpy.{d}": onp.dtype(d).type(1) for d in ("uint32", "int64", "float32", "float64")})
 OPERATORS = {
     "+": operator.add,
     "-": operator.sub,
@@ -29,6 +31,11 @@ OPERATORS = {
     "==": operator.eq,
     "<": operator.lt,
     "maximum": np.maximum,
+    "&": operator.and_,
+    "fmod": np.fmod,
+    "arctan2": np.arctan2,
+    "lcm": np.lcm,
+    "left_shift": np.bitwise_left_shift,
 }
 UNARY = ("sqrt", "exp", "sin", "abs", "negative", "square", "sign", "floor", "rint", "logical_not", "isnan")
 REDUCE = ("sum", "mean", "prod", "max", "std", "var", "cumsum", "argmax", "argsort", "sort", "all")
@@ -51,6 +58,8 @@ def main():
         for a, b in itertools.product(DTYPES, repeat=2):
             table[f"{a} {b}"] = result(function, arrays[a], arrays[b])
         for a, (spelling, number) in itertools.product(DTYPES, NUMBERS.items()):
+            if name.endswith("shift") and isinstance(number, (float, onp.floating)):
+                continue  # it kills MXNet
             table[f"{a} {spelling}"] = result(function, arrays[a], number)
             table[f"{spelling} {a}"] = result(function, number, arrays[a])
     for name in (*UNARY, *REDUCE):

@@ -398,3 +398,6 @@ for log in (False, True):
     case("_random_pdf_dirichlet", "p:2,2,3", "p:2,3", is_log=log)
 case("_contrib_intgemm_maxabsolute", "n:8,8")
 case("_contrib_intgemm_prepare_data", "n:8,8", "p:1")
+case("SoftmaxOutput", "n:2,3,4", "k3:2,4", multi_output=True, smooth_alpha=0.3)
+case("SoftmaxOutput", "n:2,3,4", "k3:2,4", multi_output=True, smooth_alpha=0.3, use_ignore=True, ignore_label=1.0)
+case("SoftmaxOutput", "n:2,3,4", "k4:2,3", preserve_shape=True, smooth_alpha=0.3)
