@@ -28,15 +28,17 @@ point                key                                    the answer
 
 What is no question, but holds from some moment on, is set by a function of the lower room, and can be set back:
 
-============================================ =====================================================================
-function                                     what it sets
-============================================ =====================================================================
-`gluonx.block.block.name_blocks_by`          how parameters of blocks are called, and which formats of files are the
-                                             default: a `gluonx.block.names.Names`
-`gluonx.block.block.wrap_calls`              what goes on around each call of a block
-`gluonx.deferred.core.set_handle_class`      the class of the arrays that operators give
-``register`` of optimizers and metrics       what ``create`` makes of a name
-============================================ =====================================================================
+============================================== =======================================================================
+function                                       what it sets
+============================================== =======================================================================
+`gluonx.block.block.name_blocks_by`            how parameters of blocks are called, and which formats of files are the
+                                               default: a `gluonx.block.names.Names`
+`gluonx.block.block.wrap_calls`                what goes on around each call of a block
+`gluonx.block.structure.repeat_devices`        whether a list of devices may name one twice
+`gluonx.deferred.core.set_handle_class`        the class of the arrays that operators give
+``register`` of optimizers and metrics         what ``create`` makes of a name
+`gluonx.optimizer.optimizer.update_one_by_one` how a user's ``update`` is called whose parameters do not tell
+============================================== =======================================================================
 
 And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines
 ``__call_block__(block, args)``, and a call that such an input made fail is what that gives.

@@ -44,6 +44,8 @@ def save_parameters(
     arrays = {name: param._reduced() for name, param in params.items()}
     if format in ("npz", "mxnet") and usual == "npz":
         arrays = in_form(block, arrays, "mxnet")
+    elif format == usual:
+        arrays = block._block_names.saved(block, arrays)
     serialize.save_arrays(filename, arrays, format)
 
 

@@ -21,6 +21,7 @@ from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.custom import on_host
 from gluonx.deferred.passing import Passage
+from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
@@ -318,11 +319,33 @@ def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
     return make(**{key: str(value) for key, value in settings.items()})
 
 
+class _Shapes:
+    """What a parameter of unknown shape asks the operator that meets it."""
+
+    random = False
+
+    def __init__(self, prop: CustomOpProp, op_type: str) -> None:
+        self.prop, self.op_type = prop, op_type
+
+    def __str__(self) -> str:
+        return f"Custom '{self.op_type}'"
+
+    def infer_weights(self, known: Sequence[Any]) -> list[Any]:
+        """Return the shapes of inputs and states, of which some are None or have unknown dimensions."""
+        count = len(self.prop.list_arguments())
+        given = [[max(n, 0) for n in shape or ()] for shape in known[:count]]
+        inputs, _, *states = self.prop.infer_shape(given)
+        return [*inputs, *(states[0] if states else ())]
+
+
 def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> list[Any]:
     """Compute what the operator `op_type` makes of arrays and auxiliary states."""
     trace = current_state().trace
     if isinstance(trace, Passage):
         return trace.outside(run, prop, op_type, inputs, aux)
+    for handle in (*inputs, *aux):
+        if isinstance(handle.value, Unknown):
+            handle.value.resolve(handle, _Shapes(prop, op_type), [*inputs, *aux])  # type: ignore[arg-type]
     in_shapes, out_shapes, *_ = prop.infer_shape([list(x.shape) for x in inputs])
     for given, wanted, key in zip(inputs, in_shapes, prop.list_arguments(), strict=True):
         if tuple(given.shape) != tuple(wanted):

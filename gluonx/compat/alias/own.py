@@ -15,7 +15,7 @@ import numpy as onp
 from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
-from gluonx.compat.parameter_dict import ParameterDict
+from gluonx.compat.parameter_dict import NamedConstant, ParameterDict
 from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
 from gluonx.dtype import bfloat16
@@ -263,6 +263,8 @@ OWN: dict[str, Callable[[], Any]] = {
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},
     "mxnet.gluon.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
+    "mxnet.gluon.Constant": _value(NamedConstant),
+    "mxnet.gluon.parameter.Constant": _value(NamedConstant),
     "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.model.FeedForward": _name("gluonx.module", "FeedForward"),
