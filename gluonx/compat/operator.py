@@ -17,7 +17,8 @@ import numpy as onp
 
 from gluonx import autograd, np
 from gluonx.block.functional import from_jax
-from gluonx.compat.nd.ndarray import as_nd, nd_twin
+from gluonx.compat.mode import Mode
+from gluonx.compat.nd.ndarray import NDArray, as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.custom import on_host
 from gluonx.deferred.passing import Passage
@@ -180,7 +181,14 @@ def get_all_registered_operators() -> list[str]:
     """Return the names of all legacy operators, those that users registered included."""
     from gluonx.compat.operators.table import TABLE
 
-    return sorted({*TABLE, *_REGISTRY})
+    return sorted({*TABLE, *_REGISTRY, "Custom"})
+
+
+def _shown(array: Any) -> Any:
+    """Return an array as operators are given it: an NDArray, or where ``set_np()`` was called an np array."""
+    if not Mode.numpy:
+        return nd_twin(array)
+    return array.as_np_ndarray() if isinstance(array, NDArray) else array
 
 
 class _Call(autograd.Function):
@@ -191,30 +199,30 @@ class _Call(autograd.Function):
         self.op, self.outs, self.aux = op, outs, aux
 
     def forward(self, *inputs: Any) -> Any:
-        self.inputs = [nd_twin(x) for x in inputs]
+        self.inputs = [_shown(x) for x in inputs]
         self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
         return tuple(self.results)
 
     def backward(self, *output_grads: Any) -> Any:
-        given = [nd_twin(g) for g in output_grads]
+        given = [_shown(g) for g in output_grads]
         return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
 
 
 def _forward(op: CustomOp, training: bool, inputs: list[Any], outs: list[tuple[Any, Any]], aux: list[Any]) -> list[Any]:
-    results = [as_nd(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
+    results = [_shown(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
     op.forward(training, ["write"] * len(results), inputs, results, aux)
     return results
 
 
 def _backward(op: CustomOp, given: list[Any], inputs: list[Any], results: list[Any], aux: list[Any]) -> list[Any]:
-    grads = [as_nd(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
+    grads = [_shown(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
     op.backward(["write"] * len(grads), given, inputs, results, grads, aux)
     return grads
 
 
 def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
     """Run ``fn(NDArrays)`` for a program."""
-    return on_host(lambda handles: fn([as_nd(h) for h in handles]), arrays)
+    return on_host(lambda handles: fn([_shown(h) for h in handles]), arrays)
 
 
 def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
@@ -354,7 +362,7 @@ def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> 
     op = prop.create_operator(current_device(), in_shapes, in_types)
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
     if trace is None:
-        results = _Call(op, outs, [nd_twin(x) for x in aux])(*inputs)
+        results = _Call(op, outs, [_shown(x) for x in aux])(*inputs)
         return list(results) if isinstance(results, (tuple, list)) else [results]
     found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
     for state, after in zip(aux, found[len(outs) :], strict=True):

@@ -263,6 +263,8 @@ OWN: dict[str, Callable[[], Any]] = {
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},
     "mxnet.gluon.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
+    "mxnet.gluon.data.ArrayDataset": _name("gluonx.compat.datasets", "ArrayDataset"),
+    "mxnet.gluon.data.dataset.ArrayDataset": _name("gluonx.compat.datasets", "ArrayDataset"),
     "mxnet.gluon.Constant": _value(NamedConstant),
     "mxnet.gluon.parameter.Constant": _value(NamedConstant),
     "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),
