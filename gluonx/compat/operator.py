@@ -18,7 +18,7 @@ import numpy as onp
 from gluonx import autograd, np
 from gluonx.block.functional import from_jax
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import NDArray, as_nd, nd_twin
+from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.custom import on_host
 from gluonx.deferred.passing import Passage
@@ -186,9 +186,7 @@ def get_all_registered_operators() -> list[str]:
 
 def _shown(array: Any) -> Any:
     """Return an array as operators are given it: an NDArray, or where ``set_np()`` was called an np array."""
-    if not Mode.numpy:
-        return nd_twin(array)
-    return array.as_np_ndarray() if isinstance(array, NDArray) else array
+    return array.as_np_ndarray() if Mode.numpy else nd_twin(array)
 
 
 class _Call(autograd.Function):
