@@ -496,7 +496,8 @@ class Parameter:
         if self._device is None:
             return self._checked_devices(device)
         mine = self.list_device()
-        if device is not None and (wanted := device_list(device, self._path)) != mine:
+        wanted = mine if device is None else device_list(device, self._path)
+        if list(dict.fromkeys(wanted)) != list(dict.fromkeys(mine)):
             if len(mine) == 1:
                 self._check_device(device)
             raise DeviceError(

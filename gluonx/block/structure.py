@@ -174,7 +174,7 @@ def one_device(device: Any, path: str) -> Device:
     if device is None:
         return current_device()
     if isinstance(device, (list, tuple)):
-        distinct = device_list(device, path)
+        distinct = list(dict.fromkeys(device_list(device, path)))
         if len(distinct) != 1:
             raise DeviceError(f"Parameter '{path}': one device is asked for here, but {distinct} were given.")
         return distinct[0]

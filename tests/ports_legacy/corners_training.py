@@ -223,6 +223,24 @@ try:
 except Exception:
     print("no step")
 
+layer = gluon.rnn.LSTM(2, input_size=2)
+layer.initialize(mx.init.One(), ctx=two)
+with autograd.record():
+    losses = [layer(x).sum() for x in gluon.utils.split_and_load(nd.ones((2, 4, 2)), two, batch_axis=1)]
+autograd.backward(losses)
+show("lstm", layer.l0_i2h_bias.list_ctx(), *layer.l0_i2h_bias.list_grad())
+with tempfile.TemporaryDirectory() as folder:
+    layer.save_parameters(os.path.join(folder, "file"))
+    layer.load_parameters(os.path.join(folder, "file"), ctx=two)
+layer.collect_params().reset_ctx(mx.cpu(0))
+print(layer.l0_i2h_bias.list_ctx(), len(layer.l0_i2h_bias.list_grad()))
+trainer = gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 0.1})
+with autograd.record():
+    loss = layer(nd.ones((2, 2, 2))).sum()
+loss.backward()
+trainer.step(1)
+show("stepped", layer.l0_i2h_bias.data())
+
 # -- padding of Caffe
 x = nd.array(np.arange(16).reshape(1, 1, 4, 4))
 show("pool", nd.Pooling(x, kernel=(2, 2), pad=(1, 0, 1, 0), stride=(2, 2, 2), pool_type="avg"))
