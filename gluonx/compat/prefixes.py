@@ -289,6 +289,8 @@ class Prefixes(Names):
         if "forward" not in vars(cls):
             type.__setattr__(cls, "forward", hybrid_forward.forward)
             type.__setattr__(cls, "_runs_hybrid_forward", True)
+        else:
+            hybrid_forward.stand_between(cls)
 
     def begin(self, block: Any, prefix: str | None, params: Any) -> None:
         """Give a block its scope at once, reserve a prefix, or do nothing."""

@@ -239,6 +239,7 @@ class Optimizer(_Keywords):
         self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
+        self.set_wd_mult({})
         self._index_update_count: dict[Any, int] = {}
         self._uniform = True
         self._decays = False
@@ -330,7 +331,9 @@ class Optimizer(_Keywords):
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by parameter index or name; a Parameter's own ``wd_mult`` goes first."""
-        self.wd_mult = dict(args_wd_mult)
+        spared = self.idx2name.values() if _Updates.by_names else ()
+        self.wd_mult = {name: 0.0 for name in spared if not name.endswith(("_weight", "_gamma"))}
+        self.wd_mult.update(args_wd_mult)
 
     def _mults(self, indices: Iterable[Any], attribute: str) -> list[float]:
         params, table, names = self.param_dict, getattr(self, attribute), self.idx2name
@@ -595,14 +598,19 @@ class Optimizer(_Keywords):
 
 
 class _Updates:
-    """Whether a user's ``update`` takes one weight at a time, where its parameters do not tell."""
+    """Whether a user's ``update`` takes one weight, where its parameters do not tell; whether names say what decays."""
 
-    one_by_one = False
+    one_by_one = by_names = False
 
 
 def update_one_by_one(on: bool) -> None:
     """Call a user's ``update(self, anything, ...)`` for each weight, as MXNet 1 does, or with lists, as MXNet 2."""
     _Updates.one_by_one = on
+
+
+def decay_by_names(on: bool) -> None:
+    """Decay, of parameters that an optimizer knows by name, only weights and gammas, as MXNet 1 does, or all."""
+    _Updates.by_names = on
 
 
 @functools.cache

@@ -208,6 +208,44 @@ class Listed(Scaled):
 found = Listed(3.0)(nd.array([[1, 2]]), nd.array([[0, 0]]))
 show(found[1], found[0])
 
+
+class Both(gluon.loss.SoftmaxCELoss):
+    def forward(self, pred, label):
+        return super(Both, self).forward(pred, label) * 3
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        return super(Both, self).hybrid_forward(F, pred, label, sample_weight) + 1
+
+
+show("both", Both()(nd.array([[1, 2]]), nd.array([1])))
+
+
+class Cell(gluon.rnn.HybridRecurrentCell):
+    def state_info(self, batch_size=0):
+        return [{"shape": (batch_size, 2), "__layout__": "NC"}]
+
+    def _alias(self):
+        return "own"
+
+    def forward(self, x, states):
+        return super(Cell, self).forward(x, states)
+
+    def hybrid_forward(self, F, x, states):
+        total = F.tanh(x + states[0])
+        return total, [total]
+
+
+show("cell", Cell().unroll(3, nd.ones((1, 3, 2)), merge_outputs=True)[0])
+
+# -- of parameters that an optimizer knows by name, weights and gammas decay
+for mult in ({}, {"a_bias": 3.0}):
+    opt = mx.optimizer.SGD(learning_rate=0.1, wd=0.1, param_idx2name={0: "a_weight", 1: "a_bias", 2: "a_gamma"})
+    opt.set_wd_mult(mult)
+    for i in range(4):
+        w = nd.ones(1)
+        opt.update(i, w, nd.ones(1), opt.create_state(i, w))
+        show("decayed", w)
+
 # -- a list of devices that names one twice
 two = [mx.cpu(0), mx.cpu(0)]
 net = nn.Dense(2, in_units=2)

@@ -15,7 +15,7 @@ import numpy as onp
 from gluonx import loss, metric, ops, optimizer
 from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import declared, update_one_by_one
+from gluonx.optimizer.optimizer import decay_by_names, declared, update_one_by_one
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
 # -- optimizers -------------------------------------------------------------------------------------------------------
@@ -292,6 +292,7 @@ def use_legacy_registries(on: bool) -> None:
     """
     optimizers, metrics = optimizer.Optimizer.opt_registry, base._REGISTRY
     update_one_by_one(on)
+    decay_by_names(on)
     if on and not _before:
         mine = {name.lower(): klass for name, klass in OPTIMIZERS.items()}
         mine["ccsgd"] = mine["sgd"]
