@@ -28,7 +28,6 @@ point                key                                    the answer
 
 What is no question, but holds from some moment on, is set by a function of the lower room, and can be set back:
 
-============================================ =====================================================================
 function                                     what it sets
 ============================================ =====================================================================
 `gluonx.block.block.name_blocks_by`          how parameters of blocks are called, and which formats of files are the
@@ -38,6 +37,20 @@ function                                     what it sets
 `gluonx.np.handle.cut_when_attached`         whether ``attach_grad`` cuts recorded values off
 ``register`` of optimizers and metrics       what ``create`` makes of a name
 ============================================ =====================================================================
+=======
+============================================== =======================================================================
+function                                       what it sets
+============================================== =======================================================================
+`gluonx.block.block.name_blocks_by`            how parameters of blocks are called, and which formats of files are the
+                                               default: a `gluonx.block.names.Names`
+`gluonx.block.block.wrap_calls`                what goes on around each call of a block
+`gluonx.block.structure.repeat_devices`        whether a list of devices may name one twice
+`gluonx.deferred.core.set_handle_class`        the class of the arrays that operators give
+`gluonx.np.handle.cut_when_attached`           whether ``attach_grad`` cuts recorded values off
+``register`` of optimizers and metrics         what ``create`` makes of a name
+`gluonx.optimizer.optimizer.decay_by_names`    whether names of parameters say which of them decay
+`gluonx.optimizer.optimizer.update_one_by_one` how a user's ``update`` is called whose parameters do not tell
+============================================== =======================================================================
 
 And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines
 ``__call_block__(block, args)``, and a call that such an input made fail is what that gives.

@@ -73,10 +73,6 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """Compute the loss of each sample."""
-        raise NotImplementedError(f"{type(self).__name__} does not define forward().")
-
 
 class _PairLoss(Loss):
     """A loss of a prediction and a label."""

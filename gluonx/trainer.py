@@ -28,7 +28,7 @@ from gluonx._frames import door
 from gluonx.arguments import Checked
 from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
-from gluonx.block.structure import Text
+from gluonx.block.structure import Text, check_distinct
 from gluonx.deferred import engine, rows
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
@@ -1190,6 +1190,8 @@ class _Replicated:
 
 
 def _variable_of(param: Parameter) -> Any:
+    if param._repeated is not None:
+        check_distinct(param._repeated, param._path)
     handles = param._whole._every()
     return handles[0].variable if len(handles) == 1 else _Replicated([h.variable for h in handles])
 
@@ -1201,6 +1203,8 @@ def _lanes_of(units: Units) -> list[Any]:
     """
     places = {tuple(p.list_device()): p for p in units.params}
     several = [p for devices, p in places.items() if len(devices) > 1]
+    for p in several:
+        check_distinct(p.list_device(), p._path)
     if len(places) > 1:
         one, two = list(places.values())[:2]
         raise DeviceError(

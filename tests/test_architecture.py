@@ -291,8 +291,8 @@ CACHED = {
     "ops/cpu/threefry.py implementation": FACT,
     "ops/cudnn.py _is_there": FACT,
     "ops/host/forms.py _promoted_dtype": FACT,
+    "optimizer/optimizer.py _first_parameter": FACT,
     "optimizer/optimizer.py _reader": FACT,
-    "optimizer/optimizer.py _takes_one": FACT,
     "sharding.py _in_a_row": FACT,
 }
 GLOBALS = {"deferred/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"}

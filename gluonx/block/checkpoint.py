@@ -46,6 +46,8 @@ def save_parameters(
     arrays = _at_one_moment(params)
     if format in ("npz", "mxnet") and usual == "npz":
         arrays = in_form(block, arrays, "mxnet")
+    elif format == usual:
+        arrays = block._block_names.saved(block, arrays)
     serialize.save_arrays(filename, arrays, format)
 
 

@@ -59,6 +59,7 @@ from gluonx.errors import (
     UninitializedError,
 )
 from gluonx.extensions import NAMES
+from gluonx.np.creation import array
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
 from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
@@ -112,6 +113,7 @@ class Parameter:
     """
 
     _layout: Layout | None = None  # from a shape to where on a mesh an array of it lies
+    _repeated: list[Device] | None = None  # the list of devices that names one twice; it has one handle all the same
     _replicas: dict[Device, Any] | None = None  # the handles by device, where there are several; the first is _handle
     _plan: Any = None  # the FusedParameter that waits to be made of this and others
     _structure: Structure | None = None  # of the blocks that hold it
@@ -290,21 +292,29 @@ class Parameter:
         places = device_list(device, self._path)
         for place in places:
             place.jax_device  # noqa: B018 - raises
-        if len(places) > 1 and (self._layout is not None or current_mesh() is not None):
+        several = len(set(places)) > 1
+        if several and (self._layout is not None or current_mesh() is not None):
             raise DeviceError(
                 f"Parameter '{self._path}': a mesh is in use, and {len(places)} devices were given: {places}. Leave "
                 "the devices out, for the mesh says where parameters lie, or call parallel.use(None) before."
             )
-        if len(places) > 1 and self._home is not None:
+        if several and self._home is not None:
             raise DeviceError(
                 f"Parameter '{self._path}' is a piece of '{self._home._path}', which is on one device. Call unfuse() "
                 "on the block before it gets several."
             )
         return places
 
+    def _distinct(self, places: list[Device]) -> list[Device]:
+        """Note whether a device is named twice; return each of them once."""
+        distinct = list(dict.fromkeys(places))
+        self._repeated = None if len(distinct) == len(places) else places
+        return distinct
+
     def _replicate(self, places: list[Device]) -> None:
         """Have a handle for each of these devices, of which the first is the parameter's own."""
         Replicas.version += 1
+        places = self._distinct(places)
         if len(places) == 1:
             self._replicas = None
             Attached.changed()
@@ -493,7 +503,8 @@ class Parameter:
         if self._device is None:
             return self._checked_devices(device)
         mine = self.list_device()
-        if device is not None and (wanted := device_list(device, self._path)) != mine:
+        wanted = mine if device is None else device_list(device, self._path)
+        if list(dict.fromkeys(wanted)) != list(dict.fromkeys(mine)):
             if len(mine) == 1:
                 self._check_device(device)
             raise DeviceError(
@@ -599,7 +610,7 @@ class Parameter:
     def list_data(self) -> list[Any]:
         """Return the array, in a list: one for each device."""
         self._require_ready()
-        return self._every()
+        return self._every() if self._repeated is None else [self.data(device) for device in self._repeated]
 
     @door
     def set_data(self, data: Any) -> None:
@@ -713,7 +724,11 @@ class Parameter:
         return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
 
     def list_grad(self) -> list[Any]:
-        """Return the gradient, in a list: one for each device."""
+        """Return the gradient, in a list: one for each device; of one named twice, zeros but at the last place."""
+        if (places := self._repeated) is not None:
+            found = [self.grad(device) for device in places]
+            zeros = [new_handle(jax.numpy.zeros(g.shape, g.dtype)) for g in found]
+            return [zeros[k] if d in places[k + 1 :] else found[k] for k, d in enumerate(places)]
         return [self.grad()] if self._replicas is None else [self.grad(device) for device in self._replicas]
 
     def zero_grad(self) -> None:
@@ -728,7 +743,8 @@ class Parameter:
         """Return the devices, mostly one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
         if self._handle is None or self._device is None:
             raise self._uninitialized_error()
-        return [Device(self._device)] if self._replicas is None else [Device(d) for d in self._replicas]
+        places = self._repeated or ([self._device] if self._replicas is None else self._replicas)
+        return [Device(place) for place in places]
 
     list_ctx = list_device
 
@@ -748,7 +764,7 @@ class Parameter:
             raise self._uninitialized_error(NotInitializedYet)
         places = self._checked_devices(device)
         if self._home is not None:
-            return self._home.reset_device(places[0])
+            return self._home.reset_device(self._distinct(places)[0])
         changes = places != self.list_device() or self._layout is not None
         value = self._reduced() if changes and self._is_ready else None
         self._device = places[0]
@@ -841,7 +857,7 @@ class Parameter:
         state.pop("_layout", None)  # devices are this process's
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
-        if self._replicas is not None:
+        if self._replicas is not None or self._repeated is not None:
             state["_replicas"] = self.list_device()
         return {
             **state,
@@ -879,10 +895,15 @@ class Constant(Parameter):
 
     def __init__(self, value: Any) -> None:
         host = value.asnumpy() if isinstance(value, ndarray) else np.asarray(value, np.float32)
-        self.value = np.array(host)
+        self._value = np.array(host)
         super().__init__(
-            name="const", grad_req="null", shape=host.shape, dtype=host.dtype, init=initializer.Constant(self.value)
+            name="const", grad_req="null", shape=host.shape, dtype=host.dtype, init=initializer.Constant(self._value)
         )
+
+    @property
+    def value(self) -> Any:
+        """The value that it starts with, as a new array."""
+        return array(self._value, dtype=self._value.dtype)
 
     @property
     def grad_req(self) -> str:

@@ -135,21 +135,38 @@ def device_list(device: Any, path: str) -> list[Device]:
     Raises
     ------
     DeviceError
-        If the list is empty or names a device twice: a loop over it would go on as if there were two, but of two
-        gradients on one device the second replaces the first.
+        If the list is empty or, unless :func:`repeat_devices` was called, names a device twice: a loop over it would
+        go on as if there were two, but of two gradients on one device the second replaces the first.
     """
     if not isinstance(device, (list, tuple)):
         return [one_device(device, path)]
     if not device:
         raise DeviceError(f"Parameter '{path}' needs a device, but an empty list of them was given.")
     found = [one_device(d, path) for d in device]
-    twice = next((d for k, d in enumerate(found) if d in found[:k]), None)
+    if not _Repeats.allowed:
+        check_distinct(found, path)
+    return found
+
+
+class _Repeats:
+    """Whether a list of devices may name one twice."""
+
+    allowed = False
+
+
+def repeat_devices(on: bool) -> None:
+    """Let lists of devices name one twice, or not: as MXNet's may, as long as no Trainer steps."""
+    _Repeats.allowed = on
+
+
+def check_distinct(devices: list[Device], path: str) -> None:
+    """Raise DeviceError for a list of devices that names one twice."""
+    twice = next((d for k, d in enumerate(devices) if d in devices[:k]), None)
     if twice is not None:
         raise DeviceError(
-            f"Parameter '{path}': the list {found} names {twice} twice, and a parameter has one replica on a device. "
+            f"Parameter '{path}': the list {devices} names {twice} twice, and a parameter has one replica on a device. "
             "Name each device once; where a machine has one device, cpu(0), cpu(1) and so on are distinct names for it."
         )
-    return found
 
 
 def one_device(device: Any, path: str) -> Device:
@@ -157,7 +174,7 @@ def one_device(device: Any, path: str) -> Device:
     if device is None:
         return current_device()
     if isinstance(device, (list, tuple)):
-        distinct = device_list(device, path)
+        distinct = list(dict.fromkeys(device_list(device, path)))
         if len(distinct) != 1:
             raise DeviceError(f"Parameter '{path}': one device is asked for here, but {distinct} were given.")
         return distinct[0]

@@ -95,7 +95,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
             for name, value in _said(param.eval_metric):
                 logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
-                param.eval_metric.reset()
+                param.eval_metric.reset_local()
 
     return log
 
@@ -110,7 +110,8 @@ class Speedometer:
     frequent : int
         The number of batches between two lines.
     auto_reset : bool
-        Whether the metric is reset after each line, which then tells of the batches since the last.
+        Whether the metric is reset after each line, which then tells of the batches since the last; what
+        ``get_global()`` tells, as `Module.fit` does at the end of an epoch, goes on.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -142,7 +143,7 @@ class Speedometer:
         found = _said(param.eval_metric)
         first = count - self.frequent if self.auto_reset else 0
         if self.auto_reset:
-            param.eval_metric.reset()
+            param.eval_metric.reset_local()
         text = "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(found)
         logging.info(text, param.epoch, first, count, speed, *[part for pair in found for part in pair])
 

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from gluonx.block.block import HybridBlock
 from gluonx.compat import nd
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
@@ -80,6 +81,24 @@ def hybrid_forward_of_super(self: Any, F: Any, *args: Any, **params: Any) -> Any
 
 
 _LAYERS = ("gluonx.nn", "gluonx.rnn", "gluonx.loss")
+
+
+class Between(HybridBlock):
+    """Stands between a layer and a class that extends it by a ``forward`` and a ``hybrid_forward``.
+
+    ``super().forward(x)`` of that class runs its ``hybrid_forward``, as MXNet 1's HybridBlock does.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the ``hybrid_forward``."""
+        return forward(self, *args, **kwargs)
+
+
+def stand_between(cls: type) -> None:
+    """Put :class:`Between` behind a class with both methods, if the next ``forward`` is that of a layer."""
+    following = next((vars(base)["forward"] for base in cls.__mro__[1:] if "forward" in vars(base)), None)
+    if getattr(following, "__module__", "").startswith(_LAYERS):
+        cls.__bases__ = (Between, *cls.__bases__)
 
 
 def _inputs_of(forward: Any) -> int:

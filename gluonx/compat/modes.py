@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
+from gluonx.block.structure import repeat_devices
 from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
@@ -79,6 +80,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True
     cut_when_attached(version == 1)
+    repeat_devices(True)
     activate()
     reset_names()
     Naming.used = staticmethod(lambda: Version.saw(1))
@@ -91,6 +93,7 @@ def end(before: tuple[Any, ...]) -> None:
     """Leave everything as it was before :func:`begin`."""
     Naming.used = staticmethod(lambda: None)
     nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
+    repeat_devices(Mode.aliased)
     use_nd_arrays(nd_arrays)
     Version.told = Version.shown = None
     cut_when_attached(False)

@@ -106,4 +106,4 @@ def _text(value: Any) -> str:
     """One result, or a list of them, as text."""
     values = value if isinstance(value, (list, tuple)) else [value]
     arrays = [v.asnumpy() if hasattr(v, "asnumpy") else v for v in values]
-    return "\t".join(str(a.item() if getattr(a, "size", 0) == 1 else a) for a in arrays) + "\t"
+    return "\t".join(str(a.reshape(-1)[0] if getattr(a, "size", 0) == 1 else a) for a in arrays) + "\t"

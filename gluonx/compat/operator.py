@@ -17,10 +17,12 @@ import numpy as onp
 
 from gluonx import autograd, np
 from gluonx.block.functional import from_jax
+from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.custom import on_host
 from gluonx.deferred.passing import Passage
+from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
@@ -179,7 +181,12 @@ def get_all_registered_operators() -> list[str]:
     """Return the names of all legacy operators, those that users registered included."""
     from gluonx.compat.operators.table import TABLE
 
-    return sorted({*TABLE, *_REGISTRY})
+    return sorted({*TABLE, *_REGISTRY, "Custom"})
+
+
+def _shown(array: Any) -> Any:
+    """Return an array as operators are given it: an NDArray, or where ``set_np()`` was called an np array."""
+    return array.as_np_ndarray() if Mode.numpy else nd_twin(array)
 
 
 class _Call(autograd.Function):
@@ -190,30 +197,30 @@ class _Call(autograd.Function):
         self.op, self.outs, self.aux = op, outs, aux
 
     def forward(self, *inputs: Any) -> Any:
-        self.inputs = [nd_twin(x) for x in inputs]
+        self.inputs = [_shown(x) for x in inputs]
         self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
         return tuple(self.results)
 
     def backward(self, *output_grads: Any) -> Any:
-        given = [nd_twin(g) for g in output_grads]
+        given = [_shown(g) for g in output_grads]
         return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
 
 
 def _forward(op: CustomOp, training: bool, inputs: list[Any], outs: list[tuple[Any, Any]], aux: list[Any]) -> list[Any]:
-    results = [as_nd(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
+    results = [_shown(np.zeros(shape, dtype=dtype)) for shape, dtype in outs]
     op.forward(training, ["write"] * len(results), inputs, results, aux)
     return results
 
 
 def _backward(op: CustomOp, given: list[Any], inputs: list[Any], results: list[Any], aux: list[Any]) -> list[Any]:
-    grads = [as_nd(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
+    grads = [_shown(np.zeros(x.shape, dtype=x.dtype)) for x in inputs]
     op.backward(["write"] * len(grads), given, inputs, results, grads, aux)
     return grads
 
 
 def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.ndarray, ...]:
     """Run ``fn(NDArrays)`` for a program."""
-    return on_host(lambda handles: fn([as_nd(h) for h in handles]), arrays)
+    return on_host(lambda handles: fn([_shown(h) for h in handles]), arrays)
 
 
 def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
@@ -318,11 +325,33 @@ def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
     return make(**{key: str(value) for key, value in settings.items()})
 
 
+class _Shapes:
+    """What a parameter of unknown shape asks the operator that meets it."""
+
+    random = False
+
+    def __init__(self, prop: CustomOpProp, op_type: str) -> None:
+        self.prop, self.op_type = prop, op_type
+
+    def __str__(self) -> str:
+        return f"Custom '{self.op_type}'"
+
+    def infer_weights(self, known: Sequence[Any]) -> list[Any]:
+        """Return the shapes of inputs and states, of which some are None or have unknown dimensions."""
+        count = len(self.prop.list_arguments())
+        given = [[max(n, 0) for n in shape or ()] for shape in known[:count]]
+        inputs, _, *states = self.prop.infer_shape(given)
+        return [*inputs, *(states[0] if states else ())]
+
+
 def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> list[Any]:
     """Compute what the operator `op_type` makes of arrays and auxiliary states."""
     trace = current_state().trace
     if isinstance(trace, Passage):
         return trace.outside(run, prop, op_type, inputs, aux)
+    for handle in (*inputs, *aux):
+        if isinstance(handle.value, Unknown):
+            handle.value.resolve(handle, _Shapes(prop, op_type), [*inputs, *aux])  # type: ignore[arg-type]
     in_shapes, out_shapes, *_ = prop.infer_shape([list(x.shape) for x in inputs])
     for given, wanted, key in zip(inputs, in_shapes, prop.list_arguments(), strict=True):
         if tuple(given.shape) != tuple(wanted):
@@ -331,7 +360,7 @@ def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> 
     op = prop.create_operator(current_device(), in_shapes, in_types)
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
     if trace is None:
-        results = _Call(op, outs, [nd_twin(x) for x in aux])(*inputs)
+        results = _Call(op, outs, [_shown(x) for x in aux])(*inputs)
         return list(results) if isinstance(results, (tuple, list)) else [results]
     found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
     for state, after in zip(aux, found[len(outs) :], strict=True):

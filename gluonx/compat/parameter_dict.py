@@ -18,6 +18,24 @@ from gluonx.block.parameter import Constant, Parameter
 from gluonx.errors import FormatError, ShapeError
 
 
+class NamedConstant(Constant):
+    """MXNet 1's ``gluon.Constant(name, value)``; ``Constant(value)``, as in MXNet 2, is called ``'const'``.
+
+    Parameters
+    ----------
+    name : str
+    value : array_like
+    """
+
+    def __init__(self, name: Any, value: Any = None) -> None:
+        super().__init__(name if value is None else value)
+        if value is not None:
+            self._name, self._prefixed = name, True
+
+
+NamedConstant.__name__ = NamedConstant.__qualname__ = "Constant"
+
+
 class ParameterDict(dict[str, Parameter]):
     """A dict of parameters by their full names.
 
@@ -95,8 +113,7 @@ class ParameterDict(dict[str, Parameter]):
         if found is None:
             if value is None:
                 raise KeyError(f"There is no constant '{full}'; give its value to make one.")
-            found = self[full] = Constant(value)
-            found._name = full
+            found = self[full] = NamedConstant(full, value)
         return found
 
     def find(self, full: str) -> Any:

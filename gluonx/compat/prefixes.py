@@ -18,12 +18,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from gluonx import rnn
 from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
 from gluonx.compat import hybrid_forward
 from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict
+from gluonx.files import cell_name
 
 
 class Naming:
@@ -287,6 +289,8 @@ class Prefixes(Names):
         if "forward" not in vars(cls):
             type.__setattr__(cls, "forward", hybrid_forward.forward)
             type.__setattr__(cls, "_runs_hybrid_forward", True)
+        else:
+            hybrid_forward.stand_between(cls)
 
     def begin(self, block: Any, prefix: str | None, params: Any) -> None:
         """Give a block its scope at once, reserve a prefix, or do nothing."""
@@ -329,6 +333,15 @@ class Prefixes(Names):
         known = {param.name.removeprefix(prefix): name for name, param in params.items()}
         known.update({param.name: name for name, param in params.items()})
         return {known.get(name, name): value for name, value in arrays.items()}
+
+    def saved(self, block: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Give the parameters of recurrent layers the names of cells, as MXNet 1 does."""
+        new: dict[str, str] = {}
+        for prefix, owner in block._walk():
+            if isinstance(owner, (rnn.RNN, rnn.LSTM, rnn.GRU)):
+                own = owner._reg_params
+                new.update({prefix + name: prefix + cell_name(name, owner._bidirectional) for name in own})
+        return {new.get(name, name): value for name, value in arrays.items()}
 
     def file_format(self) -> str:
         """Return MXNet 1's list for a program of MXNet 1, which reads nothing else."""
@@ -425,11 +438,13 @@ def _taking_scope(
     init: Callable[..., None], also: Sequence[str], looks: Callable[..., None] | None
 ) -> Callable[..., None]:
     """``__init__`` that takes ``prefix`` and ``params`` beside what it takes, and the keywords `also`."""
+    own = frozenset(inspect.signature(init).parameters)  # a constructor's own ``params`` is something else
 
     @functools.wraps(init)
     def taking(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "prefix" in kwargs or "params" in kwargs:
-            self.__dict__["_asked"] = (kwargs.pop("prefix", None), kwargs.pop("params", None))
+        asked = [None if name in own else kwargs.pop(name, None) for name in ("prefix", "params")]
+        if any(value is not None for value in asked):
+            self.__dict__["_asked"] = tuple(asked)
         for keyword in also:
             kwargs.pop(keyword, None)
         if looks is not None:

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gluonx.data import batchify
-from gluonx.data._host import as_host, call_on_host, gather, gatherer, host_item
+from gluonx.data._host import OnHost, as_host, call_on_host, device_sample, gather, gatherer, host_item
 from gluonx.data.recordio import MXIndexedRecordIO
 from gluonx.data.sampler import FilterSampler, Sampler, SequentialSampler
 from gluonx.errors import ArgumentError
 from gluonx.files.atomic import PathLike
+from gluonx.np.handle import ndarray
 
 __all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
@@ -185,6 +186,8 @@ class ArrayDataset(Dataset):
     (array([1., 1.], dtype=float32), 1)
     """
 
+    gives_arrays: ClassVar[bool] = False  # whether rows of gluonx arrays are such arrays
+
     def __init__(self, *args: Any) -> None:
         if not args:
             raise ArgumentError("ArrayDataset needs at least one array")
@@ -193,14 +196,19 @@ class ArrayDataset(Dataset):
             raise ArgumentError(f"the arrays of an ArrayDataset must have one length, got lengths {lengths}")
         self._length = lengths[0]
         self._data = [as_host(column) for column in args]
+        self._marked = [self.gives_arrays and isinstance(column, ndarray) and column.ndim > 1 for column in args]
 
     def __len__(self) -> int:
         return self._length
 
     def __getitem__(self, idx: int) -> Any:
-        if len(self._data) == 1:
-            return self._data[0][idx]
-        return tuple(column[idx] for column in self._data)
+        sample = self._host_item(idx)
+        return device_sample(sample) if self.gives_arrays else sample
+
+    def _host_item(self, idx: int) -> Any:
+        pairs = zip(self._data, self._marked, strict=True)
+        sample = tuple([OnHost(column[idx]) if marked else column[idx] for column, marked in pairs])
+        return sample[0] if len(sample) == 1 else sample
 
     def _gather(self, indices: Sequence[int]) -> Any:
         """Return the host batch of these samples, or None when they have to be read one by one."""

@@ -17,7 +17,8 @@ from gluonx import engine
 from gluonx._frames import warn
 from gluonx.block import Block
 from gluonx.data import DataLoader
-from gluonx.device import current_device
+from gluonx.device import Device, current_device
+from gluonx.errors import ArgumentError
 from gluonx.estimator.batch import BatchProcessor
 from gluonx.estimator.handlers import (
     BatchBegin,
@@ -388,9 +389,10 @@ def _prefix(metrics: list[EvalMetric], prefix: str) -> None:
 
 
 def _devices(device: Any) -> list[Any]:
-    if device is None:
-        return [current_device()]
-    return list(device) if isinstance(device, (list, tuple)) else [device]
+    found = list(device) if isinstance(device, (list, tuple)) else [current_device() if device is None else device]
+    if not found or not all(isinstance(d, Device) for d in found):
+        raise ArgumentError(f"device must be a Device or a list of them, such as [gpu(0), gpu(1)], got {device!r}")
+    return found
 
 
 def _processor(processor: Any) -> Any:

@@ -26,6 +26,7 @@ from gluonx.files.files import load_metadata as load_metadata
 from gluonx.files.files import load_ndarrays as load_ndarrays
 from gluonx.files.files import save_arrays as save_arrays
 from gluonx.files.files import save_ndarrays as save_ndarrays
+from gluonx.files.names import cell_name as cell_name
 from gluonx.files.names import recurrent_names as recurrent_names
 from gluonx.files.places import Place as Place
 from gluonx.files.places import at_hand as at_hand
@@ -44,6 +45,7 @@ __all__ = [
     "at_hand",
     "atomic_directory",
     "atomic_write",
+    "cell_name",
     "is_pickle",
     "load_arrays",
     "load_metadata",

@@ -8,6 +8,24 @@ from collections.abc import Container, Iterable
 _UNFUSED = re.compile(r"(?P<path>(?:.*\.)?)_unfused\.(?P<at>\d+)\.(?:(?P<side>[lr])_cell\.)?(?P<what>\w+)")
 
 
+_OF_LAYERS = re.compile(r"(?P<side>[lr])(?P<at>\d+)_(?P<what>(?:i2h|h2h|h2r)_(?:weight|bias))")
+
+
+def cell_name(name: str, bidirectional: bool) -> str:
+    """Return the name by which MXNet 1 saves a parameter of a recurrent layer: that of a cell.
+
+    Examples
+    --------
+    >>> cell_name("l0_i2h_weight", False), cell_name("r1_h2h_bias", True), cell_name("scale", True)
+    ('_unfused.0.i2h_weight', '_unfused.1.r_cell.h2h_bias', 'scale')
+    """
+    match = _OF_LAYERS.fullmatch(name)
+    if match is None:
+        return name
+    side = f"{match['side']}_cell." if bidirectional else ""
+    return f"_unfused.{match['at']}.{side}{match['what']}"
+
+
 def recurrent_names(names: Iterable[str], known: Container[str]) -> dict[str, str]:
     """Give the names that blocks have for parameters of recurrent layers that MXNet 1 saved as those of cells.
 

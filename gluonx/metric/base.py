@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -74,7 +75,8 @@ class EvalMetric(Checked):
     output_names, label_names : list of str, optional
         Which entries ``update_dict`` takes; all of them by default.
     **kwargs
-        Kept for ``get_config``.
+        Kept for ``get_config``. ``has_global_stats=True`` says that `update` adds to ``self.global_sum_metric`` and
+        ``self.global_num_inst`` too, which :meth:`reset_local` leaves alone.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class EvalMetric(Checked):
 
     num_inst: Any
     sum_metric: Any
+    _has_global_stats = False
 
     def __init__(
         self,
@@ -100,6 +103,7 @@ class EvalMetric(Checked):
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", self._has_global_stats)
         self._kwargs = kwargs
         self.reset()
 
@@ -128,8 +132,12 @@ class EvalMetric(Checked):
 
     def reset(self) -> None:
         """Forget what was gathered."""
-        self.num_inst = 0
-        self.sum_metric = 0.0
+        self.num_inst, self.sum_metric = 0, 0.0
+        self.global_num_inst, self.global_sum_metric = 0, 0.0
+
+    def reset_local(self) -> None:
+        """Forget what :meth:`get` tells; :meth:`get_global` goes on, and tells of all since :meth:`reset`."""
+        self.num_inst, self.sum_metric = 0, 0.0
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was gathered, in types of JSON; this reads."""
@@ -149,11 +157,89 @@ class EvalMetric(Checked):
             value = value.item()
         return self.name, value
 
+    def get_global(self) -> tuple[Any, Any]:
+        """Return the name and the value since :meth:`reset`; of a metric that keeps none, those of :meth:`get`."""
+        if not self._has_global_stats:
+            return self.get()
+        return self.name, self.global_sum_metric / self.global_num_inst if self.global_num_inst else math.nan
+
     def get_name_value(self) -> list[tuple[str, Any]]:
         """Return the names and values as a list of pairs."""
-        name, value = self.get()
-        names, values = (name if isinstance(name, list) else [name]), (value if isinstance(value, list) else [value])
-        return list(zip(names, values))
+        return _pairs(*self.get())
+
+    def get_global_name_value(self) -> list[tuple[str, Any]]:
+        """Return those of :meth:`get_global` as a list of pairs."""
+        return _pairs(*self.get_global())
+
+
+def _pairs(name: Any, value: Any) -> list[tuple[str, Any]]:
+    names, values = (name if isinstance(name, list) else [name]), (value if isinstance(value, list) else [value])
+    return list(zip(names, values))
+
+
+class _Both:
+    """The ``update`` of a metric of which something was forgotten: it updates a copy too, which has all."""
+
+    def __init__(self, metric: EvalMetric, whole: EvalMetric) -> None:
+        self.metric, self.whole = metric, whole
+
+    def __call__(self, labels: Any, preds: Any) -> None:
+        type(self.metric).update(self.metric, labels, preds)
+        self.whole.update(labels, preds)
+
+
+class Lasting(EvalMetric):
+    """Base of the metrics here, whose :meth:`get_global` is right for any formula: a copy of it goes on.
+
+    Examples
+    --------
+    >>> metric = create("acc")
+    >>> metric.update(onp.array([0, 1]), onp.array([0, 0]))
+    >>> metric.reset_local()
+    >>> metric.update(onp.array([0, 1]), onp.array([0, 1]))
+    >>> metric.get(), metric.get_global()
+    (('accuracy', 1.0), ('accuracy', 0.75))
+    """
+
+    _has_global_stats = True
+
+    @property
+    def _whole(self) -> Any:
+        both = self.__dict__.get("update")
+        return self if both is None else both.whole
+
+    def reset(self) -> None:
+        """Forget what was gathered."""
+        self.__dict__.pop("update", None)
+        self.num_inst, self.sum_metric = 0, 0.0
+
+    def reset_local(self) -> None:
+        """Forget what :meth:`get` tells; :meth:`get_global` goes on, and tells of all since :meth:`reset`."""
+        whole = copy.copy(self) if self._whole is self else self._whole
+        self.reset()
+        self.__dict__["update"] = _Both(self, whole)
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Return the name and the value since :meth:`reset`."""
+        return self.get() if self._whole is self else self._whole.get()
+
+    @property
+    def global_num_inst(self) -> Any:
+        """``num_inst`` since :meth:`reset`; what is assigned is left aside, since it is counted in any case."""
+        return self._whole.num_inst
+
+    @global_num_inst.setter
+    def global_num_inst(self, value: Any) -> None:
+        del value
+
+    @property
+    def global_sum_metric(self) -> Any:
+        """``sum_metric`` since :meth:`reset`, likewise."""
+        return self._whole.sum_metric
+
+    @global_sum_metric.setter
+    def global_sum_metric(self, value: Any) -> None:
+        del value
 
 
 def register(klass: Class, name: str | None = None) -> Class:
@@ -281,6 +367,11 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.reset()
 
+    def reset_local(self) -> None:
+        """Do :meth:`EvalMetric.reset_local` of each metric."""
+        for metric in self.metrics:
+            metric.reset_local()
+
     def state_dict(self) -> dict[str, Any]:
         """Return what was gathered, in types of JSON; this reads."""
         return {"metrics": [metric.state_dict() for metric in self.metrics]}
@@ -295,13 +386,18 @@ class CompositeEvalMetric(EvalMetric):
         pairs = [pair for metric in self.metrics for pair in metric.get_name_value()]
         return [name for name, _ in pairs], [value for _, value in pairs]
 
+    def get_global(self) -> tuple[list[str], list[Any]]:
+        """Return the names and the values of all since :meth:`reset`."""
+        pairs = [pair for metric in self.metrics for pair in metric.get_global_name_value()]
+        return [name for name, _ in pairs], [value for _, value in pairs]
+
     def get_config(self) -> dict[str, Any]:
         """Return the configuration, with that of each metric."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
 @register
-class CustomMetric(EvalMetric):
+class CustomMetric(Lasting):
     """The mean of what a function says about each batch.
 
     Parameters

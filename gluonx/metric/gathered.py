@@ -16,7 +16,7 @@ from gluonx import autograd
 from gluonx.deferred import invoke
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError
-from gluonx.metric.base import EvalMetric, alias, as_list, check_label_shapes, register
+from gluonx.metric.base import Lasting, alias, as_list, check_label_shapes, register
 from gluonx.np.handle import ndarray
 from gluonx.ops import metrics as ops
 from gluonx.ops.registry import BoundOp
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class Gathered(EvalMetric):
+class Gathered(Lasting):
     """A metric whose totals live on the device, in an array that one operator a batch renews.
 
     The totals are ``_width`` numbers and what compensated summation keeps beside each (see `gluonx.ops.metrics`). A
@@ -50,6 +50,7 @@ class Gathered(EvalMetric):
 
     def reset(self) -> None:
         """Forget what was gathered."""
+        self.__dict__.pop("update", None)
         self._state: Any = None
         self._num = 0
 

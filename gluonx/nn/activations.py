@@ -10,8 +10,25 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.ops import get
+from gluonx.ops.elementwise import ACTIVATIONS
 
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
+
+
+def activation_op(name: Any) -> Any:
+    """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if isinstance(name, str) and name in ACTIVATIONS:
+        return get("activation").bind(act_type=name)
+    if name == "gelu":
+        return get("leaky_relu").bind(act_type="gelu")
+    known = ", ".join(repr(known) for known in sorted([*ACTIVATIONS, "gelu"]))
+    raise ValueError(f"There is no activation {name!r}; the names are {known}.")
 
 
 class _Unary(HybridBlock):
@@ -30,7 +47,7 @@ class Activation(_Unary):
     Parameters
     ----------
     activation : str
-        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu' or 'softsign'.
+        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu', 'softsign', 'silu', or 'gelu' as `GELU`.
 
     Raises
     ------
@@ -47,7 +64,7 @@ class Activation(_Unary):
     def __init__(self, activation: str) -> None:
         super().__init__()
         self._act_type = activation
-        self._op = get("activation").bind(act_type=activation)
+        self._op = activation_op(activation)
 
     @unfailing
     def __repr__(self) -> str:

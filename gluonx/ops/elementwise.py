@@ -640,6 +640,8 @@ _ACTIVATIONS = {
     "tanh": jnp.tanh,
     "silu": jax.nn.silu,
 }
+ACTIVATIONS = tuple(_ACTIVATIONS)
+"""The names that `activation` knows."""
 
 
 @register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")

@@ -239,6 +239,7 @@ class Optimizer(_Keywords):
         self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
+        self.set_wd_mult({})
         self._index_update_count: dict[Any, int] = {}
         self._uniform = True
         self._decays = False
@@ -330,7 +331,9 @@ class Optimizer(_Keywords):
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by parameter index or name; a Parameter's own ``wd_mult`` goes first."""
-        self.wd_mult = dict(args_wd_mult)
+        spared = self.idx2name.values() if _Updates.by_names else ()
+        self.wd_mult = {name: 0.0 for name in spared if not name.endswith(("_weight", "_gamma"))}
+        self.wd_mult.update(args_wd_mult)
 
     def _mults(self, indices: Iterable[Any], attribute: str) -> list[float]:
         params, table, names = self.param_dict, getattr(self, attribute), self.idx2name
@@ -540,18 +543,25 @@ class Optimizer(_Keywords):
     def update(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Update weights and states in place; states as `create_state` made them."""
+        """Update weights and states in place; states as `create_state` made them.
+
+        As in MXNet 1 it may be one weight: an index, its arrays and its state, none of them in a list.
+        """
+        if not isinstance(indices, (list, tuple)):
+            indices, weights, grads, states = [indices], [weights], [grads], [states]
         (self.fused_step if self.use_fused_step else self.step)(indices, weights, grads, states)
 
     def update_multi_precision(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Update weights and states in place; states as `create_state_multi_precision` made them."""
+        """Update weights and states in place, or one weight; states as `create_state_multi_precision` made them."""
+        if not isinstance(indices, (list, tuple)):
+            indices, weights, grads, states = [indices], [weights], [grads], [states]
         masters = [self._has_master(w) for w in weights]
         full = [s[0] if m else w for m, w, s in zip(masters, weights, states, strict=True)]
         grads = [g.astype("float32") if m else g for m, g in zip(masters, grads, strict=True)]
         inner = [s[1] if m else s for m, s in zip(masters, states, strict=True)]
-        if _takes_one(type(self).update):
+        if self._updates_one():
             for one in zip(indices, full, grads, inner, strict=True):
                 self.update(*one)
         else:
@@ -559,6 +569,14 @@ class Optimizer(_Keywords):
         for has_master, weight, master in zip(masters, weights, full, strict=True):
             if has_master:
                 weight[:] = master.astype(weight.dtype)
+
+    def _updates_one(self) -> bool:
+        """Return whether `update` is a user's for one weight, ``update(self, index, weight, grad, state)``."""
+        update = type(self).update
+        if update is Optimizer.update:
+            return False
+        first = _first_parameter(update)
+        return first == "index" or (first != "indices" and _Updates.one_by_one)
 
     def _has_master(self, weight: Any) -> bool:
         return self.multi_precision and np.dtype(weight.dtype).name in ("float16", "bfloat16")
@@ -579,10 +597,26 @@ class Optimizer(_Keywords):
         return f"{type(self).__name__}({', '.join([rate, *own, f'wd={self.wd}'])})"
 
 
+class _Updates:
+    """Whether a user's ``update`` takes one weight, where its parameters do not tell; whether names say what decays."""
+
+    one_by_one = by_names = False
+
+
+def update_one_by_one(on: bool) -> None:
+    """Call a user's ``update(self, anything, ...)`` for each weight, as MXNet 1 does, or with lists, as MXNet 2."""
+    _Updates.one_by_one = on
+
+
+def decay_by_names(on: bool) -> None:
+    """Decay, of parameters that an optimizer knows by name, only weights and gammas, as MXNet 1 does, or all."""
+    _Updates.by_names = on
+
+
 @functools.cache
-def _takes_one(update: Any) -> bool:
-    """Return whether `update` is MXNet 1's for one weight, ``update(self, index, weight, grad, state)``."""
-    return list(inspect.signature(update).parameters)[1:2] == ["index"]
+def _first_parameter(method: Any) -> str:
+    """Return the name of the first parameter of a method after ``self``."""
+    return [*inspect.signature(method).parameters, "", ""][1]
 
 
 @functools.cache

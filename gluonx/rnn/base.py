@@ -323,6 +323,9 @@ class RecurrentCell(Block):
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """Base of cells that can be hybridized."""
 
+    # Not that of RecurrentCell, since a class may define hybrid_forward.
+    forward: Any = HybridBlock.forward  # pyright: ignore[reportAssignmentType]
+
     def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # A step whose outcome depends on the steps before is not one program; the cells below are.
         if self._keeps():

@@ -9,6 +9,7 @@ from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.nn.activations import activation_op
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 
@@ -17,7 +18,14 @@ def activated(activation: Any, x: Any) -> Any:
     """Return an activation, given by its name or as a block, of an array."""
     if isinstance(activation, HybridBlock):
         return activation(x)
-    return invoke(get("activation").bind(act_type=activation), (x,))
+    return invoke(activation_op(activation), (x,))
+
+
+def known_activation(activation: Any) -> Any:
+    """Return a block, or the name of an activation; ValueError if there is none of this name."""
+    if not isinstance(activation, HybridBlock):
+        activation_op(activation)
+    return activation
 
 
 def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activation: Any) -> tuple[Any, Any]:
@@ -97,7 +105,8 @@ class _Gated(_Cell):
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, input_size, inits)
-        self._activation, self._recurrent_activation = activation, recurrent_activation
+        self._activation = known_activation(activation)
+        self._recurrent_activation = known_activation(recurrent_activation)
 
 
 class RNNCell(_Cell):
@@ -134,7 +143,7 @@ class RNNCell(_Cell):
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, input_size, inits)
-        self._activation = activation
+        self._activation = known_activation(activation)
 
     def _more(self) -> str:
         return f", {self._activation}"

@@ -16,7 +16,7 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
-from gluonx.rnn.cells import activated, gru_step, lstm_step
+from gluonx.rnn.cells import activated, gru_step, known_activation, lstm_step
 
 __all__ = [
     "Conv1DGRUCell",
@@ -63,7 +63,7 @@ class _ConvCell(HybridRecurrentCell):
             raise ArgumentError(f"{name} knows the layouts {known}, not {conv_layout!r}.")
         if len(input_shape) != n + 1:
             raise ValueError(f"{name}: input_shape is that of one sample, {conv_layout[1:]}, got {input_shape}.")
-        self._conv_layout, self._activation = conv_layout, activation
+        self._conv_layout, self._activation = conv_layout, known_activation(activation)
         self._hidden_channels, self._input_shape = hidden_channels, tuple(input_shape)
         kernels = as_tuple(i2h_kernel, n, "i2h_kernel"), as_tuple(h2h_kernel, n, "h2h_kernel")
         if any(k % 2 == 0 for k in kernels[1]):

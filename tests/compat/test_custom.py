@@ -8,7 +8,7 @@ import pytest
 from gluonx import autograd, compat, engine, gluon, nd, np
 from gluonx.compat import operator
 from gluonx.compat import symbol as sym
-from gluonx.errors import FormatError, ShapeError
+from gluonx.errors import DeferredInitializationError, FormatError, ShapeError
 from lib import TESTS
 from lib.golden import load_cases
 
@@ -167,3 +167,73 @@ def test_a_monitor_sees_past_it(net):
     net.register_op_hook(lambda name, op, array: seen.append(op))
     assert net(np.array([1.0]), np.array([1], dtype="int32"))[0].tolist() == [3]
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("switched", [False, True])
+def test_the_arrays_that_an_operator_is_given(switched):
+    """NDArrays; and np arrays in a program that has called ``set_np()``, as in MXNet 2."""
+    seen = []
+    compat.install_as_mxnet()
+    try:
+        import mxnet as mx
+
+        if switched:
+            mx.npx.set_np()
+
+        class Seen(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                seen.extend([*in_data, *out_data, *aux])
+                aux[0][:] += 1
+                self.assign(out_data[0], req[0], in_data[0] * 2)
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+                seen.extend([*out_grad, *in_data, *out_data, *in_grad, *aux])
+                self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+        @mx.operator.register("test_seen")
+        class SeenProp(mx.operator.CustomOpProp):
+            def list_auxiliary_states(self):
+                return ["count"]
+
+            def infer_shape(self, in_shape):
+                return in_shape, in_shape, [(1,)]
+
+            def create_operator(self, ctx, shapes, dtypes):
+                return Seen()
+
+        x, count = mx.nd.ones((2, 2)), mx.nd.zeros((1,))
+        x.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.Custom(x, count, op_type="test_seen")
+        y.backward()
+        assert isinstance(y, mx.nd.NDArray) and y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [[2, 2], [2, 2]]
+        assert count.asnumpy().tolist() == [1]
+        assert {tuple(array.sum().shape) for array in seen} == ({()} if switched else {(1,)})
+        assert {type(array).__name__ for array in seen} == ({"ndarray"} if switched else {"NDArray"})
+    finally:
+        compat.uninstall()
+
+
+def test_a_shape_that_no_infer_shape_tells_is_an_error():
+    """The parameter names itself, where ``infer_shape`` leaves its shape open."""
+
+    @operator.register("test_open")
+    class Open(operator.CustomOpProp):
+        def list_arguments(self):
+            return ["data", "weight"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0]], []
+
+    class Layer(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = gluon.Parameter("weight", shape=(3, 0), allow_deferred_init=True)
+
+        def forward(self, x):
+            return nd.Custom(x, self.weight.data(), op_type="test_open")
+
+    layer = Layer()
+    layer.initialize()
+    with pytest.raises(DeferredInitializationError, match=r"'Layer.weight' .*Custom 'test_open' cannot tell them"):
+        layer(nd.ones((2, 2)))

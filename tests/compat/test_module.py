@@ -524,3 +524,45 @@ def test_names_that_programs_reach_for():
     assert all(float(abs(grads[n][0]).sum().asscalar()) > 0 for n in with_grad if n.endswith("weight"))
     assert [p[0].shape for p in group.param_arrays] == [executor.arg_dict[n].shape for n in group.param_names]
     assert group.aux_arrays == []
+
+
+def test_states_are_set_and_not_trained():
+    """What `state_names` names is neither a parameter nor an input; other shapes of it are refused."""
+    state = sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc") + sym.var("state")
+    module = Module(state, label_names=None, state_names=["state"])
+    with pytest.raises(GraphError, match=r"set_states: call bind\(\)"):
+        module.set_states(value=1)
+    module.bind([("data", (2, 3))])
+    module.init_params("ones")
+    assert sorted(module.get_params()[0]) == ["fc_bias", "fc_weight"]
+    module.set_states(value=2)
+    assert module.get_states()[0].asnumpy().tolist() == [[2, 2], [2, 2]]
+    module.set_states([nd.ones((2, 2)) * 3])
+    assert module.get_states(merge_multi_context=False)[0][0].asnumpy().tolist() == [[3, 3], [3, 3]]
+    for given in ({}, {"states": [nd.ones((2, 2))], "value": 1}, {"states": []}):
+        with pytest.raises(ValueError, match="set_states: "):
+            module.set_states(**given)
+    with pytest.raises(ShapeError, match=r"'state' has shape \(2, 2\), but \(1, 2\) came"):
+        module.set_states([nd.ones((1, 2))])
+    with pytest.raises(ShapeError, match="reshape: the state 'state' has shape"):
+        module.forward(DataBatch([nd.ones((1, 3))]))
+    with pytest.raises(ValueError, match="state_names has 'begin'"):
+        Module(state, state_names=["begin"])
+
+
+def test_buckets_share_their_states():
+    def sym_gen(length):
+        total = sym.sum(sym.var("data"), axis=1, keepdims=True)
+        return sym.FullyConnected(total, num_hidden=2, name="fc") + sym.var("state"), ["data"], []
+
+    module = BucketingModule(sym_gen, default_bucket_key=3, state_names=["state"])
+    module.bind([("data", (1, 3))], for_training=False)
+    module.init_params("ones")
+    module.set_states(value=10)
+    for length in (3, 2, 4):
+        batch = DataBatch([nd.ones((1, length))], bucket_key=length, provide_data=[("data", (1, length))])
+        module.forward(batch)
+        assert module.get_outputs()[0].asnumpy().tolist() == [[10.0 + length] * 2]
+        module.set_states(module.get_outputs(merge_multi_context=False))
+        assert module.get_states()[0].asnumpy().tolist() == [[10.0 + length] * 2]
+        module.set_states(value=10)

@@ -474,3 +474,11 @@ def test_extras_are_named(loader, monkeypatch):
         fitter().fit(loader, epochs=1, event_handlers=estimator.ProgressHandler())
     with pytest.raises(ImportError, match=r"gluonx\[notebook\]"):
         fitter().fit(loader, epochs=1, event_handlers=estimator.LiveCurves())
+
+
+@pytest.mark.parametrize("wrong", ["cpu", [mx.cpu(), "gpu"], [], 3])
+def test_devices_are_devices(wrong):
+    net = nn.Dense(2)
+    for keyword in ("device", "context"):
+        with pytest.raises(ValueError, match="device must be a Device or a list of them"):
+            estimator.Estimator(net, loss.L2Loss(), **{keyword: wrong})

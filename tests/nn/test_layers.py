@@ -14,8 +14,9 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import autograd, engine, nn, np
+from gluonx import autograd, engine, nn, np, rnn
 from gluonx.errors import GluonxError, ShapeError
+from gluonx.ops.elementwise import ACTIVATIONS
 from lib import TESTS
 from lib.contract import LAYERS, Row, head
 from lib.sweep import agree, arrays, build, churn, facts_of, golden, predict, train  # noqa: F401 - churn is a fixture
@@ -361,3 +362,39 @@ def test_mistakes_when_called(make, shape, words) -> None:
 def test_uninitialized() -> None:
     with pytest.raises(GluonxError, match="initialize"):
         nn.Dense(3)(np.ones((2, 4)))
+
+
+NAMED = {
+    "Dense": lambda name: nn.Dense(2, activation=name),
+    "Activation": nn.Activation,
+    "Conv2D": lambda name: nn.Conv2D(2, 1, activation=name),
+    "Conv1DTranspose": lambda name: nn.Conv1DTranspose(2, 1, activation=name),
+    "RNNCell": lambda name: rnn.RNNCell(2, activation=name),
+    "LSTMCell": lambda name: rnn.LSTMCell(2, recurrent_activation=name),
+    "GRUCell": lambda name: rnn.GRUCell(2, activation=name),
+    "Conv1DRNNCell": lambda name: rnn.Conv1DRNNCell((1, 2), 2, 1, 1, activation=name),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_of_activations(kind):
+    """A wrong one is an error when the layer is made; all but gelu's are those of the operator."""
+    for wrong in ("gelo", None if kind == "Activation" else "swish", 3):
+        with pytest.raises(ValueError, match=r"no activation .*'gelu', 'log_sigmoid', .*'tanh'"):
+            NAMED[kind](wrong)
+    for name in (*ACTIVATIONS, "gelu"):
+        NAMED[kind](name)
+
+
+def test_gelu_by_name():
+    x = np.array([[-1.0, 0.5, 2.0]])
+    wanted = nn.GELU()(x).tolist()
+    dense = nn.Dense(3, activation="gelu", use_bias=False, in_units=3)
+    dense.initialize()
+    dense.weight.set_data(np.eye(3))
+    cell = rnn.RNNCell(3, activation="gelu", input_size=3)
+    cell.initialize("zeros")
+    cell.i2h_weight.set_data(np.eye(3))
+    for found in (nn.Activation("gelu")(x), dense(x), cell(x, cell.begin_state(1))[0]):
+        assert found.tolist() == wanted
+    assert repr(dense) == "Dense(3 -> 3, Activation(gelu))"

@@ -235,3 +235,44 @@ def test_mistakes_when_made() -> None:
         metric.TopKAccuracy(top_k=1)
     with pytest.raises(ValueError, match="class_type must be one of"):
         metric.F1(class_type="none")
+
+
+@ROWS
+def test_what_is_forgotten_locally_counts_globally(row: Metric) -> None:
+    """`get` tells of the batches since `reset_local`, `get_global` of all, as if nothing had been forgotten."""
+    found, whole, last = (row.make(metric) for _ in range(3))
+    batches = [(wrap(label), wrap(pred)) for label, pred in row.epoch()]
+    for k, batch in enumerate(batches):
+        if k:
+            found.reset_local()
+            assert math.isnan(found.get()[1])
+        last.reset()
+        for each in (found, whole, last):
+            each.update(*batch)
+        assert found.get() == (found.name, pytest.approx(last.get()[1], nan_ok=True))
+        assert found.get_global() == (found.name, pytest.approx(whole.get()[1], nan_ok=True))
+        assert found.get_global_name_value() == [found.get_global()]
+    assert found.global_num_inst == whole.num_inst
+    found.reset()
+    assert math.isnan(found.get()[1]) and math.isnan(found.get_global()[1])
+    found.update(*batches[0])
+    assert found.get_global() == found.get()
+
+
+def test_global_values_of_ones_own_metrics() -> None:
+    """A metric of one's own keeps them itself, and says so; else they are the local ones."""
+
+    class Mean(metric.EvalMetric):
+        def update(self, labels, preds) -> None:
+            self.sum_metric, self.num_inst = self.sum_metric + preds.sum(), self.num_inst + preds.size
+            self.global_sum_metric, self.global_num_inst = self.global_sum_metric + preds.sum(), 1
+
+    for keeps, wanted in ((True, 10.0), (False, 3.5)):
+        both = metric.CompositeEvalMetric([Mean("mean", has_global_stats=keeps), "mae"])
+        both.update(onp.zeros((1, 2)), onp.array([[1.0, 2.0]]))
+        both.reset_local()
+        both.update(onp.zeros((1, 2)), onp.array([[3.0, 4.0]]))
+        assert both.get() == (["mean", "mae"], [3.5, 3.5])
+        assert both.get_global() == (["mean", "mae"], [wanted, 2.5])
+        both.reset()
+        assert math.isnan(both.get_global()[1][0])

@@ -115,3 +115,44 @@ def test_a_formula_that_looks_at_lengths_is_traced_for_each_shape() -> None:
         weight = np.ones((n,))
         Fitted(learning_rate=0.5).update([0], [weight], [np.ones((n,))], [None])
         assert weight.tolist() == [1 - change] * n
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore:The optimizer keeps its states")
+def test_one_weight_needs_no_lists(name: str) -> None:
+    """As MXNet 1 writes it: ``update(0, weight, grad, state)``, of wide weights and narrow ones."""
+    for dtype, multi_precision in (("float32", False), ("float16", True), ("float16", False)):
+        ends = []
+        for listed in (False, True):
+            gluonx.random.seed(5)
+            opt = optimizer.create(name, multi_precision=multi_precision)
+            weight, grad = np.array([[1.0, 2.0]], dtype=dtype), np.array([[0.5, 0.25]], dtype=dtype)
+            state = opt.create_state_multi_precision(0, weight)
+            for update in (
+                opt.update_multi_precision,
+                opt.update if dtype == "float32" else opt.update_multi_precision,
+            ):
+                update(*([[0], [weight], [grad], [state]] if listed else [0, weight, grad, state]))
+            assert opt.num_update == 2
+            ends.append(weight.tolist())
+        assert ends[0] == ends[1] and (ends[0] != [[1.0, 2.0]] or dtype == "float16"), (name, dtype)
+
+
+def test_what_a_users_update_is_given() -> None:
+    """Lists, unless its first parameter is called ``index``."""
+
+    class Base(optimizer.Optimizer):
+        def create_state(self, index: Any, weight: Any) -> None:
+            return None
+
+    class One(Base):
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:  # pyright: ignore
+            assert index in (0, 1) and weight.shape == (2,)
+
+    class Many(Base):
+        def update(self, numbers: Any, weights: Any, grads: Any, states: Any) -> None:  # pyright: ignore
+            assert numbers == [0, 1] and len(weights) == 2
+
+    weights = [np.ones(2), np.ones(2)]
+    for kind in (One, Many):
+        kind().update_multi_precision([0, 1], weights, weights, [None, None])

@@ -16,7 +16,7 @@ from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.number_types import NUMBER_TYPES
 from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
-from gluonx.compat.parameter_dict import ParameterDict
+from gluonx.compat.parameter_dict import NamedConstant, ParameterDict
 from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
 from gluonx.dtype import bfloat16
@@ -264,6 +264,10 @@ OWN: dict[str, Callable[[], Any]] = {
     **{f"mxnet.base.{name}": _value(value) for name, value in _BASE.items()},
     "mxnet.gluon.ParameterDict": _value(ParameterDict),
     "mxnet.gluon.parameter.ParameterDict": _value(ParameterDict),
+    "mxnet.gluon.data.ArrayDataset": _name("gluonx.compat.datasets", "ArrayDataset"),
+    "mxnet.gluon.data.dataset.ArrayDataset": _name("gluonx.compat.datasets", "ArrayDataset"),
+    "mxnet.gluon.Constant": _value(NamedConstant),
+    "mxnet.gluon.parameter.Constant": _value(NamedConstant),
     "mxnet.gluon.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.model.FeedForward": _name("gluonx.module", "FeedForward"),

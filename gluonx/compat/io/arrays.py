@@ -61,13 +61,16 @@ class NDArrayIter(DataIter):
         super().__init__(batch_size)
         if last_batch_handle not in _LAST:
             raise ValueError(f"last_batch_handle must be one of {', '.join(_LAST)}, got {last_batch_handle!r}")
-        self.data, self.label = _named(data, data_name, "data"), _named(label, label_name, "label")
+        self._data = _named(data, data_name, "data")
+        self._label = _named(label, label_name, "label")
+        self._shown: dict[str, list[tuple[str, Any]]] = {}
+        self._seen: list[tuple[Any, Any, Any]] = []
         self.last_batch_handle, self.shuffle = last_batch_handle, shuffle
-        lengths = {name: len(array) for name, array in (*self.data, *self.label)}
+        lengths = {name: len(array) for name, array in (*self._data, *self._label)}
         if len(set(lengths.values())) > 1:
             raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows, but they have {lengths}.")
         self.num_data = next(iter(lengths.values()))
-        self.num_source = len(self.data)
+        self.num_source = len(self._data)
         self.idx = onp.arange(self.num_data)
         self._rest = self.idx[:0]  # rows that roll over
         self._order = self.idx
@@ -77,12 +80,38 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
         """The descriptions of a batch's data."""
-        return [self._described(*item) for item in self.data]
+        return [self._described(*item) for item in self._data]
 
     @property
     def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
         """The descriptions of a batch's labels."""
-        return [self._described(*item) for item in self.label]
+        return [self._described(*item) for item in self._label]
+
+    @property
+    def data(self) -> list[tuple[str, Any]]:
+        """Names and whole arrays, NDArrays with their rows in the order of this epoch; what is written there counts."""
+        return self._show("_data")
+
+    @property
+    def label(self) -> list[tuple[str, Any]]:
+        """Names and whole arrays of the labels, as `data`."""
+        return self._show("_label")
+
+    def _show(self, which: str) -> list[tuple[str, Any]]:
+        if which not in self._shown:
+            shown = [(name, self._part(array, self.idx)) for name, array in getattr(self, which)]
+            for (_, source), (_, array) in zip(getattr(self, which), shown, strict=True):
+                if not isinstance(array, CSRNDArray):
+                    self._seen.append((array, array.value, source))
+            self._shown[which] = shown
+        return self._shown[which]
+
+    def _take_writes(self) -> None:
+        """Take over what was written to the arrays of `data` and `label`."""
+        for number, (array, value, source) in enumerate(self._seen):
+            if array.value is not value:
+                source[self.idx] = array.asnumpy()
+                self._seen[number] = (array, array.value, source)
 
     def _described(self, name: str, array: onp.ndarray) -> DataDesc:
         return DataDesc(name, (self.batch_size, *array.shape[1:]), array.dtype.type)
@@ -102,6 +131,8 @@ class NDArrayIter(DataIter):
 
     def _begin(self) -> None:
         if self.shuffle:
+            self._take_writes()
+            self._shown, self._seen = {}, []
             host_rng().shuffle(self.idx)
         self._order = onp.concatenate([self._rest, self.idx])
         self.cursor = -self.batch_size
@@ -116,18 +147,19 @@ class NDArrayIter(DataIter):
         return take_rows(array, rows) if isinstance(array, CSRNDArray) else nd.array(array[rows], dtype=array.dtype)
 
     def _rows(self) -> onp.ndarray:
+        self._take_writes()
         wanted = onp.arange(self.cursor, self.cursor + self.batch_size)
         return self._order[wanted % len(self._order)]
 
     def getdata(self) -> list[Any]:
         """Get the data of the present batch."""
         rows = self._rows()
-        return [self._part(array, rows) for _, array in self.data]
+        return [self._part(array, rows) for _, array in self._data]
 
     def getlabel(self) -> list[Any]:
         """Get the labels of the present batch."""
         rows = self._rows()
-        return [self._part(array, rows) for _, array in self.label]
+        return [self._part(array, rows) for _, array in self._label]
 
     def getpad(self) -> int:
         """Return the number of rows that fill the present batch up; or, as in MXNet, that rolled over into it."""
@@ -159,4 +191,4 @@ def _host(value: Any) -> Any:
     if getattr(value, "format", None) == "csr":
         own = csr_matrix(value)
         return CSRNDArray(own._handle.asnumpy(), own._columns, own._indptr, own.shape)  # type: ignore[arg-type]
-    return onp.asarray(value, None if isinstance(value, Handle) else "float32")
+    return onp.array(value, None if isinstance(value, Handle) else "float32")

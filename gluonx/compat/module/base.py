@@ -223,16 +223,23 @@ class BaseModule:
     def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None) -> None:
         start = time.time()
         eval_metric.reset()
-        for count, batch in enumerate(data):
+        found: list[tuple[str, Any]] = []
+        batches = iter(data)
+        batch, count = next(batches, None), 0
+        while batch is not None:
             if monitor is not None:
                 monitor.tic()
             self.forward_backward(batch)
             self.update()
+            following = next(batches, None)
             self.update_metric(eval_metric, batch.label)
             if monitor is not None:
                 monitor.toc_print()
+            if following is None:  # now, as the callback may begin the metric anew
+                found = eval_metric.get_global_name_value()
             called(callback, BatchEndParam(epoch, count, eval_metric, locals()))
-        for name, value in eval_metric.get_name_value():
+            batch, count = following, count + 1
+        for name, value in found:
             self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
         self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
 
@@ -288,10 +295,15 @@ class BaseModule:
         raise NotImplementedError(f"{type(self).__name__} has no symbol to monitor")
 
 
+_OF_BATCHES = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
+
+
 def batch_of(data: Any) -> DataBatch:
-    """Return what `forward` was given as a batch."""
-    if hasattr(data, "data"):
+    """Return what `forward` was given as a batch: any object with ``data`` and some of a batch's other attributes."""
+    if isinstance(data, DataBatch):
         return data
+    if hasattr(data, "data") and not hasattr(data, "shape"):
+        return DataBatch(data.data, **{name: getattr(data, name, None) for name in _OF_BATCHES})
     return DataBatch(list(data) if isinstance(data, (list, tuple)) else [data])
 
 

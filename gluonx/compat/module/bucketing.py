@@ -6,8 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gluonx.compat import nd
+from gluonx.compat.model import by_kind
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, shown
 from gluonx.compat.module.module import Module
+from gluonx.compat.symbol import load as load_symbol
 
 
 class BucketingModule(BaseModule):
@@ -49,10 +52,12 @@ class BucketingModule(BaseModule):
         self._curr_bucket_key = default_bucket_key
         self._grad_req: Any = "write"
         self._monitor: Any = None
+        self._symbols: dict[Any, Any] = {}
         self._curr_module = self._made(default_bucket_key)
 
     def _made(self, key: Any) -> Module:
         symbol, data_names, label_names = self._sym_gen(key)
+        symbol = self._symbols.get(key, symbol)
         fixed = self._settings["fixed_param_names"]
         there = [name for name in fixed or [] if name in symbol.list_arguments()]
         return Module(symbol, data_names, label_names, **{**self._settings, "fixed_param_names": there})
@@ -88,7 +93,7 @@ class BucketingModule(BaseModule):
             self._curr_module = self._made(self._default_bucket_key)
         self._curr_module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
         self._buckets = {self._default_bucket_key: self._curr_module}
-        self.binded = True
+        self.binded, self.params_initialized = True, self._curr_module.params_initialized
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
         """Go over to a bucket, whose module is made and bound if there is none yet."""
@@ -160,12 +165,79 @@ class BucketingModule(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:  # type: ignore[override]
         """See `Module.get_outputs`."""
-        return self._curr_module.get_outputs()
+        return self._curr_module.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """See `Module.get_input_grads`."""
-        return self._curr_module.get_input_grads()
+        return self._curr_module.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """See `Module.get_states`."""
+        return self._curr_module.get_states(merge_multi_context)
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """See `Module.set_states`."""
+        self._curr_module.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
         """See `Module.update_metric`."""
         self._curr_module.update_metric(eval_metric, labels)
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
+        """Write the symbols that there are so far, their keys, and the parameters.
+
+        The files are ``PREFIX-KEY-symbol.json``, ``PREFIX.buckets`` and ``PREFIX-EPOCH.params``, as MXNet has them.
+        """
+        self._needs("save_checkpoint", self.params_initialized, "bind() and init_params()")
+        for key, module in self._buckets.items():
+            module.symbol.save(f"{prefix}-{key}-symbol.json")
+        nd.save(f"{prefix}.buckets", [nd.array(list(self._buckets), dtype="int32")])
+        self.save_params(f"{prefix}-{epoch:04d}.params")
+
+    @staticmethod
+    def load(
+        prefix: str, epoch: int, sym_gen: Any = None, default_bucket_key: Any = None, **kwargs: Any
+    ) -> BucketingModule:
+        """Return a module of what `save_checkpoint` wrote; it is to be bound.
+
+        Parameters
+        ----------
+        prefix, epoch
+            As they were saved.
+        sym_gen, default_bucket_key
+            As for `BucketingModule`; `sym_gen` makes the buckets that were not saved, and names the inputs of all.
+        **kwargs
+            As for `BucketingModule`.
+        """
+        keys = nd.load(f"{prefix}.buckets")[0].asnumpy().tolist()
+        keys = [tuple(key) if isinstance(key, list) else key for key in keys]
+        symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
+        params = by_kind(f"{prefix}-{epoch:04d}.params")
+        return BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
+
+    @staticmethod
+    def load_dict(
+        sym_dict: Any = None,
+        sym_gen: Any = None,
+        default_bucket_key: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """Return a module of symbols by key, and of parameters; see `load`.
+
+        Raises
+        ------
+        ValueError
+            If `sym_gen` or `default_bucket_key` is not given.
+        """
+        if sym_gen is None or default_bucket_key is None:
+            raise ValueError("BucketingModule.load: sym_gen and default_bucket_key must be given")
+        made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        made._symbols = dict(sym_dict or {})
+        made._curr_module = made._made(default_bucket_key)
+        if arg_params is not None or aux_params is not None:
+            made._curr_module._preloaded = arg_params or {}, aux_params or {}
+        return made

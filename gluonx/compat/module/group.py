@@ -35,6 +35,7 @@ class ExecutorGroup:
         self.symbol, self.contexts = module._symbol, module._context
         self.arg_names, self.aux_names = module._symbol.list_arguments(), module._aux_names
         self.param_names, self.fixed_param_names = module._param_names, module._fixed_param_names
+        self.state_names = module._state_names
         self.batch_size = module._batch_size()
 
     @property

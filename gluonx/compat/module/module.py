@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from gluonx import initializer as init
 from gluonx import np as gnp
 from gluonx import optimizer as opt
+from gluonx.compat import nd
 from gluonx.compat.callback import save_checkpoint
 from gluonx.compat.io import DataDesc
 from gluonx.compat.model import load_checkpoint
@@ -78,7 +79,9 @@ class Module(BaseModule):
         the whole batch. A single one is accepted for ported code.
     fixed_param_names : list of str, optional
         Parameters that are not trained.
-    work_load_list, state_names, group2ctxs, compression_params
+    state_names : list of str, optional
+        Variables that neither batches bring nor training changes: the program sets them, by `set_states`.
+    work_load_list, group2ctxs, compression_params
         Accepted for ported code where they ask for nothing.
 
     Raises
@@ -114,19 +117,22 @@ class Module(BaseModule):
     ) -> None:
         super().__init__(logger)
         devices: list[Any] = list(context) if isinstance(context, (list, tuple)) else [context]
-        if state_names:
-            raise ValueError("Module: state_names is not supported; name the states among data_names")
         self._context = [d or current_device() for d in devices]
         self._spread = _spread_over(self._context)
         self._symbol = symbol
         names = symbol.list_arguments()
         self._data_names, self._fixed_param_names = names_of(data_names), names_of(fixed_param_names)
-        for what, given in (("data_names", self._data_names), ("fixed_param_names", self._fixed_param_names)):
+        self._state_names = names_of(state_names)
+        for what, given in (
+            ("data_names", self._data_names),
+            ("state_names", self._state_names),
+            ("fixed_param_names", self._fixed_param_names),
+        ):
             missing = [name for name in given if name not in names]
             if missing:
                 raise ValueError(f"Module: {what} has '{missing[0]}', but the symbol's arguments are {names}")
         self._label_names = [name for name in names_of(label_names) if name in names]
-        inputs = {*self._data_names, *self._label_names}
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [name for name in names if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
         self._executors: dict[Any, Executor] = {}
@@ -240,7 +246,8 @@ class Module(BaseModule):
         made = self._symbol.simple_bind(grad_req=reqs, type_dict=types, **shapes)
         if shared is None:
             return made
-        args = {**made.arg_dict, **{n: shared.arg_dict[n] for n in self._param_names if n in shared.arg_dict}}
+        ours = (*self._param_names, *self._state_names)
+        args = {**made.arg_dict, **{n: shared.arg_dict[n] for n in ours if n in shared.arg_dict}}
         aux = {n: shared.aux_dict.get(n, made.aux_dict[n]) for n in self._aux_names}
         for name, array in args.items():
             if array.shape != made.arg_dict[name].shape:
@@ -259,7 +266,12 @@ class Module(BaseModule):
         self._label_shapes = [d for d in _described(label_shapes) if d.name in self._label_names]
         key = self._key()
         if key not in self._executors:
-            self._executors[key] = self._executor.reshape(**dict(key))
+            made, bound = self._executor.reshape(**dict(key)), self._executor.arg_dict
+            for name in self._state_names:
+                if made.arg_dict[name] is not bound[name]:
+                    was, needed = bound[name].shape, made.arg_dict[name].shape
+                    raise ShapeError(f"reshape: the state '{name}' has shape {was}, but {needed} would be needed")
+            self._executors[key] = made
         self._executor = self._executors[key]
 
     # -- parameters ----------------------------------------------------------------------------------------------------
@@ -461,6 +473,44 @@ class Module(BaseModule):
         self._needs("get_input_grads", self.inputs_need_grad, "bind(inputs_need_grad=True)")
         grads = [self._shown(self._executor.grad_dict[name]) for name in self._data_names]
         return grads if merge_multi_context else [self._parts(grad) for grad in grads]
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """Return the arrays of `state_names`; a list by device for each, unless they are to be merged."""
+        self._needs("get_states", self.params_initialized, "bind() and init_params()")
+        states = [self._shown(self._executor.arg_dict[name]) for name in self._state_names]
+        return states if merge_multi_context else [self._parts(state) for state in states]
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Write the arrays of `state_names`.
+
+        Parameters
+        ----------
+        states : list, optional
+            An array for each, or, as ``get_outputs(merge_multi_context=False)`` gives them, a list by device.
+        value : float, optional
+            One number for all of them, in place of `states`.
+
+        Raises
+        ------
+        ValueError
+            If neither is given, or both, or another number of states.
+        ShapeError
+            If one has another shape.
+        """
+        self._needs("set_states", self.params_initialized, "bind() and init_params()")
+        if (states is None) == (value is None):
+            raise ValueError("set_states: give either states or value")
+        if value is not None:
+            states = [value] * len(self._state_names)
+        if len(states) != len(self._state_names):
+            raise ValueError(f"set_states: there are {len(self._state_names)} states, but {len(states)} came")
+        for name, new in zip(self._state_names, states, strict=True):
+            if isinstance(new, (list, tuple)):
+                new = new[0] if len(new) == 1 else nd.concat(*new, dim=0)
+            state = self._executor.arg_dict[name]
+            if value is None and tuple(new.shape) != state.shape:
+                raise ShapeError(f"set_states: '{name}' has shape {state.shape}, but {tuple(new.shape)} came")
+            state[...] = new
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
         """Show labels and the last outputs to a metric."""

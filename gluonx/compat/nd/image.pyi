@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from gluonx.compat.nd.ndarray import NDArray as NDArray
 
+def adjust_lighting(data: Any, alpha: Any, *, out: Any = None, name: Any = None) -> NDArray:
+    """MXNet 1's operator ``_image_adjust_lighting(data; alpha: floats)``. Core operators: image.adjust_lighting."""
 def crop(data: Any, x: Any, y: Any, width: Any, height: Any, *, out: Any = None, name: Any = None) -> Any:
     """MXNet 1's operator ``_image_crop(data; x: int, y: int, width: int, height: int)``. Core operators: image.crop."""
 def flip_left_right(data: Any, *, out: Any = None, name: Any = None) -> NDArray:

@@ -44,8 +44,17 @@ _POOL = (
     "pooling_convention: {full same valid}=valid, stride: shape=(), pad: shape=(), p_value: int?=None, "
     "count_include_pad: bool?=None, layout: str?=None"
 )
+
+
+def _pooling(a: Any, data: Any) -> Any:
+    attrs, axes = given(a), data.ndim - 2
+    # MXNet reads as many numbers as there are spatial axes: ports of Caffe write pad=(1, 1, 1, 1).
+    attrs.update({name: attrs[name][:axes] for name in ("stride", "pad") if attrs.get(name)})
+    return core("pooling", data, **attrs)
+
+
 for _name in ("Pooling", "Pooling_v1"):
-    row(f"{_name}(data; {_POOL})", lambda a, data: core("pooling", data, **given(a)), via="pooling")
+    row(f"{_name}(data; {_POOL})", _pooling, via="pooling")
 # MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
 row(
     f"_contrib_AdaptiveAvgPooling2D(data; output_size: shape?=(), {_POOL})",

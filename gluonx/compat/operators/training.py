@@ -15,7 +15,7 @@ import numpy as onp
 from gluonx import loss, metric, ops, optimizer
 from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import declared
+from gluonx.optimizer.optimizer import decay_by_names, declared, update_one_by_one
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
 # -- optimizers -------------------------------------------------------------------------------------------------------
@@ -131,7 +131,15 @@ class _RMSProp(optimizer.RMSProp):
         return rate * grad / jnp.sqrt(var + epsilon), (var,)
 
 
-for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD):
+class _Test(optimizer.Test):
+    """MXNet 1's optimizer for tests: it adds the gradient, and its state is the weight afterwards."""
+
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        return grad, (weight + grad,)
+
+
+for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD, _Test):
     _klass.__name__ = _klass.__name__.removeprefix("_")
 _NO_RATE = {"learning_rate": None}
 _LAZY = {"lazy_update": True}  # only gradients by rows tell
@@ -148,6 +156,7 @@ OPTIMIZERS: dict[str, type] = {
     "AdaDelta": _AdaDelta,
     "RMSProp": _RMSProp,
     "AdaGrad": _AdaGrad,
+    "Test": _Test,
     "GroupAdaGrad": _optimizer(optimizer.GroupAdaGrad, {**_NO_RATE, "epsilon": 1e-5}, {"eps": "epsilon"}),
 }
 for _klass in OPTIMIZERS.values():
@@ -270,7 +279,7 @@ _before: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
 def use_legacy_registries(on: bool) -> None:
-    """Make names of optimizers and metrics mean MXNet 1's, or (False) gluonx's own.
+    """Make names of optimizers and metrics, and a user's ``update``, mean MXNet 1's, or (False) gluonx's own.
 
     Examples
     --------
@@ -282,6 +291,8 @@ def use_legacy_registries(on: bool) -> None:
     0.9
     """
     optimizers, metrics = optimizer.Optimizer.opt_registry, base._REGISTRY
+    update_one_by_one(on)
+    decay_by_names(on)
     if on and not _before:
         mine = {name.lower(): klass for name, klass in OPTIMIZERS.items()}
         mine["ccsgd"] = mine["sgd"]

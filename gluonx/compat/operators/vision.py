@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as onp
+
 from gluonx.compat.operators.row import core, given, row, same
 
 # -- boxes ------------------------------------------------------------------------------------------------------------
@@ -217,6 +219,11 @@ for _name in ("brightness", "contrast", "saturation", "hue"):
 same(
     "_image_random_color_jitter(data; brightness: float, contrast: float, saturation: float, hue: float)",
     "image.random_color_jitter",
+)
+row(
+    "_image_adjust_lighting(data; alpha: floats)",
+    lambda a, data: core("image.adjust_lighting", data, onp.array(a.alpha)),
+    via="image.adjust_lighting",
 )
 row(
     "_image_random_lighting(data; alpha_std: float=0.05)",
