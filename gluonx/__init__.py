@@ -95,6 +95,7 @@ for _name in ("ImageDetIter", "ImageIter"):
     extensions.NAMES.offer(f"gluonx.image.{_name}", f"gluonx.compat.io.image_iter:{_name}")
 extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calling:symbol_of_parameter")
 extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
+extensions.NAMES.offer("gluonx.kvstore.create", "gluonx.compat.kvstore:create")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.sparse.attach_rows", "gluonx.sparse.storage:attach_rows")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")

@@ -207,6 +207,7 @@ class Signed(optimizer.Optimizer):
 
     def step(self, indices, weights, grads, states):
         for i, w, g, (mean, count) in zip(indices, weights, grads, states, strict=True):
+            self._update_count(i)  # which is a step's own to do, as in MXNet
             mean *= 0.5
             mean += g * self.rescale_grad
             count["steps"] += 1
