@@ -13,9 +13,10 @@ import copy
 import functools
 import math
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import repeat
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -84,15 +85,9 @@ _NO_TELLING = (
 
 _FOUND_AGAIN = frozenset(
     {
-        "_copies",
+        "_held",
         "_seen",
         "_plans",
-        "_state",
-        "_keys",
-        "_resting",
-        "_rule",
-        "_units",
-        "_active",
         "_vector",
         "_by_hand",
         "_ops",
@@ -103,6 +98,7 @@ _UPDATES: dict[Any, DerivedOp] = memo()
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 _MOST_UPDATES = threshold("updates.known")
 _FRESH = attrgetter("fresh")
+_READ, _ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
 _OWN_STORES = ("local", "device", "nccl")
 _RESCALED = (
     "The batch size is not that of the steps before, and a store over processes that updates the weights goes on with "
@@ -114,6 +110,38 @@ _ON_STORE = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """The optimizer's states as they lie between two steps; another one takes the place of the whole."""
+
+    active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
+    units: Units = field(default_factory=lambda: Units([]))  # which arrays the pieces of the rule are in
+    rule: PackedRule | None = None
+    keys: list[Any] = field(default_factory=list)  # the names of the single states
+    arrays: list[Any] = field(default_factory=list)  # of the first device
+    copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
+    resting: dict[str, Any] = field(default_factory=dict)  # of parameters that are frozen now: by name, on the host
+
+    def every(self) -> list[Any]:
+        """Return the arrays of all devices."""
+        return [*self.arrays, *[s for each in self.copies for s in each]]
+
+    def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
+        """Return the single states, of what `read` makes of an array."""
+        assert self.rule is not None, "made by the plan"
+        return self.rule.unpack([read(s) for s in self.arrays])
+
+    def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the single states by name, those of frozen parameters too."""
+        if self.rule is None:
+            return dict(self.resting)
+        return {**self.resting, **self.units.by_name(self.rule.rule, self.keys, self.leaves(read))}
+
+    def lies_as(self, packed: PackedRule) -> bool:
+        """Return whether `packed` keeps its states in the arrays that there are."""
+        return self.rule is not None and self.rule.rule is packed.rule and self.rule.groups == packed.groups
+
+
 class _Plan:
     """The work of a step, found once: operator, handles, and which parameters take part."""
 
@@ -122,6 +150,7 @@ class _Plan:
         "counts",
         "fresh_indices",
         "grads",
+        "held",
         "latest",
         "leaves",
         "marks",
@@ -145,20 +174,21 @@ class _Plan:
         op: DerivedOp,
         rule: PackedRule | CutRule,
         params: list[Parameter],
-        active: list[int],
-        units: Units,
+        held: _Held,
         state: list[Any],
         vector: StepVector | None,
         waiting: list[Parameter],
         copies: list[list[Any]],
     ) -> None:
+        units = held.units
+        self.held = held
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
         self.params = list(dict.fromkeys(p._whole for p in params))
         self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = _marks(self.params)
         self.units = units
-        self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
+        self.fresh_indices = [held.active[k] for k in units.of_fresh(rule.fresh)]
         self.weights = [p._handle for p in units.params]
         self.variables = units.variables()
         # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
@@ -342,14 +372,8 @@ class Trainer(Checked):
     def _begin(self, states: dict[str, Any]) -> None:
         """Set up what is found again at the next step, which takes these states."""
         self._plans: dict[Any, _Plan] = {}
-        self._state: list[Any] = []
-        self._keys: list[str] = []
-        self._resting = states  # states of parameters that are frozen now, on the host
-        self._rule: PackedRule | None = None
-        self._units = Units([])  # which arrays the pieces of self._rule are in
-        self._active: list[int] = []
+        self._held = _Held(resting=states)
         self._vector = StepVector()
-        self._copies: list[list[Any]] = []  # states of further devices, where parameters have several
         self._seen: list[Any] = []  # the weights of the last step there
         self._by_hand = self._optimizer._is_imperative()
         self._ops: dict[Any, DerivedOp] = {}
@@ -722,7 +746,7 @@ class Trainer(Checked):
 
     def _step_in_one(self, plan: _Plan, value: Any = None) -> None:
         optimizer = self._optimizer
-        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, self._active))
+        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         args = [*plan.leaves, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
@@ -756,7 +780,7 @@ class Trainer(Checked):
             grads = _summed(lanes, plan.counts)
         else:
             engine.even_out(plan.every_weight())
-        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, self._active))
+        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
         for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
             first = len(args)
@@ -820,7 +844,7 @@ class Trainer(Checked):
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         try:
             optimizer.rescale_grad = self._scale / size
-            numbers = optimizer.counted(plan.fresh_indices, self._active).vector()
+            numbers = optimizer.counted(plan.fresh_indices, plan.held.active).vector()
             args = step.arguments(numbers, self._replica_devices()[0] if plan.copies else None)
             engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
             plan.spread()
@@ -832,14 +856,14 @@ class Trainer(Checked):
         return step.loss
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:
-        plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.rule(self._active)):
-            self._plans.clear()
-            if not self._trained(ignore_stale)[0]:
-                return None
-            plan = self._plans[None] = self._make_plan(None, ignore_stale)
-        if plan.waiting and not ignore_stale:
-            raise _unreached(plan.waiting[0])
+        """Return what this step does; None where there is nothing to do.
+
+        The plan of the last step, as long as nothing was exchanged since; where gradients are missing that need not be
+        there, one for the others.
+        """
+        plan = self._whole_plan(ignore_stale)
+        if plan is None:
+            return None
         fresh = tuple(map(_FRESH, plan.variables))
         if False not in fresh:
             return plan
@@ -851,59 +875,51 @@ class Trainer(Checked):
             return None
         found = self._plans.get(fresh)
         if found is None:
-            found = self._plans[fresh] = self._make_plan(None if all(fresh) else fresh, ignore_stale)
+            found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
             found.variables = plan.variables
         return found
 
-    def _make_plan(self, fresh: tuple[bool, ...] | None, ignore_stale: bool = False) -> _Plan:
-        self._active, waiting = self._trained(ignore_stale)
-        units = Units([self._params[i] for i in self._active])
-        weights = [p._handle for p in units.params]
-        lanes = _lanes_of(units)
-        tx = self._optimizer.rule(self._active)
-        rule = units.flat_rule(self._optimizer, weights, self._active)
-        keys = units.leaf_keys(rule, [self._names[i] for i in self._active])
-        leaves = self._state_leaves(rule, weights, units, keys)
-        fresh = fresh or (True,) * len(weights)
-        packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
-        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
-        if self._rule is None or self._rule.rule is not rule or self._rule.groups != packed.groups:
-            self._state = self._state_handles(packed, leaves, homes)
-            self._keys = keys
-            self._copies = []
-        else:
-            _bring(self._state, homes)
-        if len(self._copies) != len(lanes) - 1:
-            now = [s.asnumpy() for s in self._state]
-            self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
-        for own, device in zip(self._copies, lanes[1:], strict=True):
-            _bring(own, [units.params[0]._replicas[device]] * len(own))
-        self._rule, self._units = packed, units
+    def _whole_plan(self, ignore_waiting: bool) -> _Plan | None:
+        """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
+        plan = self._plans.get(None)
+        if plan is None or not plan.fits(self._optimizer.rule(self._held.active)):
+            self._plans.clear()
+            active, waiting = self._trained(ignore_waiting)
+            if not active:
+                return None
+            plan = self._taken(None, self._make_plan(active, waiting))
+        if plan.waiting and not ignore_waiting:
+            raise _unreached(plan.waiting[0])
+        return plan
+
+    def _taken(self, key: Any, plan: _Plan) -> _Plan:
+        """Go by a new plan: its states are those that there are from now on."""
+        self._plans[key], self._held = plan, plan.held
+        return plan
+
+    def _make_plan(self, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None) -> _Plan:
+        """Return what a step does to the parameters at these positions, of which some are `fresh`."""
+        optimizer, units = self._optimizer, Units([self._params[i] for i in active])
+        weights, lanes = [p._handle for p in units.params], _lanes_of(units)
+        tx, rule = optimizer.rule(active), units.flat_rule(optimizer, weights, active)
+        keys = units.leaf_keys(rule, [self._names[i] for i in active])
+        leaves, resting = self._state_leaves(rule, weights, units, keys)
+        packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)
+        arrays, copies = self._state_arrays(packed, leaves, weights, units, lanes)
+        held = _Held(active, units, packed, keys, arrays, copies, resting)
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        self._vector.move(_common_place(weights))
-        advances = self._scaler is None and self._vector.place is not _MIXED and len(lanes) == 1
-        op, state = self._update_op(packed, update, weights, units.key, advances, len(lanes)), self._state
-        copies = self._copies
+        place = _common_place(weights)
+        self._vector.move(place)
+        advances = self._scaler is None and place is not _MIXED and len(lanes) == 1
+        op = self._update_op(packed, update, weights, units.key, advances, len(lanes))
         if self._scaler is not None:
             if len(lanes) > 1:
                 self._scaler.replicate(lanes)
                 copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, lanes[1:], strict=True)]
             else:
-                place = self._vector.place
                 self._scaler.lay_out(replicated(weights[0]._placed()) if place is _MIXED else place)
-            state = [*state, *self._scaler.arrays]
-        return _Plan(
-            tx,
-            op,
-            update,
-            self._params,
-            self._active,
-            units,
-            state,
-            self._vector if advances else None,
-            waiting,
-            copies,
-        )
+            arrays = [*arrays, *self._scaler.arrays]
+        return _Plan(tx, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies)
 
     def _update_op(
         self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, lanes: int
@@ -948,29 +964,37 @@ class Trainer(Checked):
                 op.random = False
         return op
 
-    def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
-        """Return the states for `rule`: those that there are under the same names, and fresh ones."""
-        if self._rule is not None and self._rule.rule is rule:
-            return self._rule.unpack([s._read() for s in self._state])
-        kept = self._states()
-        leaves, self._resting = units.from_names(rule, keys, kept, units.init(rule, [w._read() for w in weights]))
-        return leaves
+    def _state_leaves(
+        self, rule: Any, weights: list[Any], units: Units, keys: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the states for `rule`, and those that rest: what there is under the same names, and fresh ones."""
+        held = self._held
+        if held.rule is not None and held.rule.rule is rule:
+            return held.leaves(_READ), held.resting
+        return units.from_names(rule, keys, self._states(), units.init(rule, [w._read() for w in weights]))
 
-    def _state_handles(self, packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
-        """Return the arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
-        on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
-        # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
-        leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
-        states = packed.pack(leaves)
-        return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+    def _state_arrays(
+        self, packed: PackedRule, leaves: list[Any], weights: list[Any], units: Units, lanes: list[Any]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does."""
+        held, rule = self._held, packed.rule
+        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
+        if held.lies_as(packed):
+            arrays, copies = held.arrays, held.copies
+            _bring(arrays, homes)
+        else:
+            arrays, copies = _arrays_of(packed, leaves, homes), []
+        if len(copies) != len(lanes) - 1:
+            now = [s.asnumpy() for s in arrays]
+            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
+        for own, device in zip(copies, lanes[1:], strict=True):
+            _bring(own, [units.params[0]._replicas[device]] * len(own))
+        return arrays, copies
 
     def _states(self, lying: bool = False) -> dict[str, Any]:
         """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
         self._keep_together()
-        if self._rule is None:
-            return dict(self._resting)
-        leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in self._state])
-        return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
+        return self._held.by_name(_READ if lying else _ON_HOST)
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """Step by the updater of each device: for an optimizer whose steps a user has written on ndarrays."""
@@ -1030,7 +1054,7 @@ class Trainer(Checked):
     def _keep_together(self) -> None:
         """Undo `_keep_apart`, for who looks at the states by name."""
         if self._by_hand and not self._optimizer._is_imperative():
-            states = dict(self._resting)
+            states = dict(self._held.resting)
             for i, state in self._updaters[0].states.items():
                 states |= by_name(self._optimizer, self._names[i], state)
             for updater in self._apart:
@@ -1089,9 +1113,9 @@ class Trainer(Checked):
         ([(1,), (1, 2)], [[0.0, 0.0]])
         """
         self._plan_for_states()
-        assert self._rule is not None, "made by the plan"
-        rule = self._rule.rule
-        leaves = self._rule.unpack([jnp.array(s._read(), copy=True) for s in self._state])
+        assert self._held.rule is not None, "made by the plan"
+        rule = self._held.rule.rule
+        leaves = self._held.leaves(lambda s: jnp.array(s._read(), copy=True))
         state = jax.tree.unflatten(rule.treedef, [_as_key(x, kind) for x, kind in zip(leaves, rule.keys, strict=True)])
         return state, tuple([jnp.array(h._read(), copy=True) for h in self._trained_handles()])
 
@@ -1120,7 +1144,7 @@ class Trainer(Checked):
         [[1.0, 1.0]]
         """
         handles, given = self._trained_handles(), [to_jax(p) for p in params]
-        if self._copies:
+        if self._held.copies:
             raise ArgumentError("using() is not for parameters on several devices; lay the net out on a mesh")
         shapes = [h.shape for h in handles]
         if [p.shape for p in given] != shapes:
@@ -1137,7 +1161,7 @@ class Trainer(Checked):
     def _trained_handles(self) -> list[Any]:
         """Return the arrays that the rule sees: of the parameters that are trained."""
         self._plan_for_states()
-        return [self._params[i]._handle for i in self._active]
+        return [self._params[i]._handle for i in self._held.active]
 
     def hyperparams(self) -> dict[str, float]:
         """Return the numbers that ``optax.inject_hyperparams`` keeps in the state, by name.
@@ -1174,26 +1198,25 @@ class Trainer(Checked):
                 f"the optimizer has no injected hyperparameters {unknown}, but {sorted(found)}; they are made by "
                 "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
             )
-        assert self._rule is not None, "made for the leaves"
+        held = self._held
+        assert held.rule is not None, "made for the leaves"
         for name, value in values.items():
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
-        packed = self._rule.pack(leaves)
-        states = [*self._state, *[s for each in self._copies for s in each]]
-        packed = [*packed] * (1 + len(self._copies))
+        states, packed = held.every(), [*held.rule.pack(leaves)] * (1 + len(held.copies))
         new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
         deque(map(setattr, states, repeat("value"), new), maxlen=0)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
         """Return the leaves of the state on the host, and where hyperparameters are among them."""
         self._plan_for_states()
-        assert self._rule is not None, "made by the plan"
+        assert self._held.rule is not None, "made by the plan"
         found: dict[str, list[int]] = {}
-        for place, name in enumerate(self._rule.rule.leaf_names):
+        for place, name in enumerate(self._held.rule.rule.leaf_names):
             *_, kind, last = ("", *name.split("/"))
             if kind == "hyperparams":
                 found.setdefault(last, []).append(place)
-        return list(self._rule.unpack([s.asnumpy() for s in self._state])), found
+        return list(self._held.leaves(_ON_HOST)), found
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -1255,11 +1278,12 @@ class Trainer(Checked):
         if meta["optimizer"] != mine:
             raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
         if not trains:  # all are frozen: their states wait until one is trained
-            self._rule, self._state, self._resting = None, [], dict(arrays)
+            self._held = _Held(resting=dict(arrays))
             return self._take_counts(meta)
-        assert self._rule is not None, "made by the plan"
-        rule, units = self._rule.rule, self._units
-        shapes = units.shapes_by_name(self._keys, rule.owners, self._rule.shapes)
+        held = self._held
+        assert held.rule is not None, "made by the plan"
+        rule, units = held.rule.rule, held.units
+        shapes = units.shapes_by_name(held.keys, rule.owners, held.rule.shapes)
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
@@ -1268,16 +1292,15 @@ class Trainer(Checked):
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
-        now = self._rule.unpack([s._read() for s in self._state])
-        leaves, _ = units.from_names(rule, self._keys, arrays, now)
-        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
-        packed = self._rule.pack(leaves)
-        values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
+        leaves, _ = units.from_names(rule, held.keys, arrays, held.leaves(_READ))
+        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, held.rule.dtypes, strict=True)]
+        packed = held.rule.pack(leaves)
+        values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
         copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _lanes_of(units)[1:]]
-        states = [*self._state, *[s for each in self._copies for s in each]]
+        states = held.every()
         values += [a for each in copies for a in each]
         deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
-        self._resting = rest
+        self._held = replace(held, resting=rest)
         self._take_counts(meta)
 
     # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
@@ -1337,15 +1360,7 @@ class Trainer(Checked):
         One for `all_there` raises if a parameter still waits for its shape.
         """
         self._keep_together()
-        plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.rule(self._active)):
-            self._plans.clear()
-            if not self._trained(not all_there)[0]:
-                return False
-            plan = self._plans[None] = self._make_plan(None, not all_there)
-        if plan.waiting and all_there:
-            raise _unreached(plan.waiting[0])
-        return True
+        return self._whole_plan(not all_there) is not None
 
     def __repr__(self) -> str:
         return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
@@ -1494,6 +1509,15 @@ def _bring(states: list[Any], weights: list[Any]) -> None:
         place = _place_of(weight, state.shape) if target.spread else target.sharding
         if aval_of(array).sharding != place:
             state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
+
+
+def _arrays_of(packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
+    """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+    on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
+    # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
+    leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
+    states = packed.pack(leaves)
+    return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
 
 def _lies_on_mesh(array: Any) -> bool:
