@@ -222,6 +222,9 @@ def reset_stats() -> None:
 def explain(limit: int = 60) -> str:
     """Return the last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
 
+    Also told is, since the last :func:`reset_stats`, which blocks ran un-hybridized and which steps of a Trainer were
+    more than one program, and why.
+
     Parameters
     ----------
     limit : int

@@ -343,6 +343,8 @@ class Trainer(Checked):
     1.0
     """
 
+    _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
+
     @door
     def __init__(
         self,
@@ -723,6 +725,8 @@ class Trainer(Checked):
 
     def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
         """Update, by one program or by hand; where that fails, the counts are as before."""
+        if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
+            return
         optimizer = self._optimizer
         before = optimizer._index_update_count, optimizer.num_update
         plan = None if self._by_hand else self._plan(ignore_stale)

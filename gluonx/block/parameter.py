@@ -791,12 +791,12 @@ class Parameter:
     @property
     def _data(self) -> list[Any] | None:
         """The array in a list, or None: what programs for MXNet look at to see whether there is a value."""
-        return self._every() if self._is_ready else None
+        return _Arrays(self._every()) if self._is_ready else None
 
     @property
     def _grad(self) -> list[Any] | None:
         """The gradient in a list, or None."""
-        return [h.grad for h in self._every()] if self._is_ready and self._handle.grad is not None else None
+        return _Arrays([h.grad for h in self._every()]) if self._is_ready and self._handle.grad is not None else None
 
     @property
     def _uuid(self) -> str:
@@ -950,6 +950,14 @@ class Parameter:
             self._fill(value)
         elif self._awaiting is not None:
             self._make_handle()
+
+
+class _Arrays(list[Any]):
+    """The arrays of a parameter; one that a program puts in the place of another is written into that."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        for array, new in zip(self[index], value, strict=True) if isinstance(index, slice) else [(self[index], value)]:
+            array[...] = new
 
 
 class Constant(Parameter):

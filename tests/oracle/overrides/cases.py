@@ -386,6 +386,45 @@ def param2idx_and_its_kin(mx):
     return before, params, after, sorted(trainer._param2idx.values()), len(trainer._updaters)
 
 
+@case(TRAINER)
+def a_loss_scale_of_the_users_is_asked(mx):
+    class Scale:
+        count = 0
+
+        def has_overflow(self, params):
+            self.count += 1
+            return self.count == 2
+
+    def how(trainer, net):
+        trainer._amp_loss_scaler = getattr(trainer, "_amp_loss_scaler", None) or Scale()
+        trainer.step(2)
+
+    found, trainer = trained(mx, mx.gluon.Trainer, optimizer="adam", how=how)
+    return found, trainer._amp_loss_scaler.count, trainer.optimizer.num_update
+
+
+@case(TRAINER)
+def gradients_are_exchanged_in_their_list(mx):
+    class Exchanging(mx.gluon.Trainer):
+        def _allreduce_grads(self):
+            for p in self._params:
+                p._grad[0] = p._grad[0] * 2
+
+    return trained(mx, Exchanging, steps=1)[0]
+
+
+@case(TRAINER)
+def update_on_kvstore_is_decided_later(mx):
+    """As gluonnlp's FP16Trainer does with a Trainer that it is given."""
+
+    def how(trainer):
+        trainer._kvstore_params["update_on_kvstore"] = False
+        trainer.allreduce_grads()
+        trainer.update(2)
+
+    return on_two(mx, mx.gluon.Trainer, how=how)[0]
+
+
 # ------------------------------------------------------------------------------------------------- several devices
 
 
