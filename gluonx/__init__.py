@@ -97,6 +97,7 @@ extensions.NAMES.offer("gluonx.gluon.Parameter.var", "gluonx.compat.symbol.calli
 extensions.NAMES.offer("gluonx.kvstore", "gluonx.compat.kvstore:store_of")
 extensions.NAMES.offer("gluonx.np.array", "gluonx.np.creation:array")
 extensions.NAMES.offer("gluonx.np.methods", "gluonx.np.methods:module")
+extensions.NAMES.offer("gluonx.kvstore.create", "gluonx.compat.kvstore:create")
 extensions.NAMES.offer("gluonx.nn.SymbolBlock", "gluonx.compat.symbol_block:SymbolBlock")
 extensions.NAMES.offer("gluonx.sparse.attach_rows", "gluonx.sparse.storage:attach_rows")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")

@@ -261,7 +261,7 @@ class Checkpoints:
 def _parameters(net: Block, computed: bool) -> dict[str, Any]:
     """Return the parameters by name, each once; an error unless they are initialized, or even `computed`."""
     found: dict[int, tuple[str, Any]] = {}
-    for name, param in net.collect_params(fused=False).items():
+    for name, param in net._params_apart().items():
         if computed:
             param._require_ready()
         elif param._handle is None:

@@ -155,18 +155,19 @@ def operand_dtype(array: np.ndarray, beside: Any = ()) -> np.dtype:
     return narrow
 
 
-def on_device(host: Any, device: Any = None) -> jax.Array:
+def on_device(host: Any, device: Any = None, may_alias: bool | None = None) -> jax.Array:
     """Return ``jax.device_put(host, device)`` of an array of NumPy or JAX, with its dtype kept.
 
-    The device may be a sharding, over the devices of other processes too: then each process puts its part.
+    The device may be a sharding, over the devices of other processes too: then each process puts its part. Whether the
+    result may share memory with an array that lies there already, `may_alias` says.
     """
     if isinstance(device, jax.sharding.Sharding) and not device.is_fully_addressable and isinstance(host, np.ndarray):
         with keeping_64_bits(host.dtype in WIDE):
             return jax.make_array_from_callback(host.shape, device, lambda part: host[part])
     if host.dtype in WIDE:
         with keeping_64_bits():
-            return jax.device_put(host, device)
-    return jax.device_put(host, device)
+            return jax.device_put(host, device, may_alias=may_alias)
+    return jax.device_put(host, device, may_alias=may_alias)
 
 
 def as_array(value: Any) -> jax.Array:

@@ -6,6 +6,7 @@ environment variable ``GLUONX_ENGINE=naive``), and :func:`bulk`, which defers a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,8 @@ from gluonx.deferred import engine as _engine
 from gluonx.deferred import flushing, graph, kept, lanes, ranges
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
+
+plain_steps: Counter[str] = Counter()  # steps of a Trainer that are more than one program, by reason
 
 __all__ = [
     "bulk",
@@ -213,10 +216,14 @@ def stats() -> dict[str, Any]:
 def reset_stats() -> None:
     """Set all counters to zero."""
     counters.reset()
+    plain_steps.clear()
 
 
 def explain(limit: int = 60) -> str:
     """Return the last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
+
+    Also told is, since the last :func:`reset_stats`, which blocks ran un-hybridized and which steps of a Trainer were
+    more than one program, and why.
 
     Parameters
     ----------
@@ -225,6 +232,7 @@ def explain(limit: int = 60) -> str:
     """
     last = flushing.LAST
     told = [f"{n} call(s) of a hybridized block ran un-hybridized: {why}" for why, n in counters.unhybridized.items()]
+    told += [f"{n} step(s) of a Trainer took the plain way, not one program: {why}" for why, n in plain_steps.items()]
     if not last:
         return "\n".join(["No program has run yet.", *told])
     node: Node | None = last["node"]

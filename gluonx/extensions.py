@@ -28,16 +28,6 @@ point                key                                    the answer
 
 What is no question, but holds from some moment on, is set by a function of the lower room, and can be set back:
 
-function                                     what it sets
-============================================ =====================================================================
-`gluonx.block.block.name_blocks_by`          how parameters of blocks are called, and which formats of files are the
-                                             default: a `gluonx.block.names.Names`
-`gluonx.block.block.wrap_calls`              what goes on around each call of a block
-`gluonx.deferred.core.set_handle_class`      the class of the arrays that operators give
-`gluonx.np.handle.cut_when_attached`         whether ``attach_grad`` cuts recorded values off
-``register`` of optimizers and metrics       what ``create`` makes of a name
-============================================ =====================================================================
-=======
 ============================================== =======================================================================
 function                                       what it sets
 ============================================== =======================================================================

@@ -74,8 +74,11 @@ _RULES = (
     ("moving_inv_var", "_init_zero"),
     ("moving_var", "_init_one"),
     ("moving_avg", "_init_zero"),
+    ("weight_quantize", "_init_quantized_weight"),
+    ("bias_quantize", "_init_quantized_bias"),
 )
-_WRITERS = ("__call__", "_init_default", *dict.fromkeys(method for _, method in _RULES))
+_BY_NAMES = ("_legacy_init", "_init_bilinear", "_init_loc_bias", "_init_quantized_weight", "_init_quantized_bias")
+_WRITERS = ("__call__", "_init_default", *dict.fromkeys(method for _, method in _RULES), *_BY_NAMES)
 _NO_RULE = (
     "No rule says how to initialize the parameter {name!r}: its name ends in none of {ends}. "
     "Give it an initializer of its own: Parameter(init=...), or InitDesc({name!r}, {{'__init__': ...}})."
@@ -163,17 +166,40 @@ class Initializer(Checked):
         ValueError
             If neither an attribute nor the name says what they are, or if the shape does not suit this initializer.
         """
-        desc = desc if isinstance(desc, InitDesc) else InitDesc(desc)
+        if not isinstance(desc, InitDesc):
+            self._legacy_init(desc, arr)
+            return
         if desc.global_init is None:
             desc.global_init = self
         chosen = desc.attrs.get("__init__")
         if chosen:
             create(chosen)._init_weight(desc, arr)
+            self._verbose_print(desc, chosen, arr)
         else:
-            method = next((method for end, method in _RULES if desc.endswith(end)), "_init_default")
-            getattr(self, method)(desc, arr)
+            self._by_rule(desc, arr)
+
+    def _by_rule(self, name: str, arr: Any) -> None:
+        method = next((method for end, method in _RULES if name.endswith(end)), "_init_default")
+        getattr(self, method)(name, arr)
+        self._verbose_print(name, self, arr)
+
+    def _legacy_init(self, name: str, arr: Any) -> None:
+        """Write the values of a parameter that is known by its name alone."""
+        if not isinstance(name, str):
+            raise TypeError(f"an initializer takes a name or an InitDesc, got {name!r}")
+        name = InitDesc(name, global_init=self)
+        if name.startswith("upsampling"):
+            self._init_bilinear(name, arr)
+        elif name.startswith("stn_loc") and name.endswith("bias"):
+            self._init_loc_bias(name, arr)
+        elif name.startswith("stn_loc") and name.endswith("weight"):
+            self._init_zero(name, arr)
+        else:
+            self._by_rule(name, arr)
+
+    def _verbose_print(self, desc: str, init: Any, arr: Any) -> None:
         if self._verbose and self._print_func:
-            logging.info("Initialized %s by %s: %s", desc, chosen or self, self._print_func(arr))
+            logging.info("Initialized %s by %s: %s", desc, init, self._print_func(arr))
 
     def _works_on_host(self) -> bool:
         """Return whether only methods of this module write, so that a NumPy buffer will do."""
@@ -205,8 +231,27 @@ class Initializer(Checked):
     def _init_one(self, name: str, arr: Any) -> None:
         arr[...] = 1.0
 
-    _init_bias = _init_beta = _init_zero
-    _init_gamma = _init_one
+    # Methods of their own, and none another's name: who overrides `_init_zero` leaves biases alone, as in MXNet.
+    def _init_bias(self, name: str, arr: Any) -> None:
+        arr[...] = 0.0
+
+    def _init_beta(self, name: str, arr: Any) -> None:
+        arr[...] = 0.0
+
+    def _init_gamma(self, name: str, arr: Any) -> None:
+        arr[...] = 1.0
+
+    def _init_bilinear(self, name: str, arr: Any) -> None:
+        Bilinear()._init_weight(name, arr)
+
+    def _init_loc_bias(self, name: str, arr: Any) -> None:
+        arr[...] = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])  # the transformation that leaves an image as it is
+
+    def _init_quantized_weight(self, name: str, arr: Any) -> None:
+        arr[...] = prng.host_rng().integers(-127, 127, tuple(arr.shape)).astype("int8")
+
+    def _init_quantized_bias(self, name: str, arr: Any) -> None:
+        arr[...] = 0
 
     def _init_default(self, name: str, arr: Any) -> None:
         ends = ", ".join(end for end, _ in _RULES)
@@ -568,6 +613,41 @@ class Mixed(Initializer):
         return json.dumps(["mixed", [[p.pattern, i.dumps()] for p, i in self.map]])
 
 
+class _Asked(Initializer):
+    """A parameter's own initializer, which the one of the whole model is told of, as in MXNet."""
+
+    def __init__(self, default: Initializer, own: Initializer) -> None:
+        super().__init__()
+        self.default, self.own, self._axes = default, own, own._axes
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        self.default(InitDesc(name, {"__init__": self.own}), arr)
+
+    def _works_on_host(self) -> bool:
+        return self.default._works_on_host() and self.own._works_on_host()
+
+    def dumps(self) -> str:
+        """Write the parameter's own."""
+        return self.own.dumps()
+
+
+def asked(default: Any, own: Initializer) -> Initializer:
+    """Return what a parameter begins with whose initializer is `own`, where `default` is that of the whole model.
+
+    It is `own`, unless a class of the user's must be heard: MXNet calls `default`, which asks the ``_init_weight`` of
+    `own`. So a ``__call__`` of the one is called for each parameter, and one of the other for none.
+    """
+    if isinstance(default, Initializer) and (default._verbose or not _CALLS.issuperset(_calls(default))):
+        return _Asked(default, own)
+    if type(own).make is Initializer.make and not _CALLS.issuperset(_calls(own)):
+        return _Asked(Uniform(), own)
+    return own
+
+
+def _calls(init: Initializer) -> tuple[Any, Any]:
+    return type(init).__call__, type(init)._verbose_print
+
+
 class _ByName(Initializer):
     """A class of the user's, whose method for the name writes, also where the parameter has its own initializer."""
 
@@ -743,6 +823,7 @@ h2r_weight_initializer : str or Initializer, optional
 
 # The methods that fill a NumPy buffer as well as an array: those of the initializers above, which write nothing else.
 _ON_HOST = {vars(cls)[n] for cls in (Initializer, *_REGISTRY.values()) for n in _WRITERS if n in vars(cls)}
+_CALLS = {*_calls(Initializer()), Mixed.__call__, Load.__call__}
 
 
 def __dir__() -> list[str]:

@@ -357,7 +357,23 @@ class CosineEmbeddingLoss(Loss):
 
     def forward(self, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
         """Return the loss of each pair of rows."""
-        return invoke(self._op, (input1, input2, label, sample_weight))
+        if type(self)._cosine_similarity is CosineEmbeddingLoss._cosine_similarity:
+            return invoke(self._op, (input1, input2, label, sample_weight))
+        from gluonx import np
+
+        cosine = self._cosine_similarity(input1, input2)
+        apart = np.clip(cosine - self._margin, 0, 1 - self._margin)
+        loss = np.where(label.reshape(cosine.shape) == 1, 1 - cosine, apart)
+        loss = loss if sample_weight is None else loss * sample_weight
+        loss = loss if self._weight is None else loss * self._weight
+        return loss.mean(tuple([axis for axis in range(loss.ndim) if axis != self._batch_axis]))
+
+    def _cosine_similarity(self, x: Any, y: Any, axis: int = -1) -> Any:
+        """Return the cosine of each pair of rows, of shape (batch, 1); a class may have another."""
+        from gluonx import np
+
+        sizes = np.sqrt((x * x).sum(axis)) * np.sqrt((y * y).sum(axis))
+        return ((x * y).sum(axis) / np.maximum(sizes, 1e-12)).reshape((-1, 1))
 
 
 class SDMLLoss(Loss):
@@ -378,7 +394,28 @@ class SDMLLoss(Loss):
 
     def forward(self, x1: Any, x2: Any) -> Any:
         """Return the loss of each row."""
-        return invoke(self._op, (x1, x2))
+        cls = type(self)
+        if cls._compute_distances is _DISTANCES and cls._compute_labels is _LABELS:
+            return invoke(self._op, (x1, x2))
+        from gluonx import np, npx
+
+        labels, distances = self._compute_labels(x1.shape[0]), self._compute_distances(x1, x2)
+        return (labels * (np.log(labels + 1e-12) - npx.log_softmax(-distances, axis=1))).mean(1)
+
+    def _compute_distances(self, x1: Any, x2: Any) -> Any:
+        """Return the squared distance of each row of one batch from each of the other; a class may have another."""
+        difference = x1[:, None] - x2[None]
+        return (difference * difference).sum(2)
+
+    def _compute_labels(self, batch_size: int) -> Any:
+        """Return the probabilities that rows belong together; a class may have others."""
+        from gluonx import np
+
+        gold = np.eye(batch_size)
+        return gold * (1 - self.smoothing_parameter) + (1 - gold) * self.smoothing_parameter / (batch_size - 1)
+
+
+_DISTANCES, _LABELS = SDMLLoss._compute_distances, SDMLLoss._compute_labels
 
 
 class CTCLoss(Loss):

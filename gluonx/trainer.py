@@ -13,9 +13,10 @@ import copy
 import functools
 import math
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import repeat
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -38,6 +39,7 @@ from gluonx.deferred.kept import memo, once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
+from gluonx.engine import plain_steps
 from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
@@ -55,9 +57,10 @@ from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
+from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
 from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Keyed, Valued
-from gluonx.optimizer.statefile import by_place, described, description, simple_of
+from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.optimizer.stepvector import Advancing, StepVector
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
@@ -83,25 +86,61 @@ _NO_TELLING = (
 
 _FOUND_AGAIN = frozenset(
     {
-        "_copies",
+        "_held",
         "_seen",
         "_plans",
-        "_state",
-        "_keys",
-        "_resting",
-        "_rule",
-        "_units",
-        "_active",
         "_vector",
         "_by_hand",
         "_ops",
+        "_apart",
     }
 )
 _UPDATES: dict[Any, DerivedOp] = memo()
 _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 _MOST_UPDATES = threshold("updates.known")
 _FRESH = attrgetter("fresh")
+_READ, _ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
 _OWN_STORES = ("local", "device", "nccl")
+_RESCALED = (
+    "The batch size is not that of the steps before, and a store over processes that updates the weights goes on with "
+    "the optimizer that it was given at the first step."
+)
+_ON_STORE = (
+    "{what}() cannot be called where gradients are summed and weights updated in one: call step(), or make the Trainer "
+    "with update_on_kvstore=False"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """The optimizer's states as they lie between two steps; another one takes the place of the whole."""
+
+    active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
+    units: Units = field(default_factory=lambda: Units([]))  # which arrays the pieces of the rule are in
+    rule: PackedRule | None = None
+    keys: list[Any] = field(default_factory=list)  # the names of the single states
+    arrays: list[Any] = field(default_factory=list)  # of the first device
+    copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
+    resting: dict[str, Any] = field(default_factory=dict)  # of parameters that are frozen now: by name, on the host
+
+    def every(self) -> list[Any]:
+        """Return the arrays of all devices."""
+        return [*self.arrays, *[s for each in self.copies for s in each]]
+
+    def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
+        """Return the single states, of what `read` makes of an array."""
+        assert self.rule is not None, "made by the plan"
+        return self.rule.unpack([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
+
+    def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the single states by name, those of frozen parameters too."""
+        if self.rule is None:
+            return dict(self.resting)
+        return {**self.resting, **self.units.by_name(self.rule.rule, self.keys, self.leaves(read))}
+
+    def lies_as(self, packed: PackedRule) -> bool:
+        """Return whether `packed` keeps its states in the arrays that there are."""
+        return self.rule is not None and self.rule.rule is packed.rule and self.rule.groups == packed.groups
 
 
 class _Plan:
@@ -112,6 +151,7 @@ class _Plan:
         "counts",
         "fresh_indices",
         "grads",
+        "held",
         "latest",
         "leaves",
         "marks",
@@ -135,20 +175,21 @@ class _Plan:
         op: DerivedOp,
         rule: PackedRule | CutRule,
         params: list[Parameter],
-        active: list[int],
-        units: Units,
+        held: _Held,
         state: list[Any],
         vector: StepVector | None,
         waiting: list[Parameter],
         copies: list[list[Any]],
     ) -> None:
+        units = held.units
+        self.held = held
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.tx, self.op, self.update = tx, op, rule
         self.params = list(dict.fromkeys(p._whole for p in params))
         self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = _marks(self.params)
         self.units = units
-        self.fresh_indices = [active[k] for k in units.of_fresh(rule.fresh)]
+        self.fresh_indices = [held.active[k] for k in units.of_fresh(rule.fresh)]
         self.weights = [p._handle for p in units.params]
         self.variables = units.variables()
         # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
@@ -241,6 +282,30 @@ def _marks(params: list[Parameter]) -> list[Any]:
     ]
 
 
+class _DeviceUpdater(Updater):
+    """The states of one device, by numbers of parameters, and what updates weights by them: MXNet's ``_updaters``.
+
+    A Trainer steps by it where an optimizer was written by hand. Elsewhere states are part of the program of a step;
+    from the moment on that somebody asks for `states` they are arrays of his, and the Trainer takes the plain way.
+    """
+
+    def __init__(self, trainer: Trainer, optimizer: Optimizer) -> None:
+        self._trainer = ref(trainer)
+        super().__init__(optimizer)
+
+    @property
+    def states(self) -> dict[Any, Any]:
+        """States by index."""
+        trainer = self._trainer()
+        if trainer is not None:
+            trainer._keep_apart()
+        return self._states
+
+    @states.setter
+    def states(self, states: dict[Any, Any]) -> None:
+        self._states = states
+
+
 class Trainer(Checked):
     """Applies an optimizer to a set of parameters.
 
@@ -255,11 +320,11 @@ class Trainer(Checked):
     kvstore : str or object
         A store of a class of your own (see `gluonx.compat.kvstore`), which is given all gradients before the update.
         MXNet's own are taken for ported code: whatever the name, gradients of parameters on several devices are summed
-        by the program of the step.
+        by the program of the step. None sums nothing: each device updates its weights by its own gradients.
     update_on_kvstore : bool, optional
         Whether a store of your own updates the weights too; by default where it is capable of it. For parameters on
         several devices: False makes their gradients the sums, so that they can be clipped between `allreduce_grads` and
-        `update`; else each keeps its own.
+        `update`; else each keeps its own, and these two methods are errors.
     compression_params
         Taken for ported code.
     keep_grads : bool
@@ -279,6 +344,8 @@ class Trainer(Checked):
     1.0
     """
 
+    _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
+
     @door
     def __init__(
         self,
@@ -292,52 +359,170 @@ class Trainer(Checked):
         keep_grads: bool = True,
     ) -> None:
         self._names, self._params = _listed(params)
-        settings = dict(optimizer_params or {})
-        if isinstance(optimizer, Optimizer) and settings:
-            raise ArgumentError(
-                "optimizer_params must be None when an Optimizer object is given, which has its settings"
-            )
-        self._scale = float(settings.get("rescale_grad", getattr(optimizer, "rescale_grad", 1.0)))
-        self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **settings)
+        self._contexts = self._check_contexts()
+        self._compression_params = compression_params
+        self._init_optimizer(optimizer, dict(optimizer_params or {}))
+        self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
-        self._kvstore = kvstore
-        self._sums_in_place = update_on_kvstore is False
-        self._store = _store_of(kvstore)
-        self._on_store = self._store is not None and (
-            bool(self._store.is_capable("optimizer")) if update_on_kvstore is None else bool(update_on_kvstore)
-        )
-        self._in_store: set[int] = set()
+        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._found_store = (kvstore, _store_of(kvstore))  # raises for what is no store
+        self._kvstore: Any = None
+        self._reset_kvstore()
         self._scaler: Any = None  # gluonx.amp's loss scale
-        self._imperative: dict[int, Any] = {}
+        self._apart: list[_DeviceUpdater] = []  # what updates each device's arrays, where that is not one program
         self._begin({})
 
     def _begin(self, states: dict[str, Any]) -> None:
         """Set up what is found again at the next step, which takes these states."""
         self._plans: dict[Any, _Plan] = {}
-        self._state: list[Any] = []
-        self._keys: list[str] = []
-        self._resting = states  # states of parameters that are frozen now, on the host
-        self._rule: PackedRule | None = None
-        self._units = Units([])  # which arrays the pieces of self._rule are in
-        self._active: list[int] = []
+        self._held = _Held(resting=states)
         self._vector = StepVector()
-        self._copies: list[list[Any]] = []  # states of further devices, where parameters have several
         self._seen: list[Any] = []  # the weights of the last step there
         self._by_hand = self._optimizer._is_imperative()
         self._ops: dict[Any, DerivedOp] = {}
 
+    # -- what MXNet's Trainer calls on itself, and a subclass may override -------------------------------------------
+
+    def _check_contexts(self) -> list[Any]:
+        return self._check_devices()
+
+    def _check_devices(self) -> list[Any]:
+        """Return the devices of the parameters; none as long as nobody has initialized one."""
+        return next((p.list_device() for p in self._params if p._handle is not None), [])
+
+    def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any]) -> None:
+        """Set the optimizer, for the constructor."""
+        if isinstance(optimizer, Optimizer) and optimizer_params:
+            raise ArgumentError(
+                "optimizer_params must be None when an Optimizer object is given, which has its settings"
+            )
+        self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **optimizer_params)
+
+    def _reset_kvstore(self) -> None:
+        """Forget the store; the next step asks `_init_kvstore` for one, and `_init_params` to tell it the weights."""
+        if "dist" in str(getattr(self._kvstore, "type", "")):
+            raise GluonxError("a store over processes cannot be exchanged: make a new Trainer")
+        self._kvstore, self._kv_initialized = None, False
+        self._distributed: bool | None = None
+        self._update_on_kvstore: bool | None = None
+        self._params_to_init = list(self._params)
+
+    def _init_kvstore(self) -> None:
+        """Find the store that gradients go to, before the first step: None where the program of a step sums them."""
+        given, wanted = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
+        if self._found_store[0] is not given:
+            self._found_store = (given, _store_of(given))
+        store = self._found_store[1]
+        if store is not None:
+            if wanted and not store.is_capable("optimizer"):
+                raise ArgumentError(f"update_on_kvstore=True, but {type(store).__name__} cannot update weights")
+            if self._compression_params and hasattr(store, "set_gradient_compression"):
+                store.set_gradient_compression(self._compression_params)
+        elif given is not None and len(self._check_contexts()) > 1:
+            store = None if self._steps_as_written() else NAMES["gluonx.kvstore.create"](given)
+        self._kvstore = store
+        self._update_on_kvstore = self._updates_in(store, wanted)
+        self._distributed = "dist" in str(getattr(store, "type", ""))
+        if store is not None and self._update_on_kvstore:
+            store.set_optimizer(self._optimizer)
+        self._kv_initialized = True
+
+    def _updates_in(self, store: Any, wanted: bool | None) -> bool:
+        """Return whether a store updates the weights; or would, where the program of a step stands for MXNet's own."""
+        if wanted and self._optimizer.aggregate_num > 1:
+            raise ArgumentError("update_on_kvstore=True is not for an optimizer of aggregate_num > 1")
+        if store is None and (self._kvstore_params["kvstore"] is None or len(self._replica_devices()) < 2):
+            return False
+        if wanted is not None:
+            return bool(wanted)
+        return self._optimizer.aggregate_num <= 1 and (store is None or bool(store.is_capable("optimizer")))
+
+    def _init_params(self) -> None:
+        """Tell the store the weights of `_params_to_init`, and leave in that list those that have no shape yet."""
+        waiting = [p for p in self._params_to_init if not p._is_ready]
+        if self._kvstore is not None:
+            numbers = {id(p): i for i, p in enumerate(self._params)}
+            for p in self._params_to_init:
+                if p._is_ready:
+                    arrays = p.list_data()
+                    self._kvstore.broadcast(numbers[id(p)], arrays[0], arrays)
+        self._params_to_init = waiting
+
+    def _check_and_rescale_grad(self, scale: float) -> None:
+        """Set what the optimizer multiplies gradients with."""
+        if self._distributed and self._update_on_kvstore and self._kv_initialized:
+            if self._optimizer.rescale_grad != scale:
+                raise UserWarning(_RESCALED)
+        self._optimizer.rescale_grad = scale
+
+    def _allreduce_grads(self) -> None:
+        """Make the gradients the sums over devices, or have the store do with them what it does."""
+        if self._kvstore is None:
+            self._sum_in_place(True)
+        else:
+            self._pushed()
+
+    def _update(self, ignore_stale_grad: bool = False) -> None:
+        """Update the weights of each device by its gradients, unless the store has done so."""
+        if self._kvstore is None or not self._update_on_kvstore:
+            return self._make_step(ignore_stale_grad)
+        for i in self._renewed(ignore_stale_grad):
+            _variable_of(self._params[i]).fresh = False
+
+    def _steps_as_written(self) -> bool:
+        """Return whether `step` may be one program: nobody has overridden the two methods that it consists of."""
+        cls, own = type(self), self.__dict__
+        return (
+            cls._update is _UPDATE
+            and cls._allreduce_grads is _ALLREDUCE
+            and "_update" not in own
+            and "_allreduce_grads" not in own
+        )
+
+    def _prepare(self) -> None:
+        """Do what comes before the first step."""
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    @property
+    def _param2idx(self) -> dict[str, int]:
+        """The number of each parameter, by the name that no other has."""
+        return {p.name if p._prefixed else p._uuid: i for i, p in enumerate(self._params)}
+
+    @property
+    def _devices(self) -> list[Any]:
+        return self._contexts
+
+    @property
+    def _updaters(self) -> list[Any]:
+        """What updates the arrays of each device; see :class:`_DeviceUpdater`."""
+        number = max(1, len(self._replica_devices()))
+        while len(self._apart) < number:
+            self._apart.append(_DeviceUpdater(self, self._optimizer))
+        return self._apart[:number]
+
+    @_updaters.setter
+    def _updaters(self, updaters: Iterable[Any]) -> None:
+        """Leave it to the Trainer: an override of `_init_optimizer` sets what MXNet's own sets."""
+
     # -- copies ----------------------------------------------------------------------------------------------------
 
     def _kept(self) -> dict[str, Any]:
+        states = self._states()
         kept = {name: value for name, value in self.__dict__.items() if name not in _FOUND_AGAIN}
-        return {**kept, "states": self._states()}
+        return {**kept, "states": states, "by_hand": [updater.states for updater in self._apart if self._by_hand]}
 
     def _restore(self, kept: dict[str, Any]) -> None:
-        states = kept.pop("states")
-        # Pickles of gluonx 0.1.0 know of no stores.
-        self.__dict__.update({"_store": None, "_on_store": False, "_in_store": set(), "_sums_in_place": False, **kept})
+        states, by_hand = kept.pop("states"), kept.pop("by_hand")
+        self.__dict__.update(kept)
         self._optimizer.param_dict = dict(enumerate(self._params))
+        self._apart = []
         self._begin(states)
+        for given in by_hand:
+            self._apart.append(_DeviceUpdater(self, self._optimizer))
+            self._apart[-1].states = given
 
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters, optimizer and states, without what is compiled.
@@ -392,7 +577,7 @@ class Trainer(Checked):
             raise AttributeError("this Trainer has no loss scale: call amp.init_trainer(trainer) after it was made")
         return self._scaler.loss_scale
 
-    def _devices(self) -> list[Any]:
+    def _replica_devices(self) -> list[Any]:
         """Return the devices that the parameters have replicas on; none where they are one array."""
         return next((p.list_device() for p in self._params if p._replicas is not None), [])
 
@@ -442,89 +627,112 @@ class Trainer(Checked):
             if value is not None:
                 raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
             return self._close(batch_size, closure)
-        if value is not None and (self._by_hand or self._scaler is not None or self._on_store):
-            raise ArgumentError(_NO_TELLING)
-        if self._on_store:
-            return self._update_in_store(batch_size, ignore_stale_grad)
-        if self._store is not None:
-            self._exchange(ignore_stale_grad)
-        elif self._sums_in_place:
-            self._sum_in_place(ignore_stale_grad)
-            return self._update(batch_size, ignore_stale_grad, value)
-        return self._update(batch_size, ignore_stale_grad, value, sums=self._store is None)
+        before = self._optimizer.rescale_grad
+        try:
+            self._check_and_rescale_grad(self._scale / _positive(batch_size))
+            self._prepare()
+            if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
+                raise ArgumentError(_NO_TELLING)
+            if not self._steps_as_written():
+                self._step_apart(ignore_stale_grad, value)
+            elif self._kvstore is None:
+                self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
+            else:
+                self._renewed(ignore_stale_grad)  # raises before anything is sent
+                self._allreduce_grads()
+                self._update(ignore_stale_grad)
+        except BaseException:
+            self._optimizer.rescale_grad = before
+            raise
+
+    def _step_apart(self, ignore_stale: bool, value: Any) -> None:
+        """Do a step whose two halves a subclass has written anew: what these compute is all that is known of it."""
+        cls, own = type(self), self.__dict__
+        names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
+        why = f"{cls.__name__} overrides {' and '.join(names)}"
+        if value is not None:
+            raise ArgumentError(f"step(value=...) is not possible, because {why}")
+        plain_steps[why] += 1
+        self._allreduce_grads()
+        self._update(ignore_stale)
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Do :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself."""
-        if self._on_store:
-            raise ValueError("update() cannot be called where the kvstore updates the weights: call step()")
-        self._update(batch_size, ignore_stale_grad)
+        """Do :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself.
+
+        Raises
+        ------
+        ArgumentError
+            Where parameters are on several devices, or a store of the user's is capable of updating them, and
+            ``update_on_kvstore=False`` was not given: gradients and update are one there.
+        """
+        before = self._optimizer.rescale_grad
+        try:
+            self._check_and_rescale_grad(self._scale / _positive(batch_size))
+            self._prepare()
+            self._refuse_on_store("update")
+            self._update(ignore_stale_grad)
+        except BaseException:
+            self._optimizer.rescale_grad = before
+            raise
 
     @door
     def allreduce_grads(self) -> None:
-        """Make the gradients on each device the sum over all; a kvstore of the user's is given them."""
-        if self._on_store:
-            raise ValueError("allreduce_grads() cannot be called where the kvstore updates the weights: call step()")
-        if self._store is not None:
-            self._exchange(True)
-        else:
-            self._sum_in_place(True)
+        """Make the gradients on each device the sum over all; a kvstore of the user's is given them.
+
+        Raises
+        ------
+        ArgumentError
+            As of `update`.
+        """
+        self._prepare()
+        self._refuse_on_store("allreduce_grads")
+        self._allreduce_grads()
+
+    def _refuse_on_store(self, what: str) -> None:
+        if self._update_on_kvstore and (self._kvstore is not None or self._replica_devices()):
+            raise ArgumentError(_ON_STORE.format(what=what))
 
     def _sum_in_place(self, ignore_stale: bool) -> None:
-        """Put the sums of gradients over several devices in their places."""
-        if not any(p._replicas is not None for p in self._params):
+        """Put the sums of gradients over several devices in their places, if there is a store that sums."""
+        if self._kvstore_params["kvstore"] is None or not self._replica_devices():
             return
-        if self._by_hand:
-            todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
-            weights = [self._params[i]._whole._every() for i in todo]
-            lanes = [[g for w in lane for g in _new_gradients(w)] for lane in zip(*weights, strict=True)]
-            counts = _row_counts(each[0] for each in weights)
-        else:
+        if not self._by_hand:
             plan = self._plan(ignore_stale)
-            lanes, counts = ([], ()) if plan is None else (plan.lane_grads(), plan.counts)
-            weights = [] if plan is None else plan.fresh_weights()
-        if len(lanes) > 1:
-            grads = [g for lane in lanes for g in lane]
-            for grad, total in zip(grads, _summed(lanes, counts), strict=True):
-                grad._put(total)
-            for weight in [w for each in weights for w in each]:
-                weight.variable.fresh = True
+            if plan is not None:
+                _put_sums(plan.fresh_weights(), plan.counts)
+            return
+        weights = [self._params[i]._whole._every() for i in self._renewed(ignore_stale)]
+        _put_sums([list(lane) for lane in zip(*weights, strict=True)], _row_counts(each[0] for each in weights))
 
-    def _in_turn(self, ignore_stale: bool) -> Iterator[tuple[int, Any]]:
-        """Each parameter with a new gradient that the store knows: its number and its array."""
-        todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
-        for i in todo:
-            weights = self._params[i]._whole._every()
-            for weight in weights:
+    def _keeps_sums(self) -> bool:
+        """Return whether gradients on several devices are their sums after a step, as where no store updates."""
+        wanted = self._kvstore_params["update_on_kvstore"]
+        return self._optimizer.aggregate_num > 1 if wanted is None else not wanted
+
+    def _renewed(self, ignore_stale: bool) -> list[int]:
+        """Return the positions of parameters with a new gradient."""
+        return [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+
+    def _pushed(self) -> None:
+        """Give each new gradient to the store, which writes to the gradients or, if it updates, to the weights."""
+        for i in self._renewed(True):
+            param = self._params[i]
+            for weight in param._whole._every():
                 _new_gradients(weight)  # an old gradient of a device that was left out is not pushed again
-            if i not in self._in_store:
-                self._store.broadcast(i, weights[0], weights)
-                self._in_store.add(i)
-            yield i, weights
+            grads = param.list_grad()
+            self._kvstore.pushpull(i, grads, out=param.list_data() if self._update_on_kvstore else grads, priority=-i)
+            _variable_of(param).fresh = True
 
-    def _exchange(self, ignore_stale: bool) -> None:
-        for i, weights in self._in_turn(ignore_stale):
-            grads = [w.grad for w in weights]
-            self._store.pushpull(i, grads, out=grads, priority=-i)
-            _variable_of(self._params[i]).fresh = True
-
-    def _update_in_store(self, batch_size: float, ignore_stale: bool) -> None:
-        """Has the store update the weights by the optimizer."""
-        self._optimizer.rescale_grad = self._scale / _positive(batch_size)
-        if not self._in_store:
-            self._store.set_optimizer(self._optimizer)
-        for i, weights in self._in_turn(ignore_stale):
-            self._store.pushpull(i, [w.grad for w in weights], out=weights, priority=-i)
-            _variable_of(self._params[i]).fresh = False
-
-    def _update(self, batch_size: float, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
-        size = _positive(batch_size)
+    def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
+        """Update, by one program or by hand; where that fails, the counts are as before."""
+        if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
+            return
         optimizer = self._optimizer
-        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
+        before = optimizer._index_update_count, optimizer.num_update
         plan = None if self._by_hand else self._plan(ignore_stale)
         last = None if plan is None else ref(_last_value(plan))  # weak: who holds a buffer keeps it from being donated
         try:
-            optimizer.rescale_grad = self._scale / size
             if self._by_hand:
                 if sums:
                     self._sum_in_place(ignore_stale)
@@ -538,13 +746,12 @@ class Trainer(Checked):
                 # An interrupt that came after the program: the step is made.
                 _spend(plan)
             else:
-                optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
+                optimizer._index_update_count, optimizer.num_update = before
             raise
 
     def _step_in_one(self, plan: _Plan, value: Any = None) -> None:
         optimizer = self._optimizer
-        optimizer._update_count(plan.fresh_indices)
-        vector = self._vector.renewed(optimizer.step_numbers(self._active))
+        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         args = [*plan.leaves, *plan.grads, *plan.state, vector]
         if self._scaler is not None:
             args.append(self._scaler.operand())
@@ -567,15 +774,18 @@ class Trainer(Checked):
             raise ArgumentError(
                 "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
             )
-        self._check_replicas(plan)
+        if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
+            self._check_replicas(plan)
+        if sums and self._keeps_sums():
+            _put_sums(plan.fresh_weights(), plan.counts)
+            sums = False
         lanes = plan.lane_grads()
         grads = [g for lane in lanes for g in lane]
         if sums:
             grads = _summed(lanes, plan.counts)
         else:
             engine.even_out(plan.every_weight())
-        optimizer._update_count(plan.fresh_indices)
-        vector = self._vector.renewed(optimizer.step_numbers(self._active))
+        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
         for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
             first = len(args)
@@ -639,8 +849,8 @@ class Trainer(Checked):
         before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
         try:
             optimizer.rescale_grad = self._scale / size
-            optimizer._update_count(plan.fresh_indices)
-            args = step.arguments(optimizer.hyper(self._active), self._devices()[0] if plan.copies else None)
+            numbers = optimizer.counted(plan.fresh_indices, plan.held.active).vector()
+            args = step.arguments(numbers, self._replica_devices()[0] if plan.copies else None)
             engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
             plan.spread()
         except BaseException:
@@ -651,14 +861,14 @@ class Trainer(Checked):
         return step.loss
 
     def _plan(self, ignore_stale: bool) -> _Plan | None:
-        plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.rule(self._active)):
-            self._plans.clear()
-            if not self._trained(ignore_stale)[0]:
-                return None
-            plan = self._plans[None] = self._make_plan(None, ignore_stale)
-        if plan.waiting and not ignore_stale:
-            raise _unreached(plan.waiting[0])
+        """Return what this step does; None where there is nothing to do.
+
+        The plan of the last step, as long as nothing was exchanged since; where gradients are missing that need not be
+        there, one for the others.
+        """
+        plan = self._whole_plan(ignore_stale)
+        if plan is None:
+            return None
         fresh = tuple(map(_FRESH, plan.variables))
         if False not in fresh:
             return plan
@@ -670,59 +880,51 @@ class Trainer(Checked):
             return None
         found = self._plans.get(fresh)
         if found is None:
-            found = self._plans[fresh] = self._make_plan(None if all(fresh) else fresh, ignore_stale)
+            found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
             found.variables = plan.variables
         return found
 
-    def _make_plan(self, fresh: tuple[bool, ...] | None, ignore_stale: bool = False) -> _Plan:
-        self._active, waiting = self._trained(ignore_stale)
-        units = Units([self._params[i] for i in self._active])
-        weights = [p._handle for p in units.params]
-        lanes = _lanes_of(units)
-        tx = self._optimizer.rule(self._active)
-        rule = units.flat_rule(self._optimizer, weights, self._active)
-        keys = units.leaf_keys(rule, [self._names[i] for i in self._active])
-        leaves = self._state_leaves(rule, weights, units, keys)
-        fresh = fresh or (True,) * len(weights)
-        packed, update = units.packed(self._optimizer, rule, leaves, fresh, weights)
-        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
-        if self._rule is None or self._rule.rule is not rule or self._rule.groups != packed.groups:
-            self._state = self._state_handles(packed, leaves, homes)
-            self._keys = keys
-            self._copies = []
-        else:
-            _bring(self._state, homes)
-        if len(self._copies) != len(lanes) - 1:
-            now = [s.asnumpy() for s in self._state]
-            self._copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
-        for own, device in zip(self._copies, lanes[1:], strict=True):
-            _bring(own, [units.params[0]._replicas[device]] * len(own))
-        self._rule, self._units = packed, units
+    def _whole_plan(self, ignore_waiting: bool) -> _Plan | None:
+        """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
+        plan = self._plans.get(None)
+        if plan is None or not plan.fits(self._optimizer.rule(self._held.active)):
+            self._plans.clear()
+            active, waiting = self._trained(ignore_waiting)
+            if not active:
+                return None
+            plan = self._taken(None, self._make_plan(active, waiting))
+        if plan.waiting and not ignore_waiting:
+            raise _unreached(plan.waiting[0])
+        return plan
+
+    def _taken(self, key: Any, plan: _Plan) -> _Plan:
+        """Go by a new plan: its states are those that there are from now on."""
+        self._plans[key], self._held = plan, plan.held
+        return plan
+
+    def _make_plan(self, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None) -> _Plan:
+        """Return what a step does to the parameters at these positions, of which some are `fresh`."""
+        optimizer, units = self._optimizer, Units([self._params[i] for i in active])
+        weights, lanes = [p._handle for p in units.params], _lanes_of(units)
+        tx, rule = optimizer.rule(active), units.flat_rule(optimizer, weights, active)
+        keys = units.leaf_keys(rule, [self._names[i] for i in active])
+        leaves, resting = self._state_leaves(rule, weights, units, keys)
+        packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)
+        arrays, copies = self._state_arrays(packed, leaves, weights, units, lanes)
+        held = _Held(active, units, packed, keys, arrays, copies, resting)
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        self._vector.move(_common_place(weights))
-        advances = self._scaler is None and self._vector.place is not _MIXED and len(lanes) == 1
-        op, state = self._update_op(packed, update, weights, units.key, advances, len(lanes)), self._state
-        copies = self._copies
+        place = _common_place(weights)
+        self._vector.move(place)
+        advances = self._scaler is None and place is not _MIXED and len(lanes) == 1
+        op = self._update_op(packed, update, weights, units.key, advances, len(lanes))
         if self._scaler is not None:
             if len(lanes) > 1:
                 self._scaler.replicate(lanes)
                 copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, lanes[1:], strict=True)]
             else:
-                place = self._vector.place
                 self._scaler.lay_out(replicated(weights[0]._placed()) if place is _MIXED else place)
-            state = [*state, *self._scaler.arrays]
-        return _Plan(
-            tx,
-            op,
-            update,
-            self._params,
-            self._active,
-            units,
-            state,
-            self._vector if advances else None,
-            waiting,
-            copies,
-        )
+            arrays = [*arrays, *self._scaler.arrays]
+        return _Plan(tx, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies)
 
     def _update_op(
         self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, lanes: int
@@ -767,61 +969,102 @@ class Trainer(Checked):
                 op.random = False
         return op
 
-    def _state_leaves(self, rule: Any, weights: list[Any], units: Units, keys: list[Any]) -> list[Any]:
-        """Return the states for `rule`: those that there are under the same names, and fresh ones."""
-        if self._rule is not None and self._rule.rule is rule:
-            return self._rule.unpack([s._read() for s in self._state])
-        kept = self._states()
-        leaves, self._resting = units.from_names(rule, keys, kept, units.init(rule, [w._read() for w in weights]))
-        return leaves
+    def _state_leaves(
+        self, rule: Any, weights: list[Any], units: Units, keys: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the states for `rule`, and those that rest: what there is under the same names, and fresh ones."""
+        held = self._held
+        if held.rule is not None and held.rule.rule is rule:
+            return held.leaves(_READ), held.resting
+        return units.from_names(rule, keys, self._states(), units.init(rule, [w._read() for w in weights]))
 
-    def _state_handles(self, packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
-        """Return the arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
-        on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
-        # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
-        leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
-        states = packed.pack(leaves)
-        return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+    def _state_arrays(
+        self, packed: PackedRule, leaves: list[Any], weights: list[Any], units: Units, lanes: list[Any]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does."""
+        held, rule = self._held, packed.rule
+        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
+        if held.lies_as(packed):
+            arrays, copies = held.arrays, held.copies
+            _bring(arrays, homes)
+        else:
+            arrays, copies = _arrays_of(packed, leaves, homes), []
+        if len(copies) != len(lanes) - 1:
+            now = [s.asnumpy() for s in arrays]
+            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
+        for own, device in zip(copies, lanes[1:], strict=True):
+            _bring(own, [units.params[0]._replicas[device]] * len(own))
+        return arrays, copies
 
     def _states(self, lying: bool = False) -> dict[str, Any]:
         """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
-        if self._rule is None:
-            return dict(self._resting)
-        states: list[Any] = at_one_moment(self._state)
-        leaves = self._rule.unpack([s._read() if lying else s.asnumpy() for s in states])
-        return {**self._resting, **self._units.by_name(self._rule.rule, self._keys, leaves)}
+        self._keep_together()
+        return self._held.by_name(_READ if lying else _ON_HOST)
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
-        """For an optimizer whose ``step`` a user has written on ndarrays."""
-        optimizer = self._optimizer
-        todo = [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+        """Step by the updater of each device: for an optimizer whose steps a user has written on ndarrays."""
+        optimizer, updaters = self._optimizer, self._updaters
+        todo = self._renewed(ignore_stale)
         if self._scaler is not None and todo:
             factor = self._scaler.passes([self._params[i]._handle.grad for i in todo])
             if factor is None:
                 return
             optimizer.rescale_grad *= factor
-        known = dict(self._imperative)
+        known = [dict(u.states) for u in updaters]
         params = [self._params[i]._whole for i in todo]
-        touched = [h for p in params for h in p._every()] + list(_handles(list(known.values())))
+        touched = [h for p in params for h in p._every()] + list(_handles(known))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
         try:
-            optimizer._update_count(todo)
-            for i in todo:
-                for k, weight in enumerate(self._params[i]._every()):
-                    if self._params[i]._replicas is not None and not weight.variable.fresh:
-                        continue
-                    key: Any = (i, k) if k else i
-                    if key not in self._imperative:
-                        self._imperative[key] = optimizer.create_state_multi_precision(i, weight)
-                    optimizer.update_multi_precision([i], [weight], [weight.grad], [self._imperative[key]])
+            for k, updater in enumerate(updaters):
+                arrays = [(i, self._params[i]._every()[k]) for i in todo]
+                fresh = [(i, w) for i, w in arrays if self._params[i]._replicas is None or w.variable.fresh]
+                if fresh:
+                    optimizer._set_current_device(k)
+                    updater([i for i, _ in fresh], [w.grad for _, w in fresh], [w for _, w in fresh])
             engine.flush("trainer.step")
         except BaseException:
             for handle, *value in values:
                 handle.value, handle.aval, handle.tape = value
-            self._imperative = known
+            for updater, states in zip(updaters, known, strict=True):
+                updater.states = states
             raise
+        finally:
+            optimizer._set_current_device(0)
         for i in todo:
             _variable_of(self._params[i]).fresh = False
+        plain_steps[self._why_by_hand()] += 1
+
+    def _why_by_hand(self) -> str:
+        if self._optimizer._is_imperative():
+            return f"{type(self._optimizer).__name__} overrides {' and '.join(self._optimizer._own_updates)}"
+        return "states of trainer._updaters are in somebody's hands"
+
+    def _keep_apart(self) -> None:
+        """Keep the states as arrays of each device and parameter, as MXNet's updaters have them, and step by these."""
+        if self._by_hand:
+            return
+        if isinstance(self._optimizer, OptaxOptimizer):
+            raise ArgumentError("an optax transformation has no updaters: as_optax() gives its state")
+        kept = self._states()
+        self._begin(kept)
+        self._by_hand = True
+        for k, updater in enumerate(self._updaters):
+            for i, (name, param) in enumerate(zip(self._names, self._params, strict=True)):
+                if param._is_ready:
+                    place = functools.partial(_place_of, param._every()[k])
+                    state = of_names(self._optimizer, name, kept, place)
+                    if state is not None:
+                        updater.states[i] = state
+
+    def _keep_together(self) -> None:
+        """Undo `_keep_apart`, for who looks at the states by name."""
+        if self._by_hand and not self._optimizer._is_imperative():
+            states = dict(self._held.resting)
+            for i, state in self._updaters[0].states.items():
+                states |= by_name(self._optimizer, self._names[i], state)
+            for updater in self._apart:
+                updater.states = {}
+            self._begin(states)
 
     def _trained(self, ignore_stale: bool) -> tuple[list[int], list[Parameter]]:
         """Return the positions of parameters that are not frozen, and those of them that still wait for a shape.
@@ -875,9 +1118,9 @@ class Trainer(Checked):
         ([(1,), (1, 2)], [[0.0, 0.0]])
         """
         self._plan_for_states()
-        assert self._rule is not None, "made by the plan"
-        rule = self._rule.rule
-        leaves = self._rule.unpack([jnp.array(s._read(), copy=True) for s in self._state])
+        assert self._held.rule is not None, "made by the plan"
+        rule = self._held.rule.rule
+        leaves = self._held.leaves(lambda s: jnp.array(s._read(), copy=True))
         state = jax.tree.unflatten(rule.treedef, [_as_key(x, kind) for x, kind in zip(leaves, rule.keys, strict=True)])
         return state, tuple([jnp.array(h._read(), copy=True) for h in self._trained_handles()])
 
@@ -906,7 +1149,7 @@ class Trainer(Checked):
         [[1.0, 1.0]]
         """
         handles, given = self._trained_handles(), [to_jax(p) for p in params]
-        if self._copies:
+        if self._held.copies:
             raise ArgumentError("using() is not for parameters on several devices; lay the net out on a mesh")
         shapes = [h.shape for h in handles]
         if [p.shape for p in given] != shapes:
@@ -923,7 +1166,7 @@ class Trainer(Checked):
     def _trained_handles(self) -> list[Any]:
         """Return the arrays that the rule sees: of the parameters that are trained."""
         self._plan_for_states()
-        return [self._params[i]._handle for i in self._active]
+        return [self._params[i]._handle for i in self._held.active]
 
     def hyperparams(self) -> dict[str, float]:
         """Return the numbers that ``optax.inject_hyperparams`` keeps in the state, by name.
@@ -960,26 +1203,25 @@ class Trainer(Checked):
                 f"the optimizer has no injected hyperparameters {unknown}, but {sorted(found)}; they are made by "
                 "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
             )
-        assert self._rule is not None, "made for the leaves"
+        held = self._held
+        assert held.rule is not None, "made for the leaves"
         for name, value in values.items():
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
-        packed = self._rule.pack(leaves)
-        states = [*self._state, *[s for each in self._copies for s in each]]
-        packed = [*packed] * (1 + len(self._copies))
+        states, packed = held.every(), [*held.rule.pack(leaves)] * (1 + len(held.copies))
         new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
         deque(map(setattr, states, repeat("value"), new), maxlen=0)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
         """Return the leaves of the state on the host, and where hyperparameters are among them."""
         self._plan_for_states()
-        assert self._rule is not None, "made by the plan"
+        assert self._held.rule is not None, "made by the plan"
         found: dict[str, list[int]] = {}
-        for place, name in enumerate(self._rule.rule.leaf_names):
+        for place, name in enumerate(self._held.rule.rule.leaf_names):
             *_, kind, last = ("", *name.split("/"))
             if kind == "hyperparams":
                 found.setdefault(last, []).append(place)
-        return list(self._rule.unpack([s.asnumpy() for s in self._state])), found
+        return list(self._held.leaves(_ON_HOST)), found
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -996,6 +1238,7 @@ class Trainer(Checked):
             raise ValueError(
                 f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
             )
+        self._prepare()
         self._plan_for_states(all_there=False)
         if self._scaler is not None:
             self._scaler.settle(self._optimizer)
@@ -1016,6 +1259,7 @@ class Trainer(Checked):
         """
         source = serialize.at_hand(fname)
         fname = serialize.name_of(fname)
+        self._prepare()
         if not serialize.is_pickle(source):
             arrays = serialize.load_arrays(source)
             meta = described(arrays.pop("__meta__", None), fname)
@@ -1039,11 +1283,12 @@ class Trainer(Checked):
         if meta["optimizer"] != mine:
             raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
         if not trains:  # all are frozen: their states wait until one is trained
-            self._rule, self._state, self._resting = None, [], dict(arrays)
+            self._held = _Held(resting=dict(arrays))
             return self._take_counts(meta)
-        assert self._rule is not None, "made by the plan"
-        rule, units = self._rule.rule, self._units
-        shapes = units.shapes_by_name(self._keys, rule.owners, self._rule.shapes)
+        held = self._held
+        assert held.rule is not None, "made by the plan"
+        rule, units = held.rule.rule, held.units
+        shapes = units.shapes_by_name(held.keys, rule.owners, held.rule.shapes)
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
@@ -1052,16 +1297,15 @@ class Trainer(Checked):
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
-        now = self._rule.unpack([s._read() for s in self._state])
-        leaves, _ = units.from_names(rule, self._keys, arrays, now)
-        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, self._rule.dtypes, strict=True)]
-        packed = self._rule.pack(leaves)
-        values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(self._state, packed, strict=True)]
+        leaves, _ = units.from_names(rule, held.keys, arrays, held.leaves(_READ))
+        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, held.rule.dtypes, strict=True)]
+        packed = held.rule.pack(leaves)
+        values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
         copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _lanes_of(units)[1:]]
-        states = [*self._state, *[s for each in self._copies for s in each]]
+        states = held.every()
         values += [a for each in copies for a in each]
         deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
-        self._resting = rest
+        self._held = replace(held, resting=rest)
         self._take_counts(meta)
 
     # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
@@ -1120,15 +1364,8 @@ class Trainer(Checked):
 
         One for `all_there` raises if a parameter still waits for its shape.
         """
-        plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.rule(self._active)):
-            self._plans.clear()
-            if not self._trained(not all_there)[0]:
-                return False
-            plan = self._plans[None] = self._make_plan(None, not all_there)
-        if plan.waiting and all_there:
-            raise _unreached(plan.waiting[0])
-        return True
+        self._keep_together()
+        return self._whole_plan(not all_there) is not None
 
     def __repr__(self) -> str:
         return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
@@ -1219,6 +1456,17 @@ def _lanes_of(units: Units) -> list[Any]:
     return several[0].list_device() if several else [None]
 
 
+def _put_sums(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> None:
+    """Put in the place of each gradient the sum over devices; `lanes` are the weights of each device."""
+    grads = [[g for w in lane for g in _new_gradients(w)] for lane in lanes]
+    if len(lanes) < 2 or not grads[0]:
+        return
+    for grad, total in zip([g for lane in grads for g in lane], _summed(grads, counts), strict=True):
+        grad._put(total)
+    for weight in [w for lane in lanes for w in lane]:
+        weight.variable.fresh = True
+
+
 def _summed(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:
     """Return the sums of gradients over devices, on each of them: one flat list, device by device.
 
@@ -1270,6 +1518,15 @@ def _bring(states: list[Any], weights: list[Any]) -> None:
         place = _place_of(weight, state.shape) if target.spread else target.sharding
         if aval_of(array).sharding != place:
             state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
+
+
+def _arrays_of(packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
+    """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+    on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
+    # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
+    leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
+    states = packed.pack(leaves)
+    return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
 
 def _lies_on_mesh(array: Any) -> bool:
@@ -1325,6 +1582,10 @@ def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def _give_up(grads: list[Any]) -> None:
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
+
+
+_UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
+_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # of a step, which are one where nobody overrides them
 
 
 def __dir__() -> list[str]:

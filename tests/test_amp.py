@@ -332,11 +332,11 @@ def test_a_skipped_step_leaves_everything():
     net, trainer, _ = train("float16", False, steps=2)
     x, y = batch()
     before = {k: p.data().asnumpy() for k, p in net.collect_params().items() if p.grad_req != "null"}
-    states = [s.asnumpy() for s in trainer._state]
+    states = [s.asnumpy() for s in trainer._held.arrays]
     step(net, trainer, x, y, spoil=True)
     for name, old in before.items():
         onp.testing.assert_array_equal(net.collect_params()[name].data().asnumpy(), old)
-    for old, new in zip(states, trainer._state):
+    for old, new in zip(states, trainer._held.arrays):
         onp.testing.assert_array_equal(new.asnumpy(), old)
     assert trainer._scaler.skipped == 1
 

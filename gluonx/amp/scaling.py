@@ -274,7 +274,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Generator[Any]:
     """
     scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
     scaler.scaled = True
-    devices = optimizer_or_trainer._devices()
+    devices = optimizer_or_trainer._replica_devices()
     if len(devices) > 1:
         scaler.replicate(devices)
     else:

@@ -31,7 +31,7 @@ from gluonx.arguments import Checked
 from gluonx.block import checkpoint, sharding
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
-from gluonx.block.fusion.files import planned_apart
+from gluonx.block.fusion.files import apart, planned_apart
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
@@ -59,7 +59,7 @@ from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
-from gluonx.files import Place
+from gluonx.files import Place, name_of
 from gluonx.sharding import Spec
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
@@ -285,11 +285,20 @@ class Block(Checked):
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
         of_shapes = finds_shapes()
         if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
-            self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
+            self._deferred_infer_shape(*args, **kwargs)
         if fusions is not None:
             fusions.settle()
         self.__dict__["_ready"] = all(p._is_ready for p in own) and not (fusions is not None and fusions.waiting)
         self._refresh()
+
+    def _deferred_infer_shape(self, *args: Any, **kwargs: Any) -> None:
+        """Have the block tell the shapes of its parameters, by its inputs; MXNet's name for the moment of it."""
+        self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def _finish_deferred_init(self) -> None:
+        """Make the arrays of parameters that know their shape by now."""
+        for param in self._unique_params():
+            param._finish_deferred_init()
 
     def _infers_shape(self) -> bool:
         return hasattr(self, "infer_shape")
@@ -470,6 +479,12 @@ class Block(Checked):
         found = self._block_names.collected(self, select) if fused else None
         return self._structured_params(select, fused) if found is None else found
 
+    def _params_apart(self) -> dict[str, Parameter]:
+        """Return ``collect_params(fused=False)``, also of a class whose own `collect_params` takes MXNet's `select`."""
+        if type(self).collect_params is Block.collect_params:
+            return self._structured_params(None, fused=False)
+        return apart(self.collect_params())
+
     def _structured_params(self, select: str | None, fused: bool) -> dict[str, Parameter]:
         """Return the dict of :meth:`collect_params`, by structured names."""
         snapshot = self._collection
@@ -567,7 +582,7 @@ class Block(Checked):
         """
         self._collection.version = -1  # to warn of loose blocks once more, where it matters
         default = initializer.create(initializer.Uniform() if init is None else init)
-        params = list(dict.fromkeys(self.collect_params(fused=False).values()))
+        params = list(dict.fromkeys(self._params_apart().values()))
         todo = [p for p in params if force_reinit or not p._is_ready]
         for param in todo:
             param._check_initializable()
@@ -598,7 +613,7 @@ class Block(Checked):
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""
         # The pieces of a fused parameter change their grad_req together, or their shared gradient would have two.
-        for param in dict.fromkeys(self.collect_params(fused=name == "grad_req").values()):
+        for param in dict.fromkeys((self.collect_params() if name == "grad_req" else self._params_apart()).values()):
             setattr(param, name, value)
 
     def zero_grad(self) -> None:
@@ -906,7 +921,10 @@ class Block(Checked):
         """
         device = ctx if device is None else device
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
-        checkpoint.load_parameters(self, filename, options)
+        if type(self).load_dict is Block.load_dict:
+            return checkpoint.load_parameters(self, filename, options)
+        found = {"params": checkpoint.read(filename), "filename": name_of(filename)}  # as MXNet gives it on
+        self.load_dict(found, device, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
         """Do :meth:`save_parameters`, by its older name."""
@@ -930,7 +948,10 @@ class Block(Checked):
         """Set the parameters from a dict of arrays by structured name; the rest is as in :meth:`load_parameters`."""
         device = ctx if device is None else device
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
-        checkpoint.load_dict(self, param_dict, "the given dict", options, of_numpy=True)
+        source, of_file = "the given dict", isinstance(param_dict.get("filename"), str)
+        if of_file:
+            source, param_dict = f"file '{param_dict['filename']}'", param_dict["params"]
+        checkpoint.load_dict(self, param_dict, source, options, of_numpy=not of_file)
 
     def save(self, prefix: str | PathLike[str]) -> None:
         """Write ``prefix-model.json`` (blocks, sharing, what is hybridized) and ``prefix-model.params``."""
@@ -983,6 +1004,8 @@ class HybridBlock(Block):
     _traced: Any
     _traced_of: Snapshot
 
+    _calls_by_itself = False  # whether its class overrides _call_cached_op
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix, params)
         own = self.__dict__
@@ -996,18 +1019,29 @@ class HybridBlock(Block):
             shown = name if name is not None else str(len(self._children))
             raise ValueError(_NOT_HYBRID.format(cls=type(self).__name__, name=shown, child=type(block).__name__))
         super().register_child(block, name)
+        self._clear_cached_op()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._calls_by_itself = cls._call_cached_op is not HybridBlock._call_cached_op
 
     def _refresh(self) -> None:
         super()._refresh()
         own = self.__dict__
-        own["_direct"] = (own["_plain"] or own["_whole"]) and self._active
+        own["_direct"] = (own["_plain"] or own["_whole"]) and self._active and not self._calls_by_itself
         own["_plain"] = own["_plain"] and not self._active
         own["_whole"] = own["_whole"] and not self._active
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._active and not self._op_hooks:
+            if self._calls_by_itself and current_state().trace is None:
+                return self._call_cached_op(*args, **kwargs)
             return self._call_active(args, kwargs)
         return super()._run(args, kwargs)
+
+    def _call_cached_op(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the traced forward; what a class of the user's may override, as in MXNet."""
+        return self._call_active(args, kwargs)
 
     def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if current_state().trace is not None:
@@ -1281,7 +1315,9 @@ class HybridBlock(Block):
                 param.cast(dtypes[0])
 
     def _infers_shape(self) -> bool:
-        return type(self).infer_shape is not HybridBlock.infer_shape
+        cls = type(self)
+        own = cls._deferred_infer_shape is not Block._deferred_infer_shape
+        return own or cls.infer_shape is not HybridBlock.infer_shape
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the trace, which belongs to this very object."""

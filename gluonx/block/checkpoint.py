@@ -23,9 +23,9 @@ from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_for
 from gluonx.block.fusion.pieces import Piece
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
-from gluonx.deferred.core import set_variable
+from gluonx.deferred.core import new_handle, set_variable
 from gluonx.deferred.graph import at_one_moment
-from gluonx.dtype import canonical
+from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
 _FORMAT = "gluonx-block-1"
@@ -35,7 +35,7 @@ def save_parameters(
     block: Any, filename: serialize.Place, deduplicate: bool | None = None, format: str | None = None
 ) -> None:
     """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
-    params = block.collect_params(fused=False)
+    params = block._params_apart()
     usual = block._block_names.file_format()
     if format is None:
         format = "safetensors" if serialize.name_of(filename).endswith(".safetensors") else usual
@@ -60,7 +60,13 @@ def _at_one_moment(params: Mapping[str, Parameter]) -> dict[str, np.ndarray]:
         id(h): h.part_of(twins[id(whole)]) if isinstance(h, Piece) else twins[id(whole)]
         for h, whole in zip(handles, wholes, strict=True)
     }
-    return {name: param._reduced(lambda h: read[id(h)].asnumpy()) for name, param in params.items()}
+
+    def value(param: Parameter) -> np.ndarray:
+        if param._overrides("_reduce"):
+            return param._reduce().asnumpy()
+        return param._reduced(lambda h: read[id(h)].asnumpy())
+
+    return {name: value(param) for name, param in params.items()}
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,11 @@ def load_parameters(block: Any, filename: serialize.Place, options: Options) -> 
         load_dict(block, arrays, f"file '{serialize.name_of(filename)}'", options, checks.settle)
 
 
+def read(filename: serialize.Place) -> dict[str, Any]:
+    """Return the arrays of a file as ndarrays, for a ``load_dict`` of the user's."""
+    return {name: new_handle(on_device(value)) for name, value in serialize.load_arrays(filename).items()}
+
+
 def load_dict(
     block: Any,
     arrays: Mapping[str, Any],
@@ -116,7 +127,7 @@ def load_dict(
     FormatError
         If anything does not fit; the message begins with `source` and lists it all.
     """
-    params = block.collect_params(fused=False)
+    params = block._params_apart()
     arrays = {without_kind(name): value for name, value in arrays.items()}
     cells = serialize.recurrent_names(arrays, params)
     named = block._block_names.structured(
@@ -158,7 +169,7 @@ def load_dict(
     before = [_remembered(param) for param in dict.fromkeys(param._whole for param in staged)]
     try:
         for param, fresh in staged.items():
-            param._adopt(fresh, places[param])
+            param._load_as(fresh, places[param], options)
     except BaseException:  # an interrupt
         for param, own, handle, inner in before:
             param.__dict__.update(own)
@@ -251,8 +262,8 @@ def share(block: Any, shared: Mapping[str, Parameter]) -> None:
 def save_model(block: Any, prefix: str | PathLike[str]) -> None:
     """Write the structure and the parameters of `block`; see ``Block.save``."""
     prefix = os.fspath(prefix)
-    names = _first_names(block.collect_params(fused=False))
-    save_parameters(block, f"{prefix}-model.params", deduplicate=True)
+    names = _first_names(block._params_apart())
+    block.save_parameters(f"{prefix}-model.params")
     with serialize.atomic_write(f"{prefix}-model.json", "w") as file:
         json.dump({"format": _FORMAT, "block": _describe(block, names)}, file, indent=1)
 
@@ -272,7 +283,7 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
     described = _read_description(f"{prefix}-model.json")
     origin: dict[str, str] = {}
     problems = _compare(block, described, "", origin)
-    before = block.collect_params(fused=False)
+    before = block._params_apart()
     unknown = [
         f"{name} is that of {first!r}, which is not there" for name, first in origin.items() if first not in before
     ]
@@ -281,7 +292,7 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
     try:
         share(block, {name: before[first] for name, first in origin.items()})
-        load_parameters(block, f"{prefix}-model.params", Options())
+        block.load_parameters(f"{prefix}-model.params")
     except BaseException:
         share(block, before)
         raise

@@ -103,7 +103,7 @@ def _held(fused: Any, keeps: DerivedOp) -> Any:
 
 
 def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:
-    params = {**net.collect_params(fused=False), **net._array_params()}
+    params = {**net._params_apart(), **net._array_params()}
     return PureForward(net, {name: params[name]._handle for name in names}, exports)
 
 

@@ -40,7 +40,7 @@ def ready_params(block: Block) -> dict[str, Parameter]:
         If one of them has no value.
     """
     found: dict[int, tuple[str, Parameter]] = {}
-    for name, param in block.collect_params(fused=False).items():
+    for name, param in block._params_apart().items():
         found.setdefault(id(param), (name, param))
     for _, param in found.values():
         if param._handle is None:
@@ -64,7 +64,7 @@ def hollow(block: Block, *inputs: Any) -> Block:
     UninitializedError, DeferredInitializationError
         Without `inputs`, if a parameter has no value; with them, if they do not tell its shape.
     """
-    params = list((block.collect_params(fused=False) if inputs else ready_params(block)).values())
+    params = list((block._params_apart() if inputs else ready_params(block)).values())
     memo: dict[int, Any] = {id(param): _bare(param) for param in params}
     twins = [memo[id(param)] for param in params]
     if not inputs:  # what a block computes as it is copied may look at them

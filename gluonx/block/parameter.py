@@ -48,12 +48,13 @@ from gluonx.deferred import where
 from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
 from gluonx.device import Device, Replicas, current_device
-from gluonx.dtype import canonical, is_inexact
+from gluonx.dtype import canonical, is_inexact, on_device
 from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
     DeviceError,
     GluonxError,
+    MismatchError,
     NotInitializedYet,
     ShapeError,
     UninitializedError,
@@ -201,7 +202,7 @@ class Parameter:
     @shape.setter
     def shape(self, shape: int | Sequence[int | None] | None) -> None:
         self._learn_shape(as_shape(shape), "the assigned shape")
-        self._finish()
+        self._finish_deferred_init()
 
     @property
     def grad_req(self) -> str:
@@ -274,18 +275,22 @@ class Parameter:
         place = places[0]
         chosen = init if init is not None else self.init if self.init is not None else default_init
         chosen = initializer.create(initializer.Uniform() if chosen is None else chosen)
+        chosen = initializer.asked(default_init, chosen)
         self._stream = prng.next_stream()
-        if not is_complete(self._shape):
+        complete = is_complete(self._shape)
+        if not complete or self._overrides("_finish_deferred_init"):
             self._device, self._awaiting = place, chosen
             self._replicate(places)
             self._make_handle()
+            if complete:
+                self._finish_deferred_init()
             return
         value = self._initial_value(chosen)
         if self._home is not None and place != self._device:
             self._home.reset_device(place)
         self._device, self._awaiting = place, None
         self._replicate(places)
-        self._fill(value, chosen)
+        self._begin_with(value, chosen)
 
     def _checked_devices(self, device: Any) -> list[Device]:
         """Get the devices that a user gave; raises, before anything has changed, if this machine has no such device."""
@@ -475,17 +480,113 @@ class Parameter:
             told = Text.CONFLICT.format(path=self._path, declared=self._shape, what=what, other=shape)
             raise ShapeError(told) from None
 
-    def _finish(self) -> None:
-        """End the deferred state if the shape is known by now; of several threads, one does."""
+    def _finish_deferred_init(self) -> None:
+        """End the deferred state if the shape is known by now; a subclass may override it, as in MXNet.
+
+        Of several threads that find the shape, one does.
+        """
         with _finishing:
             if self._awaiting is not None and is_complete(self._shape):
-                self._fill(self._initial_value(self._awaiting), self._awaiting)
+                self._begin_with(self._initial_value(self._awaiting), self._awaiting)
                 self._awaiting = None
+
+    def _begin_with(self, value: np.ndarray, init: Any) -> None:
+        """Give the parameter its first value, that of `init`."""
+        if self._overrides("_init_impl"):
+            devices = [self._device] if self._replicas is None else list(self._replicas)
+            self._init_impl(new_handle(on_device(value)), [Device(d) for d in devices if d is not None])
+        else:
+            self._fill(value, init)
+
+    def _overrides(self, name: str) -> bool:
+        """Return whether the class, or this parameter alone, has a method of the user's in the place of one below."""
+        return name in self.__dict__ or getattr(type(self), name) is not getattr(Parameter, name)
+
+    # ---------------------------------------------------------------- what MXNet's Parameter calls on itself
+
+    def _init_impl(self, data: Any, device_list: Sequence[Device]) -> None:
+        """Have a copy of `data` on each device, and a gradient of zeros. A class may override it, a program wrap it."""
+        places = self._checked_devices(list(device_list))
+        self._device, self._awaiting = places[0], None
+        self._replicate(places)
+        self._learn_shape(tuple(data.shape), "the data's shape")
+        self._fill(np.asarray(data.asnumpy(), self._dtype))
+
+    def _init_grad(self) -> None:
+        self._attach()
+
+    def _load_init(
+        self, data: Any, device: Any = None, cast_dtype: bool = False, dtype_source: str = "current", ctx: Any = None
+    ) -> None:
+        """Take a loaded value, whether there is one already or not."""
+        host = data.asnumpy()
+        if not self._admits(host.shape):
+            raise ShapeError(f"Failed to load parameter '{self._path}' of shape {self._shape}: {host.shape} was saved")
+        if host.dtype != self._dtype and not cast_dtype:
+            raise MismatchError(f"Failed to load parameter '{self._path}' of {self._dtype}: {host.dtype} was saved")
+        places = self._place_for(ctx if device is None else device)
+        self._load(self._staged(host, host.dtype if dtype_source == "saved" else self._dtype, places), places)
+
+    def _load_as(self, fresh: Any, places: list[Device], options: Any) -> None:
+        """Take over a loaded value, by the class's own `_load_init` where there is one."""
+        if self._overrides("_load_init"):
+            self._load_init(fresh, places, options.cast_dtype, options.dtype_source)
+        else:
+            self._load(fresh, places)
+
+    def _load(self, fresh: Any, places: list[Device]) -> None:
+        """Take over a loaded value as `_adopt` does, by the methods that were overridden."""
+        if not self._is_ready and self._overrides("_init_impl"):
+            self._shape, self._dtype = fresh.shape, fresh.dtype
+            self._init_impl(fresh, places)
+        elif self._is_ready and self._overrides("set_data"):
+            self.set_data(fresh)
+        else:
+            self._adopt(fresh, places)
+
+    def _reduce(self) -> Any:
+        """Return the value on the host, the mean of replicas that differ."""
+        return new_handle(on_device(self._reduced()))
+
+    def _check_and_get(self, arr_list: Sequence[Any] | None, device: Any) -> Any:
+        """Return the one of `_data` or `_grad` on a device; the list itself if `device` is ``list``."""
+        if arr_list is None:
+            raise self._uninitialized_error() if self._handle is None else self._deferred_error()
+        if device is list:
+            return arr_list
+        if device is None and len(arr_list) == 1:
+            return arr_list[0]
+        wanted = one_device(current_device() if device is None else device, self._path)
+        if wanted not in self.list_device():
+            raise DeviceError(f"Parameter '{self._path}' is not on {wanted}, but on {self.list_device()}")
+        return arr_list[self.list_device().index(wanted)]
+
+    @property
+    def _deferred_init(self) -> tuple[Any, ...]:
+        """What waits for the shape: the initializer, the devices, the default, and no data; () where nothing waits."""
+        return () if self._awaiting is None else (self._awaiting, self.list_device(), self._awaiting, None)
+
+    @property
+    def _device_list(self) -> list[Device] | None:
+        """The devices, or None before there are any."""
+        return None if self._data is None else self.list_device()
+
+    @property
+    def _device_map(self) -> list[list[int | None]]:
+        """The place of each device in the list of arrays, by whether it is a CPU and by its number."""
+        found: list[list[int | None]] = [[], []]
+        for k, device in enumerate(self._device_list or ()):
+            row = found[device.device_type.startswith("cpu")]
+            row += [None] * (device.device_id + 1 - len(row))
+            row[device.device_id] = k
+        return found
+
+    _ctx_list, _ctx_map = _device_list, _device_map
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
         """Take the shape that an operator says; the engine calls it when one meets the placeholder."""
         self._learn_shape(as_shape(shape), f"what its operator{where.in_block()} needs:")
-        self._finish()
+        self._finish_deferred_init()
 
     def _deferred_error(self) -> DeferredInitializationError:
         """Return the error that reading the placeholder raises."""
@@ -711,12 +812,12 @@ class Parameter:
     @property
     def _data(self) -> list[Any] | None:
         """The array in a list, or None: what programs for MXNet look at to see whether there is a value."""
-        return self._every() if self._is_ready else None
+        return _Arrays(self._every()) if self._is_ready else None
 
     @property
     def _grad(self) -> list[Any] | None:
         """The gradient in a list, or None."""
-        return [h.grad for h in self._every()] if self._is_ready and self._handle.grad is not None else None
+        return _Arrays([h.grad for h in self._every()]) if self._is_ready and self._handle.grad is not None else None
 
     @property
     def _uuid(self) -> str:
@@ -875,6 +976,14 @@ class Parameter:
             self._fill(value)
         elif self._awaiting is not None:
             self._make_handle()
+
+
+class _Arrays(list[Any]):
+    """The arrays of a parameter; one that a program puts in the place of another is written into that."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        for array, new in zip(self[index], value, strict=True) if isinstance(index, slice) else [(self[index], value)]:
+            array[...] = new
 
 
 class Constant(Parameter):

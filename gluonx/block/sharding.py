@@ -68,7 +68,7 @@ def shard(net: Any, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
     for rules in given:
         if not isinstance(rules, Mapping) and (isinstance(rules, type) or not callable(getattr(rules, "rules", None))):
             raise DeviceError(_NO_STRATEGY.format(net=name, got=rules))
-    params = net.collect_params(fused=False)
+    params = net._params_apart()
     fixed = _by_pattern(net, mesh, [rules for rules in given if isinstance(rules, Mapping)], params)
     found: dict[str, list[Rule]] = {n: [] for n in params}
     for strategy in given:

@@ -198,7 +198,7 @@ def _table(rows: list[_Row], block: Block) -> Summary:
         mark = " shared" if params and counted.issuperset(params) else ""
         lines.append((title + mark, shape, f"{_count(params):,}", _bytes(params), _short(flops)))
         counted.update(params)
-    everything = list(dict.fromkeys(block.collect_params(fused=False).values()))
+    everything = list(dict.fromkeys(block._params_apart().values()))
     trained = [p for p in everything if p.grad_req != "null"]
     unused = [p for p in everything if p not in counted]
     totals = [

@@ -256,7 +256,7 @@ class KVStore(KVStoreBase):
 
     def set_optimizer(self, optimizer: Any) -> None:
         """Update values by an optimizer: what is pushed is a gradient then."""
-        self.set_updater(opt.get_updater(optimizer))
+        self._set_updater(opt.get_updater(optimizer))
 
     def set_updater(self, updater: Callable[[Any, Any, Any], None]) -> None:
         """Call ``updater(key, pushed, stored)`` for each sum that is pushed; it changes `stored` in place."""

@@ -66,6 +66,11 @@ class ParameterDict(dict[str, Parameter]):
         """The prefix of the names that `get` is given."""
         return self._prefix
 
+    @property
+    def _params(self) -> ParameterDict:
+        """The parameters, as programs reach for them: the dict itself."""
+        return self
+
     def __repr__(self) -> str:
         name = self._prefix + " " if self._prefix else ""
         kinds = {key: type(param).__name__ for key, param in self.items()}

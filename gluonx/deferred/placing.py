@@ -43,7 +43,7 @@ def moved(handle: Handle, place: Home) -> Any:
     the tape. The gradient is copied by the same function: where that is recorded too, it can be differentiated again.
     """
     array = settle(handle, "a copy to another device")
-    copy = new_handle(on_device(array, place))
+    copy = new_handle(on_device(array, place, may_alias=False))  # a step may donate both: folded devices are one
     for value in (array, copy.value):
         aval_of(value)  # raises for a mesh of axes that JAX types operations by
     source = source_of(handle)

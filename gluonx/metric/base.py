@@ -6,7 +6,7 @@ import copy
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as onp
 
@@ -92,6 +92,16 @@ class EvalMetric(Checked):
     num_inst: Any
     sum_metric: Any
     _has_global_stats = False
+    _never_asked: ClassVar[tuple[str, ...]] = ()  # methods of MXNet's class of that name which this one has no use for
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ignored = [name for name in cls._never_asked if name in vars(cls)]
+        if ignored:
+            raise ArgumentError(
+                f"{cls.__name__} defines {' and '.join(ignored)}, which {cls.__mro__[1].__name__} would never call, as "
+                "it counts in one operator: override update() and get()"
+            )
 
     def __init__(
         self,

@@ -176,6 +176,8 @@ class PearsonCorrelation(_Scored):
     ('pearsonr', 0.9979...)
     """
 
+    _never_asked = ("update_variance", "update_cov")
+
     def __init__(self, name: str = "pearsonr", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
         self._op = ops.metric_pearson.bind()
@@ -203,6 +205,7 @@ class PCC(_Scored):
     """
 
     _shape_of = ("k",)
+    _never_asked = ("_calc_mcc",)
 
     def __init__(self, name: str = "pcc", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)

@@ -85,6 +85,7 @@ class AdamW(_Moments):
 
     epsilon: float = 1e-6
     correct_bias: bool = True
+    rates_at_once = True
     use_fused_step: bool = True
 
     @classmethod
@@ -118,6 +119,7 @@ class AdaBelief(_Moments):
 
     epsilon: float = 1e-6
     correct_bias: bool = True
+    rates_at_once = True
     use_fused_step: bool = True
 
     @classmethod

@@ -64,6 +64,7 @@ class LAMB(_Trusted):
 
     bias_correction: bool = True
     aggregate_num: int = 4
+    rates_at_once = True
     use_fused_step: bool = True
 
     @classmethod
@@ -96,6 +97,7 @@ class LANS(_Trusted):
     """
 
     aggregate_num: int = 4
+    rates_at_once = True
     use_fused_step: bool = True
 
     @classmethod
@@ -141,6 +143,7 @@ class LARS(_Momentum):
     eta: float = 0.001
     epsilon: float = 1e-8
     lazy_update: bool = False
+    rates_at_once = True
     use_fused_step: bool = True
     aggregate_num: int = 1
 

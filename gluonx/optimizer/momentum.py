@@ -48,6 +48,7 @@ class SGD(_Momentum):
 
     lazy_update: bool = False
     multi_precision: bool = False
+    rates_at_once = True
     use_fused_step: bool = True
     aggregate_num: int = 1
 

@@ -199,9 +199,24 @@ class Optimizer(_Keywords):
     _fields: ClassVar[dict[str, inspect.Parameter]] = {}  # with their defaults
     derived_names: ClassVar[tuple[str, ...]] = ()  # properties that a formula looks at beside them
     by_index: ClassVar[bool] = False
+    rates_at_once: ClassVar[bool] = (
+        False  # whether MXNet's fused step asks `_get_lrs` and `_get_wds` for several weights
+    )
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
     by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
+
+    # What a class has for itself of the methods that MXNet calls: to update ndarrays, to find the numbers of a step.
+    _own_updates: ClassVar[tuple[str, ...]] = ()
+    _own_numbers: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        updates = ("create_state", "step", "fused_step", "update")
+        updates += ("create_state_multi_precision", "update_multi_precision")
+        numbers = ("_update_count", "_get_lr", "_get_lrs", "_get_wd", "_get_wds")
+        cls._own_updates = tuple([name for name in updates if getattr(cls, name) is not getattr(Optimizer, name)])
+        cls._own_numbers = tuple([name for name in numbers if getattr(cls, name) is not getattr(Optimizer, name)])
 
     @classmethod
     def is_declared(cls) -> bool:
@@ -241,6 +256,8 @@ class Optimizer(_Keywords):
         self.wd_mult: dict[Any, float] = {}
         self.set_wd_mult({})
         self._index_update_count: dict[Any, int] = {}
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {}  # of the devices that are not the current one
+        self._current_device = 0
         self._uniform = True
         self._decays = False
         self._rules: dict[Any, Any] = {}
@@ -250,6 +267,8 @@ class Optimizer(_Keywords):
             0,
         )  # counts that are all equal: of whom, and what
         self._ordered: tuple[Any, list[Any]] = (None, [])
+        self.set_lr_mult({})
+        self.set_wd_mult({})
 
     def __post_init__(self) -> None:
         """Look at the settings when the constructor of a declared class has set them."""
@@ -308,7 +327,7 @@ class Optimizer(_Keywords):
 
     def _rate(self) -> Any:
         """Return the factor that a rule gets as its learning rate, before multipliers."""
-        return self.learning_rate
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate.
@@ -347,7 +366,7 @@ class Optimizer(_Keywords):
         ]  # fmt: skip
 
     def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
-        lr = self.learning_rate
+        lr = self._rate()
         return [lr * m for m in self._mults(indices, "lr_mult")]
 
     def _get_lr(self, index: Any) -> float:
@@ -481,11 +500,40 @@ class Optimizer(_Keywords):
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
         """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
 
-        Call ``_update_count(indices)`` first, once a step. The vector has 4 entries while all parameters share rate,
+        Count the step first, as `counted` does. The vector has 4 entries while all parameters share rate,
         decay and count, else 1 + 3 entries a parameter, and none for the decay until there is one; once it was long
         it stays long, so that a program recompiles at most twice for this.
         """
         return self.step_numbers(indices).vector()
+
+    def counted(self, updated: Sequence[Any], indices: Sequence[Any]) -> StepNumbers:
+        """Count an update of some weights, and give the numbers of the step for all of `indices`: `step_numbers`.
+
+        A class that overrides ``_update_count``, ``_get_lr``, ``_get_lrs``, ``_get_wd`` or ``_get_wds`` is asked in
+        MXNet's order: weight by weight, or for as many together as MXNet's rule of that name updates together.
+        """
+        if self._own_numbers:
+            return self._asked(updated, indices)
+        self._update_count(updated)
+        return self.step_numbers(indices)
+
+    def _asked(self, updated: Sequence[Any], indices: Sequence[Any]) -> StepNumbers:
+        rates, decays = dict.fromkeys(indices, 0.0), dict.fromkeys(indices, 0.0)
+        at_once = self.rates_at_once and self.use_fused_step
+        most = int(min(self.aggregate_num, len(updated))) if at_once else 1
+        asked = self._own_numbers
+        for k in range(0, len(updated), most):
+            some = list(updated[k : k + most])
+            self._update_count(some if at_once else some[0])
+            for found, one, all_of_them in ((rates, "_get_lr", "_get_lrs"), (decays, "_get_wd", "_get_wds")):
+                if at_once and (all_of_them in asked or one not in asked):
+                    found.update(zip(some, map(_number, getattr(self, all_of_them)(some)), strict=True))
+                else:
+                    found.update({i: _number(getattr(self, one)(i)) for i in some})
+        self._uniform, self._decays = False, self._decays or any(decays.values())
+        counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        wanted = [rates[i] for i in indices], [decays[i] for i in indices]
+        return StepNumbers(*wanted, counts, self.rescale_grad, False, self._decays)
 
     def step_numbers(self, indices: Sequence[Any]) -> StepNumbers:
         """Give what `hyper` puts into its vector."""
@@ -512,9 +560,8 @@ class Optimizer(_Keywords):
     # ------------------------------------------------------------- imperative use, as in MXNet
 
     def _is_imperative(self) -> bool:
-        klass = type(self)
-        base = Optimizer
-        return klass.step is not base.step or klass.fused_step is not base.fused_step or klass.update is not base.update
+        """Return whether a subclass has its own way to update, so that it must be asked array by array."""
+        return bool(self._own_updates)
 
     def create_state(self, index: Any, weight: Any) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
@@ -537,8 +584,11 @@ class Optimizer(_Keywords):
     def fused_step(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Do `step`; the other hook that a subclass may override (called if ``use_fused_step``)."""
-        self.step(indices, weights, grads, states)
+        """Do what `step` does, for ``use_fused_step``; the other hook that a subclass may override."""
+        if type(self).formula.__func__ is Optimizer.formula.__func__:  # type: ignore[attr-defined]
+            self.step(indices, weights, grads, states)
+        else:
+            run_rule(self, indices, weights, grads, states)
 
     def update(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
@@ -583,6 +633,15 @@ class Optimizer(_Keywords):
 
     # ------------------------------------------------------------- copies and display
 
+    def _set_current_device(self, device_id: int) -> None:
+        """Count by the counters of another device: each updates all of its weights once a step."""
+        if device_id != self._current_device:
+            self._all_index_update_counts[self._current_device] = self._index_update_count
+            self._index_update_count = self._all_index_update_counts.get(device_id, {})
+            self._current_device = device_id
+
+    _set_current_context = _set_current_device
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
         derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, [])}
@@ -617,6 +676,11 @@ def decay_by_names(on: bool) -> None:
 def _first_parameter(method: Any) -> str:
     """Return the name of the first parameter of a method after ``self``."""
     return [*inspect.signature(method).parameters, "", ""][1]
+
+
+def _number(value: Any) -> float:
+    """Return a rate as a number; some programs keep an array."""
+    return float(value.item() if hasattr(value, "item") else value)
 
 
 @functools.cache
@@ -668,7 +732,7 @@ def run_rule(
     from gluonx.deferred.core import current_state
     from gluonx.deferred.engine import random_inputs
 
-    optimizer._update_count(list(indices))
+    numbers = optimizer.counted(list(indices), indices).vector()
     rule = optimizer._rule_by_hand(indices, weights)
     names = tuple(optimizer._states())
     slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
@@ -682,7 +746,7 @@ def run_rule(
             op = rule.bound_by_row(by_row)
             grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
         own = [w if w.stype == "default" else w.tostype("default") for w in weights]
-        out = invoke(op, (*own, *grads, *leaves, optimizer.hyper(indices), *head))
+        out = invoke(op, (*own, *grads, *leaves, numbers, *head))
         for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
             handle[...] = new
 
@@ -716,10 +780,28 @@ class Updater:
         """Update one weight in place, or lists of them together; states are made at the first meeting."""
         many = isinstance(index, (list, tuple))
         indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
+        states = self.states
         for i, w in zip(indices, weights, strict=True):
-            if i not in self.states:
-                self.states[i] = self.optimizer.create_state_multi_precision(i, w)
-        self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
+            if i not in states:
+                states[i] = self.optimizer.create_state_multi_precision(i, w)
+        if not self.optimizer._is_imperative():
+            self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
+            return
+        for part in self._portions(weights):  # as large as MXNet's, since a class of the user's may look at it
+            numbers = [indices[k] for k in part]
+            self.optimizer.update_multi_precision(
+                numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
+            )
+
+    def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
+        """Return places of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
+        if not self.aggregate_updates:
+            return [[k] for k in range(len(weights))]
+        by_dtype: dict[Any, list[int]] = {}
+        for k, weight in enumerate(weights):
+            by_dtype.setdefault(np.dtype(weight.dtype), []).append(k)
+        most = int(min(self.optimizer.aggregate_num, len(weights)))
+        return [same[k : k + most] for same in by_dtype.values() for k in range(0, len(same), most)]
 
     def sync_state_context(self, state: Any, context: Any) -> Any:
         """Return a state on a device: the same arrays if they are there, else copies."""

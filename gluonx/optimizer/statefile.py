@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from gluonx.deferred.core import new_handle
+from gluonx.dtype import on_device
 from gluonx.errors import FormatError
 
 _FORMAT = "gluonx-trainer-1"
@@ -20,7 +22,7 @@ def description(optimizer: Any, names: Sequence[str]) -> np.ndarray:
         "optimizer": type(optimizer).__name__,
         "num_update": optimizer.num_update,
         "counts": {names[i]: n for i, n in optimizer._index_update_count.items()},
-        "learning_rate": optimizer.lr,
+        "learning_rate": optimizer.lr.item() if hasattr(optimizer.lr, "item") else optimizer.lr,
         "names": list(names),
     }
     return np.frombuffer(json.dumps(meta).encode(), np.uint8)
@@ -55,6 +57,36 @@ def _is_meta(meta: Any) -> bool:
         and isinstance(names, list)
         and all(isinstance(name, str) for name in names)
     )
+
+
+def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
+    """Return a state as `Optimizer.create_state_multi_precision` makes it, as NumPy arrays by the names of files."""
+    found, names = {}, tuple(optimizer._states())
+    if isinstance(state, tuple) and len(state) == 2 and (len(names) != 2 or isinstance(state[1], tuple)):
+        master, state = state
+        found[f"{name}/master"] = master.asnumpy()
+        name = f"{name}/inner"
+    parts = () if state is None else state if isinstance(state, tuple) else (state,)
+    return {**found, **{f"{name}/{kind}": part.asnumpy() for kind, part in zip(names, parts, strict=True)}}
+
+
+def of_names(optimizer: Any, name: str, arrays: Mapping[str, Any], place: Callable[[tuple[int, ...]], Any]) -> Any:
+    """Undo `by_name`; None where the arrays hold no state of that name, or there is none.
+
+    `place` tells where an array of a shape goes.
+    """
+    master = arrays.get(f"{name}/master")
+    inner = name if master is None else f"{name}/inner"
+    found = [arrays.get(f"{inner}/{kind}") for kind in optimizer._states()]
+    if any(part is None for part in found):
+        return None
+    held = tuple([_held(part, place) for part in found])
+    state = held[0] if len(held) == 1 else held or None
+    return state if master is None else (_held(master, place), state)
+
+
+def _held(array: Any, place: Callable[[tuple[int, ...]], Any]) -> Any:
+    return new_handle(on_device(np.asarray(array), place(array.shape)))
 
 
 def by_place(

@@ -263,7 +263,7 @@ def plan(
         if found is None or not found.is_step:
             raise DeviceError("plan(): the step computed something before its end, on arrays that are not there")
     weights = [p._handle.value for p in params.values()]
-    states = [h.value for h in trainer._state]
+    states = [h.value for h in trainer._held.arrays]
     sizes = {
         "weights": sum(map(_bytes, weights)),
         "states": sum(map(_bytes, states)),

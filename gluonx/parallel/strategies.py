@@ -76,7 +76,7 @@ class fsdp:
                 return spec
             return _split(spec, max(free, key=lambda k: shape[k]), self.axis)
 
-        return dict.fromkeys(net.collect_params(fused=False), rule)
+        return dict.fromkeys(net._params_apart(), rule)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class expert:
     def rules(self, net: Any, mesh: Mesh) -> Mapping[str, Rule]:
         """Split the first axis of what is selected."""
         single = _is_single(mesh, self.axis, "expert()")
-        names = [n for n in net.collect_params(fused=False) if re.fullmatch(self.select, n)]
+        names = [n for n in net._params_apart() if re.fullmatch(self.select, n)]
         if not names:
             raise DeviceError(f"expert(): no parameter of this {type(net).__name__} has a name like {self.select!r}")
 

@@ -147,7 +147,7 @@ def trained(store, optimizer="sgd", steps=3, **options):
 
 def test_a_registered_store_takes_part_in_training():
     trainer, weights = trained("doubling")
-    assert trainer._store.seen[:4] == [("broadcast", 0), ("pushpull", 0, 0), ("broadcast", 1), ("pushpull", 1, -1)]
+    assert trainer._kvstore.seen[:4] == [("broadcast", 0), ("broadcast", 1), ("pushpull", 0, 0), ("pushpull", 1, -1)]
     net = nn.Dense(1, in_units=2, weight_initializer="ones")
     net.initialize()
     hand = mx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.2})
@@ -177,7 +177,9 @@ def test_allreduce_and_update_apart():
 
 
 def test_a_store_that_updates():
-    assert mx.Trainer([mx.Parameter(shape=(1,))], "sgd", kvstore=kv.create("local"))._store is None
+    plain = mx.Trainer([mx.Parameter(shape=(1,))], "sgd", kvstore=kv.create("local"))
+    plain._init_kvstore()
+    assert plain._kvstore is None
 
     class Mine(kv.KVStoreBase):
         def __init__(self):
@@ -196,7 +198,7 @@ def test_a_store_that_updates():
             self.inner.set_optimizer(optimizer)
 
     trainer, weights = trained(Mine())
-    assert trainer._on_store
+    assert trainer._update_on_kvstore
     _, plain = trained("device")
     for got, wanted in zip(weights, plain, strict=True):  # of two programs, each of which rounds in its way
         onp.testing.assert_allclose(got, wanted, rtol=1e-5)

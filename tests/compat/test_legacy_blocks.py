@@ -217,7 +217,7 @@ def test_custom_block_makes_its_parameters(named):
 def test_parameter_dict_finds_and_makes():
     params = ParameterDict("net_")
     weight = params.get("weight", shape=(2, 0), allow_deferred_init=True)
-    assert params.get("weight", shape=(2, 3)) is weight
+    assert params.get("weight", shape=(2, 3)) is weight is params._params["net_weight"]
     assert weight.shape == (2, 3)
     with pytest.raises(ShapeError):
         params.get("weight", shape=(4, 3))

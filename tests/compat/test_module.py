@@ -10,7 +10,7 @@ import gluonx as mx
 from gluonx import autograd, gluon, nd, sym
 from gluonx.compat.io import DataBatch, DataDesc, DataIter, NDArrayIter
 from gluonx.compat.module import BucketingModule, Module
-from gluonx.errors import FormatError, GraphError, ShapeError
+from gluonx.errors import FormatError, GluonxError, GraphError, ShapeError
 from lib import TESTS
 from lib.golden import load_cases
 
@@ -566,3 +566,30 @@ def test_buckets_share_their_states():
         module.set_states(module.get_outputs(merge_multi_context=False))
         assert module.get_states()[0].asnumpy().tolist() == [[10.0 + length] * 2]
         module.set_states(value=10)
+
+
+def test_parameters_that_programs_set_and_read(tmp_path):
+    """``_arg_params`` and its kin, which are set before ``bind``: MXNet 1.9.1 gives these numbers."""
+    module = Module(sym.SoftmaxOutput(sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc"), name="softmax"))
+    shapes, batch = ([("data", (2, 3))], [("softmax_label", (2,))]), DataBatch([nd.ones((2, 3))], [nd.zeros((2,))])
+    assert module._arg_params is module._aux_params is module._preload_opt_states is None
+    module._arg_params = {"fc_weight": nd.ones((2, 3)) * 2, "fc_bias": nd.zeros((2,))}
+    module._aux_params, module.params_initialized = {}, True
+    module.bind(*shapes)
+    assert module.get_params()[0]["fc_weight"].asnumpy().tolist() == [[2, 2, 2], [2, 2, 2]]
+    module.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    module.forward_backward(batch)
+    module.update()
+    module._sync_params_from_devices()
+    assert module._arg_params["fc_bias"].asnumpy().tolist() == [0.25, -0.25] and module._aux_params == {}
+    module.save_checkpoint(str(tmp_path / "m"), 1, save_optimizer_states=True)
+    again = Module.load(str(tmp_path / "m"), 1, load_optimizer_states=True)
+    assert again.params_initialized and sorted(again._arg_params) == ["fc_bias", "fc_weight"]
+    assert again._preload_opt_states == str(tmp_path / "m-0001.states")
+    with pytest.raises(GluonxError, match="bind"):
+        again.get_params()
+    again.bind(*shapes)
+    again._arg_params = {"fc_bias": nd.array([1.0, 2.0])}
+    assert again._arg_params["fc_bias"].asnumpy().tolist() == [1, 2]
+    again.init_optimizer()
+    assert again._preload_opt_states is None

@@ -410,7 +410,7 @@ def test_training_in_float64(optimizer):
     for p in net.collect_params().values():
         assert p.data().dtype == "float64" or "running" in p.name or p.name in ("gamma", "beta")
         assert p.grad_req == "null" or p.grad().dtype == p.data().dtype
-    assert all(s.dtype == "float64" for s in trainer._state if s.size > 1)
+    assert all(s.dtype == "float64" for s in trainer._held.arrays if s.size > 1)
     onp.testing.assert_allclose(steps(True, optimizer)[2], found, rtol=1e-10)
     with engine.mode("naive"):
         onp.testing.assert_allclose(steps(False, optimizer)[2], found, rtol=1e-10)
@@ -418,10 +418,10 @@ def test_training_in_float64(optimizer):
 
 def test_states_keep_float64(tmp_path):
     _, trainer, _ = steps(False)
-    before = [s.asnumpy() for s in trainer._state]
+    before = [s.asnumpy() for s in trainer._held.arrays]
     trainer.save_states(str(tmp_path / "states"))
     trainer.load_states(str(tmp_path / "states"))
-    for was, now in zip(before, trainer._state, strict=True):
+    for was, now in zip(before, trainer._held.arrays, strict=True):
         assert now.dtype == was.dtype and now.asnumpy().tolist() == was.tolist()
 
 

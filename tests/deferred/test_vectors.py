@@ -495,9 +495,9 @@ def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
     same(found, wanted, 2e-5)
     states, others = trainer._states(), other._states()
     same(states, others, 2e-5)
-    assert other._rule.together is None
+    assert other._held.rule.together is None
     optimizer = trainer.optimizer
-    assert (trainer._rule.together is not None) == (optimizer.by_element and not optimizer.by_index)
+    assert (trainer._held.rule.together is not None) == (optimizer.by_element and not optimizer.by_index)
 
 
 @pytest.mark.parametrize("mults", [False, True])
@@ -505,7 +505,7 @@ def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     found, trainer = trained("adam", mults, monkeypatch, False, "bfloat16")
     wanted, _ = trained("adam", mults, monkeypatch, True, "bfloat16")
     same(found, wanted, 1e-2)
-    assert trainer._rule.together is not None
+    assert trainer._held.rule.together is not None
 
 
 def test_the_numbers_of_a_step_are_sent_only_when_they_change():

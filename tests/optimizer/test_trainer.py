@@ -207,6 +207,7 @@ class Signed(optimizer.Optimizer):
 
     def step(self, indices, weights, grads, states):
         for i, w, g, (mean, count) in zip(indices, weights, grads, states, strict=True):
+            self._update_count(i)  # which is a step's own to do, as in MXNet
             mean *= 0.5
             mean += g * self.rescale_grad
             count["steps"] += 1
@@ -737,7 +738,7 @@ def test_big_next_to_small_parameters():
             for name in ours:
                 scale = float(abs(theirs[name]).max())
                 onp.testing.assert_allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-4 * scale, err_msg=name)
-        kinds = [len(g) for g in trainer._rule.groups]
+        kinds = [len(g) for g in trainer._held.rule.groups]
         assert sorted(kinds) == [1, 1, 1, 1, 3, 3]  # two big weights alone, three small together; mean and var
 
 
@@ -968,7 +969,7 @@ def test_a_state_is_free_to_follow_its_weight():
     trainer = Trainer(net.collect_params(), "adam")
     run(net, trainer, [0], None)
     assert not net.a.data()._read().committed
-    assert not any(s._read().committed for s in trainer._state)
+    assert not any(s._read().committed for s in trainer._held.arrays)
 
 
 def test_a_net_on_another_device():

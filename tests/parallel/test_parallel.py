@@ -125,7 +125,7 @@ def test_states_lie_as_their_weights_do(optimizer):
     def look(net, trainer, step, counts):
         assert {count[0] for count in counts[1:]} == {1}
         assert all(count[1:] == (0, 0) for count in counts[1:])
-        spread = {aval_of(state._read()).sharding.spec for state in trainer._state if state.size >= 64}
+        spread = {aval_of(state._read()).sharding.spec for state in trainer._held.arrays if state.size >= 64}
         assert all(spread), "large states are split"
 
     losses = train("mlp", on(4, data=4), [parallel.fsdp(min_size=64)], 4, optimizer=optimizer, settings={}, look=look)
@@ -349,7 +349,7 @@ def moving(way, optimizer, width):
             if place in rules:
                 assert engine.stats()["copies"] == 0
                 weights = {(p.shape, p.sharding) for p in net.collect_params().values()}
-                states = {(s.shape, s._read().sharding) for s in trainer._state}
+                states = {(s.shape, s._read().sharding) for s in trainer._held.arrays}
                 assert states == weights, "a state lies as its weight does"
     return losses
 

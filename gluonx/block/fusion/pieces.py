@@ -549,6 +549,9 @@ class FusedParameter(Parameter):
         super()._set_layout(layout)
         self._tell_pieces()
 
+    def _load(self, fresh: Any, places: Any) -> None:
+        self._adopt(fresh, places)
+
     def _adopt(self, fresh: Any, places: Any) -> None:
         super()._adopt(fresh, places)
         self._tell_pieces()

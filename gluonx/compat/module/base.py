@@ -102,7 +102,7 @@ class BaseModule:
         -------
         list of (str, float)
         """
-        self._needs("score", self.params_initialized, "bind() and init_params()")
+        self._needs("score", self.binded and self.params_initialized, "bind() and init_params()")
         eval_metric = metrics.create(eval_metric)
         eval_metric.reset()
         count = -1
@@ -125,7 +125,7 @@ class BaseModule:
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
     ) -> Iterator[tuple[list[Any], int, Any]]:
         """Yield the outputs for each batch, without the rows that only fill it up, with its number and itself."""
-        self._needs("iter_predict", self.params_initialized, "bind() and init_params()")
+        self._needs("iter_predict", self.binded and self.params_initialized, "bind() and init_params()")
         for number, batch in self._batches(eval_data, num_batch, reset):
             self.forward(batch, is_train=False)
             yield [out[: out.shape[0] - (batch.pad or 0)] for out in self.get_outputs()], number, batch
@@ -153,7 +153,7 @@ class BaseModule:
         always_output_list : bool
             Whether a single output comes in a list.
         """
-        self._needs("predict", self.params_initialized, "bind() and init_params()")
+        self._needs("predict", self.binded and self.params_initialized, "bind() and init_params()")
         if not hasattr(eval_data, "provide_data") and hasattr(eval_data, "shape"):
             eval_data = NDArrayIter(eval_data, batch_size=len(eval_data))
         found = [[out.copy() for out in outs] for outs, _, _ in self.iter_predict(eval_data, num_batch, reset)]

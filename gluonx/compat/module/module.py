@@ -139,7 +139,7 @@ class Module(BaseModule):
         self._executor: Any = None
         self._updater: Any = None
         self._preloaded: tuple[Any, Any] | None = None
-        self._preloaded_states: str | None = None
+        self._preload_opt_states: str | None = None
         self._data_shapes: list[DataDesc] = []
         self._label_shapes: list[DataDesc] = []
 
@@ -177,6 +177,46 @@ class Module(BaseModule):
     @property
     def _optimizer(self) -> Any:
         return None if self._updater is None else self._updater.optimizer
+
+    @property
+    def _arg_params(self) -> dict[str, Any] | None:
+        """The parameters by name; before `bind` those that were loaded, or set here, and None without."""
+        return self._values(0)
+
+    @_arg_params.setter
+    def _arg_params(self, values: Any) -> None:
+        self._take_values(0, values)
+
+    @property
+    def _aux_params(self) -> dict[str, Any] | None:
+        """The auxiliary states, as `_arg_params`."""
+        return self._values(1)
+
+    @_aux_params.setter
+    def _aux_params(self, values: Any) -> None:
+        self._take_values(1, values)
+
+    def _bound_arrays(self, kind: int) -> dict[str, Any]:
+        arrays, names = (
+            (self._executor.aux_dict, self._aux_names) if kind else (self._executor.arg_dict, self._param_names)
+        )
+        return {name: arrays[name] for name in names}
+
+    def _values(self, kind: int) -> dict[str, Any] | None:
+        if self._executor is not None and self.params_initialized:
+            return {name: as_nd(self._shown(array)) for name, array in self._bound_arrays(kind).items()}
+        return None if self._preloaded is None else self._preloaded[kind]
+
+    def _take_values(self, kind: int, values: Any) -> None:
+        before = self._preloaded or (None, None)
+        self._preloaded = (before[0], values) if kind else (values, before[1])
+        if self._executor is not None and values is not None:
+            for name, array in self._bound_arrays(kind).items():
+                if name in values and values[name] is not array:
+                    array[...] = values[name]
+
+    def _sync_params_from_devices(self) -> None:
+        """Do nothing: there is one set of parameters, and it is what the devices have."""
 
     # -- binding -------------------------------------------------------------------------------------------------------
 
@@ -230,9 +270,9 @@ class Module(BaseModule):
         self.binded = True
         if shared_module is not None:
             self.params_initialized = shared_module.params_initialized
-        elif self._preloaded is not None and not self.params_initialized:
+        elif self._preloaded is not None and self.params_initialized and old is None:
             arg_params, aux_params = self._preloaded
-            self.init_params(None, arg_params=arg_params, aux_params=aux_params)
+            self.init_params(None, arg_params=arg_params or {}, aux_params=aux_params or {}, force_init=True)
 
     def _bound(self, inputs: Mapping[str, DataDesc], grad_req: Any, shared: Executor | None) -> Executor:
         reqs = dict.fromkeys(self._symbol.list_arguments(), "null")
@@ -339,7 +379,7 @@ class Module(BaseModule):
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the parameters and auxiliary states, by name."""
-        self._needs("get_params", self.params_initialized, "bind() and init_params()")
+        self._needs("get_params", self.binded and self.params_initialized, "bind() and init_params()")
         bound = self._executor
         args = {name: as_nd(self._shown(bound.arg_dict[name]).copy()) for name in self._param_names}
         return args, {name: as_nd(self._shown(bound.aux_dict[name]).copy()) for name in self._aux_names}
@@ -383,7 +423,7 @@ class Module(BaseModule):
         force_init : bool
             Whether to do it again if it was done.
         """
-        self._needs("init_optimizer", self.params_initialized, "bind() and init_params()")
+        self._needs("init_optimizer", self.binded and self.params_initialized, "bind() and init_params()")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
@@ -394,9 +434,9 @@ class Module(BaseModule):
             self._set_mults(optimizer)
         self._updater = opt.get_updater(optimizer)
         self.optimizer_initialized = True
-        if self._preloaded_states is not None:
-            self.load_optimizer_states(self._preloaded_states)
-            self._preloaded_states = None
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
 
     def _set_mults(self, optimizer: opt.Optimizer) -> None:
         attrs = self._symbol.attr_dict()
@@ -423,7 +463,7 @@ class Module(BaseModule):
         is_train : bool, optional
             As bound by default.
         """
-        self._needs("forward", self.params_initialized, "bind() and init_params()")
+        self._needs("forward", self.binded and self.params_initialized, "bind() and init_params()")
         batch = batch_of(data_batch)
         values = dict(zip([d.name for d in self._data_shapes], batch.data, strict=False))
         if len(values) != len(batch.data) or len(values) != len(self._data_shapes):
@@ -542,8 +582,8 @@ class Module(BaseModule):
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = Module(symbol, **kwargs)
-        module._preloaded = arg_params, aux_params
-        module._preloaded_states = f"{prefix}-{epoch:04d}.states" if load_optimizer_states else None
+        module._preloaded, module.params_initialized = (arg_params, aux_params), True
+        module._preload_opt_states = f"{prefix}-{epoch:04d}.states" if load_optimizer_states else None
         return module
 
     def save_checkpoint(
