@@ -29,6 +29,7 @@ SAMPLED = {
     "test_64_bits.py": 4,
     "test_against_oracle.py": 2,
     "test_amp.py": 2,
+    "test_any_size.py": 6,
     "test_attention_ops.py": 2,
     "test_autograd.py": 3,
     "test_bad_arguments.py": 3,

@@ -11,12 +11,14 @@ way, as it looks at shapes or at values, is recorded too.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.export
 import numpy as np
 
 from gluonx.block.hollow import hollow
@@ -30,6 +32,7 @@ from gluonx.compat.symbol.front import var
 from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
 from gluonx.compat.symbol.symbol import Symbol
+from gluonx.deferred.where import FORWARDS
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 
@@ -55,6 +58,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     GraphError
         If the forward does what MXNet has no operator for.
     """
+    _check_caller(block)
     if not naming.is_named(block):  # the names of its parameters are known when they are initialized
         for param in block._array_params().values():
             if param._handle is None:
@@ -63,7 +67,8 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     if type(block).forward is hybrid_forward.forward:
         with contextlib.suppress(Exception):
             return _line_by_line(block, args)
-    if block._children and (getattr(block, "_active", False) or (not ready and naming.is_named(block))):
+    run = getattr(block, "_active", False) or (not ready and naming.is_named(block))
+    if block._children and run and _takes_symbols(block):
         with contextlib.suppress(Exception):  # its blocks, one by one, ask less of the shapes
             return block._run_forward(*args)
     leaves, tree = jax.tree.flatten(args, is_leaf=lambda x: isinstance(x, Symbol) or hasattr(x, "shape"))
@@ -95,6 +100,27 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     found = {node.name for node in variables(walk(entries))}
     result = result(**{name: symbol for name, symbol in new.items() if name in found})
     return jax.tree.unflatten(out_tree, [result[i] for i in range(len(entries))])
+
+
+def _takes_symbols(block: Any) -> bool:
+    """Return whether the forward of a block means the same by symbols as by arrays.
+
+    One of MXNet 1 runs with symbols there too, and gluonx's own are written so. In anyone else's ``self.dense(x)[0]``
+    is the first row, where of a symbol it would be the first output, and ``flatten()`` leaves one axis, not two.
+    """
+    return naming.is_named(block) or type(block).forward.__module__.startswith("gluonx.")
+
+
+def _check_caller(block: Any) -> None:
+    """Refuse symbols in the forward around the one of `block`, if that takes none: it is recorded as a whole then."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        owner = frame.f_locals.get("self") if frame.f_code.co_name in FORWARDS else None
+        if owner is not None and owner is not block and hasattr(owner, "_children"):
+            if not _takes_symbols(owner):
+                raise TypeError(f"the forward of {type(owner).__name__} works on arrays, but a symbol came")
+            return
+        frame = frame.f_back
 
 
 def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
@@ -160,7 +186,11 @@ def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
         if forms in served:
             continue
         try:
-            both = [graph(sizes) for sizes in pair]
+            both = [graph(_symbolic(*pair))] * 2
+        except Exception:  # JAX raises whatever it does where a size matters
+            both = []
+        try:
+            both = both or [graph(sizes) for sizes in pair]
         except GraphError:
             raise
         except (GluonxError, TypeError, ValueError, IndexError, ZeroDivisionError, AttributeError) as error:
@@ -174,6 +204,13 @@ def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
     if first is None:
         raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=why))
     return first
+
+
+def _symbolic(one: list[Any], two: list[Any]) -> list[Any]:
+    """Return the shapes of a pair with a symbolic size for each that differs."""
+    scope = jax.export.SymbolicScope()
+    rows = [[str(a) if a == b else f"s{a}" for a, b in zip(*pair, strict=True)] for pair in zip(one, two, strict=True)]
+    return [jax.export.symbolic_shape(",".join(row), scope=scope) if row else () for row in rows]
 
 
 def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
